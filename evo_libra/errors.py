@@ -1,0 +1,72 @@
+"""Errors that a user can cause, told in one sentence that says where."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class EvoLibraError(Exception):
+    """Base of every error that a user, and not the program, has caused."""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One thing that is wrong with an input.
+
+    Attributes
+    ----------
+    message : what was found and what is allowed.
+    file, line, column : where, as far as it is known; lines and columns count from 1.
+    key : the path of the key, such as ``workloads[0].parallelism.tp``.
+    """
+
+    message: str
+    file: str = ""
+    line: int | None = None
+    column: int | None = None
+    key: str = ""
+
+    def __str__(self) -> str:
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part not in ("", None))
+        return ": ".join(part for part in (place, self.key, self.message) if part)
+
+
+class InputError(EvoLibraError):
+    """An input that cannot be used; carries every mistake that was found in it.
+
+    Parameters
+    ----------
+    mistakes : the mistakes, or the message of a single one that has no place in a file.
+    """
+
+    def __init__(self, mistakes: str | Mistake | Iterable[Mistake]) -> None:
+        if isinstance(mistakes, str):
+            mistakes = Mistake(mistakes)
+        self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
+        super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+class InfeasibleError(EvoLibraError):
+    """A question that has no answer: no design meets the constraints."""
+
+
+def suggestion(found: object, allowed: Iterable[str]) -> str:
+    """Return ``; did you mean 'x'?`` for the nearest allowed name, or nothing when none is near.
+
+    >>> suggestion("total_bandwith", ["total_bandwidth", "cost"])
+    "; did you mean 'total_bandwidth'?"
+    """
+    nearest = difflib.get_close_matches(str(found), list(allowed), n=1, cutoff=0.6)
+    return f"; did you mean '{nearest[0]}'?" if nearest else ""
+
+
+def unknown(kind: str, found: object, allowed: Iterable[str]) -> str:
+    """Return the sentence for a name that does not exist: found, allowed, nearest.
+
+    >>> unknown("block", "rings", ["ring", "switch"])
+    "unknown block 'rings'; allowed: ring, switch; did you mean 'ring'?"
+    """
+    allowed = list(allowed)
+    return f"unknown {kind} '{found}'; allowed: {', '.join(allowed)}{suggestion(found, allowed)}"

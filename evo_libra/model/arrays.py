@@ -1,0 +1,46 @@
+"""The array types of a population: struct of arrays, the design axis last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+GIGA = 1e9
+"""Bytes in a GB, everywhere in this package: the border between GB/s and B/s."""
+
+TILE = 1024
+"""Designs evaluated at a time: a handful of (5, 1024) float64 arrays stays in a 1 MiB second-level cache."""
+
+
+@dataclass(frozen=True)
+class Population:
+    """Networks as a struct of arrays; dimension 0 is the innermost, an unused dimension has size 1.
+
+    Attributes
+    ----------
+    npus : (d, n) sizes of the dimensions.
+    block : (d, n) index into `evo_libra.model.fabric.BLOCKS`.
+    technology : (d, n) index into the technologies of the catalogue.
+    bandwidth : (d, n) bandwidth per NPU in B/s; 0 in an unused dimension.
+    """
+
+    npus: IntArray
+    block: IntArray
+    technology: IntArray
+    bandwidth: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.npus.shape[1])
+
+    def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
+        """Return the named designs, in that order."""
+        return Population(
+            self.npus[:, designs], self.block[:, designs], self.technology[:, designs], self.bandwidth[:, designs]
+        )

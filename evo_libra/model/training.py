@@ -1,0 +1,125 @@
+"""The training loop: from layers to a function of the time per byte of each traffic pattern."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.model.arrays import FloatArray
+from evo_libra.model.collective import Pattern, bytes_of_pattern, pattern_of
+from evo_libra.model.workload import Layer, Phase, Workload
+
+Stream = tuple[str, Pattern]
+"""Traffic that is proportional: a process group and a pattern."""
+
+
+@dataclass(frozen=True)
+class Race:
+    """Layers in which two chains run side by side and the longer one counts.
+
+    Attributes
+    ----------
+    count : how many layers of the iteration are alike.
+    compute : seconds of the two chains.
+    size : (2, s) bytes of each stream in the two chains.
+    """
+
+    count: int
+    compute: tuple[float, float]
+    size: FloatArray
+
+
+@dataclass(frozen=True)
+class IterationTime:
+    """Iteration time as a function of the seconds per byte of each stream.
+
+    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chain 0, chain 1)``
+
+    Attributes
+    ----------
+    streams : what the rows of the argument are.
+    compute : seconds that nothing hides.
+    size : (s,) bytes of each stream that nothing hides.
+    races : overlapped parts; empty without overlap.
+    """
+
+    streams: tuple[Stream, ...]
+    compute: float
+    size: FloatArray
+    races: tuple[Race, ...]
+
+    def __call__(self, time_per_byte: Sequence[FloatArray]) -> FloatArray:
+        """Return (n,) seconds from one (n,) array of seconds per byte for each stream."""
+        time = self.compute + _chain(self.size, time_per_byte)
+        for race in self.races:
+            first, second = (race.compute[c] + _chain(race.size[c], time_per_byte) for c in (0, 1))
+            time = time + race.count * np.maximum(first, second)
+        return np.asarray(time)
+
+
+def _chain(size: FloatArray, time_per_byte: Sequence[FloatArray]) -> FloatArray | float:
+    total: FloatArray | float = 0.0
+    for bytes_, time in zip(size, time_per_byte, strict=True):
+        if bytes_:
+            total = total + bytes_ * time
+    return total
+
+
+def iteration_time(workload: Workload, degrees: Mapping[str, int], overlap: str) -> IterationTime:
+    """Compile a workload's training loop.
+
+    Parameters
+    ----------
+    workload : the layers.
+    degrees : NPUs in each process group the workload names.
+    overlap : ``none``, where everything is added up (LIBRA's loop), or ``tp-dp``, where in the backward pass of each
+        layer the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes
+        the longer of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute +
+        its collective). The forward pass is the same in both.
+    """
+    streams = tuple(
+        dict.fromkeys(_stream(phase) for layer in workload.layers for phase in layer.phases if phase.collective)
+    )
+    size = _sizes(streams, degrees)
+    if overlap == "none":
+        phases = [phase for layer in workload.layers for phase in layer.phases]
+        return IterationTime(streams, workload.compute, size(phases), ())
+    forward = [layer.forward for layer in workload.layers]
+    races = Counter(_race(layer, size) for layer in workload.layers)
+    return IterationTime(
+        streams,
+        float(sum(phase.compute for phase in forward)),
+        size(forward),
+        tuple(
+            Race(count, compute, np.array(sizes).reshape(2, len(streams)))
+            for (compute, sizes), count in races.items()
+        ),
+    )
+
+
+def _stream(phase: Phase) -> Stream:
+    assert phase.collective is not None  # noqa: S101 - callers have filtered
+    return phase.group, pattern_of(phase.collective)
+
+
+def _sizes(streams: Sequence[Stream], degrees: Mapping[str, int]) -> Callable[[Sequence[Phase]], FloatArray]:
+    def size(phases: Sequence[Phase]) -> FloatArray:
+        total = np.zeros(len(streams))
+        for phase in phases:
+            if phase.collective:
+                bytes_ = bytes_of_pattern(phase.collective, phase.size, degrees[phase.group])
+                total[streams.index(_stream(phase))] += bytes_
+        return total
+
+    return size
+
+
+def _race(
+    layer: Layer, size: Callable[[Sequence[Phase]], FloatArray]
+) -> tuple[tuple[float, float], tuple[tuple[float, ...], ...]]:
+    tensor, data = layer.input_gradient, layer.weight_gradient
+    compute = (tensor.compute, tensor.compute + data.compute)
+    return compute, (tuple(size([tensor])), tuple(size([data])))

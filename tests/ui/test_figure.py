@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from evo_libra.ui import figure as module
+from evo_libra.ui.figure import front_figure
+from evo_libra.ui.terminal_plot import Series
+
+LABELS: dict[str, Any] = {
+    "x_label": "cost [USD]",
+    "y_label": "time [ms]",
+    "title": "front",
+    "log_x": True,
+    "log_y": True,
+}
+COLOURS = ("0072b2", "e69f00", "009e73", "cc79a7", "d55e00", "56b4e9", "f0e442", "7f3c8d", "999999")
+
+
+def front(count: int = 40, label: str = "RI(4) SW(32)", seed: int = 0) -> Series:
+    cost = 10 ** np.random.default_rng(seed).uniform(6, 7.6, count)
+    return Series(cost, 680 + 240 * (1e6 / cost) ** 0.8, label)
+
+
+def written(path: Path, series: list[Series], **changes: Any) -> bytes:  # noqa: ANN401
+    front_figure(series, **LABELS | changes, path=path)
+    return path.read_bytes()
+
+
+def svg(folder: Path, series: list[Series], **changes: Any) -> str:  # noqa: ANN401
+    return written(folder / "figure.svg", series, **changes).decode()
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """Return the list that collects the figures drawn from here on."""
+    figures: list[Figure] = []
+
+    def remembered(*args: Any, **options: Any) -> Figure:  # noqa: ANN401
+        figures.append(Figure(*args, **options))
+        return figures[-1]
+
+    monkeypatch.setattr(module, "Figure", remembered)
+    return figures
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
+@pytest.mark.parametrize("count", [40, 1500])
+def test_the_same_points_give_the_same_bytes(tmp_path: Path, suffix: str, count: int) -> None:
+    series = [front(count), front(count, "SW(32) SW(32)", seed=1)]
+    first, second = (written(tmp_path / f"{name}{suffix}", series) for name in ("a", "b"))
+    assert first == second
+    assert first != written(tmp_path / f"c{suffix}", series[:1])
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
+def test_another_process_gives_the_same_bytes(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"figure{suffix}"
+    program = f"""
+import numpy as np
+from pathlib import Path
+from evo_libra.ui.figure import front_figure
+from evo_libra.ui.terminal_plot import Series
+series = [Series(np.array([1.0, 2.0]), np.array([2.0, 1.0]), "a")]
+front_figure(series, **{LABELS!r}, path=Path({str(path)!r}))
+"""
+    environment = os.environ | {
+        "PYTHONHASHSEED": "7",
+        "SOURCE_DATE_EPOCH": "1",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+    series = [Series(np.array([1.0, 2.0]), np.array([2.0, 1.0]), "a")]
+    assert path.read_bytes() == written(tmp_path / f"here{suffix}", series)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".png", b"\x89PNG"), (".PNG", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
+)
+def test_the_suffix_chooses_the_format_and_no_date_or_software_is_told(
+    tmp_path: Path, suffix: str, start: bytes
+) -> None:
+    content = written(tmp_path / f"figure{suffix}", [front()])
+    assert content.startswith(start)
+    assert [path.name for path in tmp_path.iterdir()] == [f"figure{suffix}"]
+    assert not re.search(rb"[Mm]atplotlib v|Creat(ionDate|or|ed)|dc:(date|creator)|Producer|Software|tIME", content)
+
+
+@pytest.mark.parametrize("name", ["figure.jpg", "figure", "figure.tmp"])
+def test_another_suffix_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match=rf"'{name}'; allowed suffixes: .png, .pdf, .svg"):
+        written(tmp_path / name, [front()])
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_users_settings_neither_matter_nor_change(tmp_path: Path) -> None:
+    expected = written(tmp_path / "a.png", [front()])
+    with mpl.rc_context({"font.size": 20, "axes.facecolor": "black", "savefig.dpi": 30, "savefig.transparent": True}):
+        before = dict(mpl.rcParams)
+        assert written(tmp_path / "b.png", [front()]) == expected
+        assert dict(mpl.rcParams) == before
+
+
+def test_the_size_fits_two_columns(tmp_path: Path) -> None:
+    assert Image.open(io.BytesIO(written(tmp_path / "a.png", [front()]))).size == (1145, 640)
+    assert 'width="515.52pt" height="288pt"' in svg(tmp_path, [front()])
+
+
+def test_fonts_are_embedded_as_truetype(tmp_path: Path) -> None:
+    content = written(tmp_path / "a.pdf", [front()])
+    assert b"/CIDFontType2" in content
+    assert b"/Type3" not in content
+
+
+def test_every_point_is_drawn_in_the_colour_of_its_series(tmp_path: Path) -> None:
+    series = [front(10 + i, f"name {i}", seed=i) for i in range(9)]
+    content = svg(tmp_path, series)
+    for one, colour in zip(series, COLOURS, strict=True):
+        assert len(re.findall(rf"<use [^>]*fill: #{colour}; stroke: #000000", content)) == one.x.size + 1
+
+
+def test_markers_differ_in_shape(tmp_path: Path, drawn: list[Figure]) -> None:
+    written(tmp_path / "a.png", [front(3, f"name {i}") for i in range(9)])
+    lines = drawn[0].axes[0].lines
+    assert len({str(line.get_marker()) for line in lines}) == 9
+    assert {line.get_linestyle() for line in lines} == {"None"}
+
+
+def test_many_points_are_rasterised(tmp_path: Path) -> None:
+    assert "<image" not in svg(tmp_path, [front(999)])
+    assert "<image" in svg(tmp_path, [front(1000)])
+
+
+def test_ten_series_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="10 series; at most 9"):
+        written(tmp_path / "a.png", [front(2)] * 10)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("value", "message"), [(np.nan, "not finite"), (np.inf, "not finite"), (0.0, "not positive")])
+def test_values_that_cannot_be_drawn_are_refused(tmp_path: Path, value: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        written(tmp_path / "a.png", [Series(np.array([1.0, value]), np.array([1.0, 2.0]), "a")])
+    assert not list(tmp_path.iterdir())
+
+
+RANGES = [(680, 920), (1e6, 4e7), (0.7, 55), (1e-9, 1e12), (3, 3), (1e-300, 1e300), (1000, 1001)]
+
+
+@pytest.mark.parametrize("ends", RANGES)
+@pytest.mark.parametrize("log", [False, True])
+def test_tick_labels_are_plain_and_do_not_overlap(
+    tmp_path: Path, drawn: list[Figure], ends: tuple[float, float], *, log: bool
+) -> None:
+    values = np.array(ends, dtype=np.float64)
+    written(tmp_path / "a.png", [Series(values, values, "a")], log_x=log, log_y=log)
+    for axis in (drawn[0].axes[0].xaxis, drawn[0].axes[0].yaxis):
+        labels = [label for label in axis.get_ticklabels(which="both") if label.get_text()]
+        assert labels
+        assert all(re.fullmatch(r"-?[0-9.]+(e-?[0-9]+)?[kMGT]?", label.get_text()) for label in labels)
+        boxes = [label.get_window_extent() for label in labels]
+        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+
+
+def test_a_small_logarithmic_range_has_plain_numbers(tmp_path: Path, drawn: list[Figure]) -> None:
+    values = np.array([0.7, 55.0])
+    written(tmp_path / "a.png", [Series(values, values, "a")])
+    assert [label.get_text() for label in drawn[0].axes[0].get_xticklabels()] == ["1", "2", "5", "10", "20", "50"]
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_all_points_are_inside_the_axes(tmp_path: Path, drawn: list[Figure], *, log: bool) -> None:
+    series = front(200)
+    written(tmp_path / "a.png", [series], log_x=log, log_y=log)
+    axes = drawn[0].axes[0]
+    assert axes.get_xscale() == axes.get_yscale() == ("log" if log else "linear")
+    inside = axes.transAxes.inverted().transform(axes.transData.transform(np.column_stack([series.x, series.y])))
+    assert inside.min() > 0
+    assert inside.max() < 1
+    assert np.ptp(inside, axis=0).min() > 0.9
+
+
+def square(skip: tuple[float, float] | None) -> Series:
+    """Return points all over the unit square but near one corner."""
+    x, y = (grid.ravel() for grid in np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21)))
+    kept = np.full(x.shape, fill_value=True) if skip is None else np.hypot(x - skip[0], y - skip[1]) > 0.4
+    return Series(x[kept], y[kept], "name")
+
+
+@pytest.mark.parametrize("corner", [(1.0, 1.0), (0.0, 1.0), (0.0, 0.0), (1.0, 0.0), None])
+def test_the_legend_hides_no_point(tmp_path: Path, drawn: list[Figure], corner: tuple[float, float] | None) -> None:
+    series = square(corner)
+    written(tmp_path / "a.png", [series], log_x=False, log_y=False)
+    axes = drawn[0].axes[0]
+    legend = axes.get_legend() or drawn[0].legends[0]
+    assert (axes.get_legend() is None) == (corner is None)
+    box = legend.get_window_extent()
+    places = axes.transData.transform(np.column_stack([series.x, series.y]))
+    assert not any(box.contains(x, y) for x, y in places)
+
+
+def test_a_series_without_a_name_is_not_in_the_legend(tmp_path: Path, drawn: list[Figure]) -> None:
+    written(tmp_path / "a.png", [front(5, ""), front(5, "named")])
+    written(tmp_path / "b.png", [front(5, "")])
+    assert [text.get_text() for text in drawn[0].axes[0].get_legend().get_texts()] == ["named"]
+    assert drawn[1].axes[0].get_legend() is None
+
+
+def test_long_names_leave_room_for_the_axes(tmp_path: Path, drawn: list[Figure]) -> None:
+    written(tmp_path / "a.png", [front(5, "RI(8) FC(8) " * 30)])
+    assert drawn[0].axes[0].get_position().width > 0.3
+
+
+def test_dollars_are_not_formulas(tmp_path: Path, drawn: list[Figure]) -> None:
+    written(tmp_path / "a.png", [front(5, "$a$")], x_label="cost [$] per [$]", title=r"$\bad")
+    axes = drawn[0].axes[0]
+    assert not axes.xaxis.label.get_parse_math()
+    assert not axes.get_legend().get_texts()[0].get_parse_math()
+
+
+@pytest.mark.parametrize("series", [[], [Series(np.empty(0), np.empty(0), "none")]])
+@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
+def test_no_points_are_told(tmp_path: Path, drawn: list[Figure], series: list[Series], suffix: str) -> None:
+    assert written(tmp_path / f"a{suffix}", series)
+    assert [text.get_text() for text in drawn[0].axes[0].texts] == ["no points"]
