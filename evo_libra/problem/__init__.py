@@ -1,0 +1,1 @@
+"""A problem file to a search space to an evaluator."""

@@ -1,0 +1,131 @@
+"""The structures of a search space: sizes of the dimensions and their technologies, enumerated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.model.arrays import BoolArray, IntArray
+from evo_libra.model.catalog import Technology
+
+MOST_STRUCTURES = 4_000_000
+"""A larger space would need more than about 1 GB for its tables."""
+
+
+@dataclass(frozen=True)
+class Structures:
+    """Every structure of a space; a structure is a column.
+
+    Attributes
+    ----------
+    npus : (d, s) sizes; unused dimensions come last and have size 1.
+    technology : (d, s) index into the technologies of the space.
+    """
+
+    npus: IntArray
+    technology: IntArray
+
+    def __len__(self) -> int:
+        return int(self.npus.shape[1])
+
+    def select(self, chosen: BoolArray) -> Structures:
+        """Return the chosen structures."""
+        return Structures(self.npus[:, chosen], self.technology[:, chosen])
+
+
+@dataclass(frozen=True)
+class DimensionRule:
+    """What one dimension may be: None leaves it open.
+
+    Attributes
+    ----------
+    npus : pinned size.
+    technologies : indices of the technologies it may have.
+    """
+
+    npus: int | None
+    technologies: tuple[int, ...]
+
+
+def enumerate_structures(
+    npus: int, technologies: Sequence[Technology], rules: Sequence[DimensionRule], fewest: int, *, one_each: bool
+) -> Structures:
+    """Enumerate all structures whose dimensions multiply to the NPUs.
+
+    Technologies never go back inwards along the dimensions, and with `one_each` each is used by one dimension at most.
+    The order is by technologies first and sizes second, so that neighbours are alike.
+
+    Parameters
+    ----------
+    npus : NPUs of the network.
+    technologies : the technologies, innermost first, with their largest dimension.
+    rules : one for each possible dimension, the innermost first.
+    fewest : fewest dimensions in use.
+    one_each : whether a technology serves one dimension at most.
+
+    Raises
+    ------
+    InputError : there are more than `MOST_STRUCTURES`.
+    """
+    divisors = np.array([divisor for divisor in _divisors(npus) if divisor > 1], dtype=np.int64)
+    left = np.array([npus], dtype=np.int64)
+    sizes = np.empty((0, 1), dtype=np.int64)
+    chosen = np.empty((0, 1), dtype=np.int64)
+    done: list[Structures] = []
+    for depth, rule in enumerate(rules):
+        grown = [
+            (technology, divisor, np.flatnonzero(allowed))
+            for technology in rule.technologies
+            for divisor in divisors
+            if _permits(rule, technologies[technology], int(divisor))
+            for allowed in [_may_follow(chosen, technology, one_each=one_each) & (left % divisor == 0)]
+            if allowed.any()
+        ]
+        total = sum(len(parents) for _, _, parents in grown) + sum(len(part) for part in done)
+        if total > MOST_STRUCTURES:
+            raise InputError(
+                f"the space has more than {MOST_STRUCTURES} structures; fewer dimensions or technologies, or a largest "
+                "dimension in the catalogue, make it smaller"
+            )
+        parents = np.concatenate([parents for *_, parents in grown] or [np.empty(0, np.int64)])
+        size = np.repeat([divisor for _, divisor, _ in grown], [len(parents) for *_, parents in grown]).astype(np.int64)
+        kind = np.repeat([technology for technology, *_ in grown], [len(p) for *_, p in grown]).astype(np.int64)
+        left = left[parents] // size
+        sizes, chosen = np.vstack([sizes[:, parents], size]), np.vstack([chosen[:, parents], kind])
+        if depth + 1 >= fewest:
+            done.append(_padded(sizes[:, left == 1], chosen[:, left == 1], len(rules)))
+        sizes, chosen, left = sizes[:, left > 1], chosen[:, left > 1], left[left > 1]
+    return _sorted(done, len(rules))
+
+
+def _permits(rule: DimensionRule, technology: Technology, size: int) -> bool:
+    limit = technology.largest_dimension
+    return (rule.npus is None or rule.npus == size) and (limit is None or size <= limit)
+
+
+def _may_follow(chosen: IntArray, technology: int, *, one_each: bool) -> BoolArray:
+    if not len(chosen):
+        return np.ones(chosen.shape[1], dtype=np.bool_)
+    return np.asarray(chosen[-1] < technology if one_each else chosen[-1] <= technology)
+
+
+def _padded(sizes: IntArray, chosen: IntArray, depth: int) -> Structures:
+    missing = ((0, depth - len(sizes)), (0, 0))
+    return Structures(np.pad(sizes, missing, constant_values=1), np.pad(chosen, missing, mode="edge"))
+
+
+def _sorted(parts: Sequence[Structures], depth: int) -> Structures:
+    if not parts:
+        return Structures(np.empty((depth, 0), np.int64), np.empty((depth, 0), np.int64))
+    sizes = np.concatenate([part.npus for part in parts], axis=1)
+    chosen = np.concatenate([part.technology for part in parts], axis=1)
+    order = np.lexsort(np.concatenate([sizes[::-1], chosen[::-1], (sizes > 1).sum(axis=0)[None]]))
+    return Structures(sizes[:, order], chosen[:, order])
+
+
+def _divisors(number: int) -> list[int]:
+    small = [divisor for divisor in range(1, int(number**0.5) + 1) if number % divisor == 0]
+    return sorted({*small, *(number // divisor for divisor in small)})
