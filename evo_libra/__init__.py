@@ -1,0 +1,29 @@
+"""Pareto-optimal networks for distributed AI training."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
+    from evo_libra.problem.problem import Problem
+    from evo_libra.problem.registry import load_problem
+    from evo_libra.search.run import search
+
+__version__ = "0.1.0"
+__all__ = ["Front", "Problem", "__version__", "load_problem", "search"]
+
+# Imported when first asked for, so that `evo-libra --help` does not wait for NumPy.
+_HOMES = {
+    "Front": "evo_libra.front.front",
+    "Problem": "evo_libra.problem.problem",
+    "load_problem": "evo_libra.problem.registry",
+    "search": "evo_libra.search.run",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in _HOMES:
+        raise AttributeError(f"module 'evo_libra' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)

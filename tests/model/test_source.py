@@ -68,6 +68,7 @@ class Problem(Strict):
     exact: bool = True
     sizes: tuple[int, ...] | int | Literal["all"] = "all"
     mixed: Block | float = 1.0
+    spare: Block | None = None
     limits: dict[Literal["time", "cost"], float] = {}
     parent: Problem | None = None
     lambda_: int = Field(1, alias="lambda")
@@ -149,6 +150,7 @@ def set_refusals(key: str, value: str) -> list[str]:
         ("a: &x {b: [1]}\nc: *x", {"a": {"b": [1]}, "c": {"b": [1]}}),
         ("[&x 1, *x, &x 2, *x]", [1, 1, 2, 2]),
         ("&k a: 1\nb: *k", {"a": 1, "b": "a"}),
+        ('"\x7f"', "\x7f"),
         ('{\n\t"a":1,"b":\t[]\n}', {"a": 1, "b": []}),
     ],
 )
@@ -167,6 +169,7 @@ def test_values(text: str, value: object) -> None:
         ("a: 1\n---\nb: 1\n", "f:2:1: a second document begins here, one is allowed"),
         ("a: 1\nb:\n  c: 1\n  c: 2\n", "f:4:3: b.c: duplicate key, first given at line 3, column 3"),
         ("a: &x [*x]", "f:1:8: the alias *x stands inside what it repeats"),
+        ("[&x 1, &x [*x]]", "f:1:12: the alias *x stands inside what it repeats"),
         ("a: *x", "f:1:4: the alias *x has no anchor before it"),
         ("a:\n  <<: {b: 1}", "f:2:3: a: merge keys ('<<') are not supported"),
         ("a: !shell ls", "f:1:4: a: the tag !shell is not supported here"),
@@ -225,6 +228,15 @@ def test_alias_bomb_is_refused() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 12)]
     assert "has more than 100000 values, those that aliases repeat included" in refusal("\n".join(lines))
+
+
+def test_values_up_to_the_limit_are_read() -> None:
+    text = (
+        f"a: &a [{','.join(['1'] * 1000)}]\nb: [{','.join(['*a'] * 98)}]\nc: 1"  # 1 + 1001 + 1 + 98 * 1001 + 1 values
+    )
+    rest = "".join(f"\nd{i}: 1" for i in range(898))
+    assert len(parse_source(text + rest, "f").positions) == 100_000
+    assert "has more than 100000 values" in refusal(text + rest + "\ne: 1")
 
 
 def test_size_limit() -> None:
@@ -366,7 +378,14 @@ def test_valid_document() -> None:
         ("pair: [1, 2]", "f:3:11: pair[1]: found 2 (number), text is needed"),
         ('pair: [1, "2", 3]', 'f:3:1: pair: found [1, "2", 3] (list), a length of at most 2 is needed'),
         ("lambda: x", "f:3:1: lambda: found 'x' (text), a whole number is needed"),
-        ("lambda_: 1", "f:3:1: lambda_: unknown key 'lambda_'; allowed: npus, "),
+        (
+            "lambda_: 1",
+            "f:3:1: lambda_: unknown key 'lambda_'; allowed: npus, workloads, blocks, goal, budget, pair, exact, sizes, "
+            "mixed, spare, limits, parent, lambda; did you mean 'lambda'?",
+        ),
+        ('"a\\nb": 1', r"f:3:1: a\nb: unknown key 'a\nb'; allowed: npus"),
+        ("pair: [1, {}]", "f:3:11: pair[1]: found {} (mapping), text is needed"),
+        ("spare: {kind: ring, n: 1}", "f:3:21: spare.n: unknown key 'n'; allowed: kind, npus"),
         ("limits: {tim: 1}", "f:3:10: limits.tim: found 'tim' (text); allowed: time, cost; did you mean 'time'?"),
         ("limits: {time: x}", "f:3:10: limits.time: found 'x' (text), a number is needed"),
         ("blocks: {a: 1}", "f:3:10: blocks.a: found 1 (number), a mapping is needed"),
@@ -490,6 +509,20 @@ def test_root_models() -> None:
     ]
 
 
+def test_the_model_of_each_part_is_found() -> None:
+    class Cable(Strict):
+        kind: Literal["cable"]
+        end: Literal["ring", "switch"]
+
+    class Pair(Strict):
+        parts: tuple[Parallelism, Annotated[Cable | Ring | Switch, Field(discriminator="kind")]]
+
+    assert mistakes("parts: [{tp: 1, dp: 1, pp: 1}, {kind: ring, end: 1}]", Pair) == [
+        "f:1:24: parts[0].pp: unknown key 'pp'; allowed: tp, dp; did you mean 'tp'?",
+        "f:1:45: parts[1].end: unknown key 'end'; allowed: kind, npus",
+    ]
+
+
 def test_a_plain_union_of_models_reports_the_member_with_the_fewest_errors() -> None:
     class Either(Strict):
         block: Ring | Switch
@@ -550,7 +583,23 @@ def mutated(data: Any, path: tuple[str | int, ...], value: object, key: str | No
     return changed
 
 
-NAMES = ["npus", "npu", "kind", "ring", "switch", "tp", "model", "best", "all", "time", "[key]", "Ring", "int", "root"]
+NAMES = [
+    "npus",
+    "npu",
+    "spare",
+    "kind",
+    "ring",
+    "switch",
+    "tp",
+    "model",
+    "best",
+    "all",
+    "time",
+    "[key]",
+    "Ring",
+    "int",
+    "root",
+]
 VALUES = st.recursive(
     JSON | st.sampled_from(NAMES),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),

@@ -1,0 +1,95 @@
+"""Structures that cannot meet the linear constraints are not in the space; constraints that no structure meets conflict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.catalog import Catalog
+from evo_libra.model.cost import part_prices
+from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.space import Structures
+
+if TYPE_CHECKING:
+    from evo_libra.problem.problem import DimensionChoice
+
+
+def feasible_structures(
+    structures: Structures,
+    choices: Sequence[DimensionChoice],
+    constraints: Sequence[Constraint],
+    catalog: Catalog,
+    npus: int,
+) -> Structures:
+    """Return the structures that some bandwidths within the box and the linear constraints can serve.
+
+    Which ones depends on the technologies of the dimensions alone, so one small linear program is solved for each
+    distinct set of them, with the cheapest block wherever cost is constrained from above.
+
+    Raises
+    ------
+    InputError : no structure is left; the sentence names a smallest set of constraints that conflict.
+    """
+    linear = [constraint for constraint in constraints if constraint.quantity != "time"]
+    if not linear:
+        return structures
+    key = np.where(structures.npus > 1, structures.technology, -1)
+    kinds, inverse = np.unique(key, axis=1, return_inverse=True)
+    boxes = [_box(kind, choices, catalog, npus) for kind in kinds.T]
+    meets = np.array([_solvable(kind, box, linear) for kind, box in zip(kinds.T, boxes, strict=True)])
+    if not meets.any():
+        conflict = _conflict(kinds.T, boxes, linear)
+        texts = ", ".join(f"'{text}'" for text in dict.fromkeys(constraint.text for constraint in conflict))
+        raise InputError(f"no bandwidths within the allowed range can meet {texts}")
+    return structures.select(meets[inverse.ravel()])
+
+
+Box = tuple[FloatArray, FloatArray, FloatArray]
+
+
+def _box(kind: IntArray, choices: Sequence[DimensionChoice], catalog: Catalog, npus: int) -> Box:
+    """Lowest and highest bandwidth and the least price of the dimensions of one kind of structure: (d,) each."""
+    prices = part_prices(catalog).sum(axis=0)
+    low, high, price = np.zeros(len(kind)), np.zeros(len(kind)), np.zeros(len(kind))
+    for d, technology in enumerate(kind):
+        if technology >= 0:
+            low[d], high[d] = choices[d].low[technology], choices[d].high[technology]
+            price[d] = npus * min(prices[block, technology] for block in choices[d].blocks[technology])
+    return low, high, price
+
+
+def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
+    from scipy.optimize import linprog  # noqa: PLC0415 - takes a third of a second, and few problems need it
+
+    low, high, price = box
+    used = kind >= 0
+    rows: dict[bool, list[FloatArray]] = {True: [], False: []}
+    limits: dict[bool, list[float]] = {True: [], False: []}
+    for constraint in constraints:
+        row = constraint.coefficients(np.maximum(kind, 0)[:, None], price[:, None])[:, 0] * used
+        size = float(np.abs(row * high).max()) or 1.0
+        rows[constraint.equality].append(row * 1e9 / size)
+        limits[constraint.equality].append(constraint.limit / size)
+    result = linprog(
+        np.zeros(len(kind)),
+        A_ub=rows[False] or None,
+        b_ub=limits[False] or None,
+        A_eq=rows[True] or None,
+        b_eq=limits[True] or None,
+        bounds=np.stack([low, high], axis=1) / 1e9,
+    )
+    return bool(result.status == 0)
+
+
+def _conflict(kinds: IntArray, boxes: Sequence[Box], constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Drop constraints as long as what is left still cannot be met by any structure."""
+    conflict = list(constraints)
+    for constraint in constraints:
+        rest = [other for other in conflict if other is not constraint]
+        if not any(_solvable(kind, box, rest) for kind, box in zip(kinds, boxes, strict=True)):
+            conflict = rest
+    return conflict

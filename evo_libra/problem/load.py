@@ -1,0 +1,277 @@
+"""From a problem file to a problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.model.arrays import GIGA
+from evo_libra.model.catalog import MODELS_FILE, Catalog, load_catalog, load_models
+from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
+from evo_libra.model.generators.dlrm import dlrm
+from evo_libra.model.generators.transformer import transformer
+from evo_libra.model.parallelism import complete_degrees
+from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
+from evo_libra.model.source import KeyPath, Source, validate
+from evo_libra.model.workload import Workload, scale_compute
+from evo_libra.problem.constraints import Constraint, parse_constraint
+from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
+from evo_libra.problem.feasibility import feasible_structures
+from evo_libra.problem.problem import DimensionChoice, Problem
+from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
+from evo_libra.problem.space import DimensionRule, enumerate_structures
+from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec, ProblemSpec, TimeSpec, WorkloadSpec
+
+
+def problem_of(source: Source, folder: Path) -> Problem:
+    """Build a problem from the data of a problem file.
+
+    Parameters
+    ----------
+    source : the data, with the place of every key.
+    folder : what paths in the file are relative to.
+
+    Raises
+    ------
+    InputError : with all mistakes of the file; those of a later stage are looked for when the earlier ones are clean.
+    """
+    return _Loader(source, folder).load()
+
+
+class _Loader:
+    """Collects mistakes while it builds the parts of one problem."""
+
+    def __init__(self, source: Source, folder: Path) -> None:
+        self.source, self.folder = source, folder
+        self.spec = validate(ProblemSpec, source)
+
+    def fail(self, path: KeyPath, message: str) -> InputError:
+        return InputError(self.source.mistake(path, message))
+
+    def load(self) -> Problem:
+        catalog = self._catalog()
+        pins = self._pins()
+        choices = self._choices(catalog, pins)
+        time = TimeModel.of(self._loops())
+        constraints = self._constraints(len(choices), catalog)
+        rules = [
+            DimensionRule(
+                pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
+            )
+            for d, choice in enumerate(choices)
+        ]
+        try:
+            structures = enumerate_structures(
+                self.spec.npus,
+                catalog.technologies,
+                rules,
+                self._fewest(pins),
+                one_each=self.spec.fabric.one_dimension_per_technology,
+            )
+        except InputError as error:
+            raise self.fail(("fabric",), str(error)) from None
+        if not len(structures):
+            raise self.fail(("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}")
+        structures = structures.select(time.fits(structures.npus))
+        if not len(structures):
+            raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
+        try:
+            structures = feasible_structures(structures, choices, constraints, catalog, self.spec.npus)
+        except InputError as error:
+            raise self.fail(("constraints",), str(error)) from None
+        settings = self.spec.search
+        return Problem(
+            self.spec.name,
+            self.spec.npus,
+            catalog,
+            structures,
+            choices,
+            time,
+            tuple(OBJECTIVES[name] for name in dict.fromkeys(self.spec.objectives)),
+            constraints,
+            SearchSettings(settings.engine, settings.evaluations, settings.population, settings.seed),
+            self._identity(catalog),
+        )
+
+    def _identity(self, catalog: Catalog) -> dict[str, Any]:
+        prices = {t.name: [t.link, t.switch, t.nic, t.largest_dimension, t.bandwidth_cap, t.blocks] for t in catalog.technologies}
+        return {**self.spec.model_dump(mode="json"), "technologies": prices}
+
+    def _catalog(self) -> Catalog:
+        fabric = self.spec.fabric
+        try:
+            catalog = load_catalog(fabric.catalog, self.folder)
+        except InputError as error:
+            raise (error if error.mistakes[0].file else self.fail(("fabric", "catalog"), str(error))) from None
+        for index, name in enumerate(fabric.technologies or ()):
+            if name not in catalog.names:
+                raise self.fail(("fabric", "technologies", index), unknown("technology", name, catalog.names))
+        if len(set(fabric.technologies or ())) < len(fabric.technologies or ()):
+            raise self.fail(("fabric", "technologies"), "a technology is named twice")
+        return catalog.select(fabric.technologies) if fabric.technologies else catalog
+
+    def _pins(self) -> dict[int, PinSpec]:
+        fabric = self.spec.fabric
+        pins = {pin.dimension: pin for pin in fabric.pin}
+        if fabric.shape is None:
+            return pins
+        if pins:
+            raise self.fail(("fabric", "pin"), "the shape pins every dimension already; give one of the two")
+        try:
+            shape = parse_fabric(fabric.shape)
+        except InputError as error:
+            raise self.fail(("fabric", "shape"), str(error)) from None
+        if shape.npus != self.spec.npus:
+            raise self.fail(("fabric", "shape"), f"the shape has {shape.npus} NPUs, the problem has {self.spec.npus}")
+        return {
+            d: PinSpec.model_construct(
+                dimension=d,
+                npus=dimension.npus,
+                block=BLOCKS[dimension.block].name,
+                technology=dimension.technology,
+                bandwidth_GBps=None if dimension.bandwidth is None else dimension.bandwidth / GIGA,
+            )
+            for d, dimension in enumerate(shape.dimensions)
+        }
+
+    def _most(self, pins: dict[int, PinSpec]) -> int:
+        fabric = self.spec.fabric
+        if fabric.shape is not None:
+            return len(pins)
+        if fabric.min_dimensions > fabric.max_dimensions:
+            raise self.fail(
+                ("fabric", "min_dimensions"), f"found {fabric.min_dimensions}; max_dimensions is {fabric.max_dimensions}"
+            )
+        for index, pin in enumerate(fabric.pin):
+            if pin.dimension >= fabric.max_dimensions:
+                raise self.fail(
+                    ("fabric", "pin", index, "dimension"),
+                    f"found {pin.dimension}; dimensions count from 0 to {fabric.max_dimensions - 1}",
+                )
+        return fabric.max_dimensions
+
+    def _fewest(self, pins: dict[int, PinSpec]) -> int:
+        return max([self.spec.fabric.min_dimensions, *(d + 1 for d in pins)])
+
+    def _choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
+        bandwidth = BandwidthSpec() if self.spec.bandwidth == "search" else self.spec.bandwidth
+        if bandwidth.min_GBps > bandwidth.max_GBps:
+            raise self.fail(("bandwidth", "min_GBps"), f"found {bandwidth.min_GBps:g}; max_GBps is {bandwidth.max_GBps:g}")
+        return tuple(self._choice(d, catalog, pins.get(d), bandwidth) for d in range(self._most(pins)))
+
+    def _choice(self, d: int, catalog: Catalog, pin: PinSpec | None, bandwidth: BandwidthSpec) -> DimensionChoice:
+        fabric: FabricSpec = self.spec.fabric
+        place: KeyPath = ("fabric", "shape" if fabric.shape is not None else "pin")
+        if pin and pin.technology is not None and pin.technology not in catalog.names:
+            raise self.fail(place, unknown("technology", pin.technology, catalog.names))
+        blocks, low, high = [], [], []
+        for technology in catalog.technologies:
+            allowed = [
+                name
+                for name in technology.blocks
+                if (fabric.blocks is None or name in fabric.blocks)
+                and (pin is None or pin.block in (None, name))
+                and (pin is None or pin.technology in (None, technology.name))
+            ]
+            cap = technology.bandwidth_cap or np.inf
+            pinned = None if pin is None or pin.bandwidth_GBps is None else pin.bandwidth_GBps * GIGA
+            most = min(bandwidth.max_GBps * GIGA, cap) if pinned is None else pinned
+            least = min(bandwidth.min_GBps * GIGA if pinned is None else pinned, most)
+            if pinned is not None and pinned > cap:
+                allowed = []
+            blocks.append(tuple(BLOCK_NAMES.index(name) for name in allowed))
+            low.append(least)
+            high.append(most)
+        if not any(blocks):
+            where = place if pin else ("fabric", "blocks")
+            raise self.fail(where, f"nothing can be built in dimension {d}: no technology of the catalogue allows what is asked")
+        return DimensionChoice(tuple(blocks), np.array(low), np.array(high))
+
+    def _why_no_shape(self, catalog: Catalog, dimensions: int) -> str:
+        limits = ", ".join(f"{t.name} {t.largest_dimension or 'any'}" for t in catalog.technologies)
+        return (
+            f"no product of up to {dimensions} dimensions within the largest sizes ({limits}) and the pins gives that number; "
+            "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
+        )
+
+    def _loops(self) -> list[WeightedLoop]:
+        time = TimeSpec() if self.spec.time == "libra" else self.spec.time
+        parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
+        weights = [spec.weight for spec in self.spec.workloads]
+        if time.weights == "normalised":
+            for index, (workload, _) in enumerate(parts):
+                if not workload.compute:
+                    raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
+            mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
+            weights = [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
+        return [
+            weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus)
+            for (workload, degrees), weight in zip(parts, weights, strict=True)
+        ]
+
+    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload, dict[str, int]]:
+        path: KeyPath = ("workloads", index)
+        given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            raise self.fail(path, f"one of model, file and generator is needed, found {found}")
+        degrees: dict[str, int] = {str(name): degree for name, degree in spec.parallelism.items()}
+        try:
+            complete = complete_degrees(degrees, self.spec.npus)
+        except InputError as error:
+            raise self.fail((*path, "parallelism"), str(error)) from None
+        workload = self._layers(path, spec, complete)
+        for group in workload.groups:
+            if group != "all" and group not in complete:
+                raise self.fail((*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required")
+        return workload, complete
+
+    def _layers(self, path: KeyPath, spec: WorkloadSpec, degrees: dict[str, int]) -> Workload:
+        if spec.file is not None:
+            return self._table(path, spec, self.folder / spec.file, spec.name)
+        models = load_models()
+        if spec.model is not None and spec.model not in models:
+            raise self.fail((*path, "model"), unknown("model", spec.model, models))
+        model = spec.generator or models[str(spec.model)]
+        name = spec.name or spec.model or model.kind
+        if isinstance(model, TableSpec):
+            return self._table(path, spec, (MODELS_FILE.parent if spec.model else self.folder) / model.file, name)
+        if spec.compute_TFLOPS is None:
+            raise self.fail(path, "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual")
+        if spec.compute_scale is not None:
+            raise self.fail((*path, "compute_scale"), "a generated workload has compute_TFLOPS, not compute_scale")
+        return self._generated(path, model, name, spec.compute_TFLOPS * 1e12, degrees)
+
+    def _generated(
+        self, path: KeyPath, model: TransformerSpec | DlrmSpec, name: str, rate: float, degrees: dict[str, int]
+    ) -> Workload:
+        if isinstance(model, DlrmSpec):
+            fields = model.model_dump(exclude={"kind", "source"})
+            return dlrm(name, rate=rate, **fields)
+        if "tp" not in degrees:
+            raise self.fail((*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none")
+        fields = model.model_dump(exclude={"kind", "source"})
+        return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+
+    def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
+        if spec.compute_TFLOPS is not None:
+            raise self.fail(
+                (*path, "compute_TFLOPS"), "a table has its own compute times; compute_scale multiplies them"
+            )
+        return scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
+
+    def _constraints(self, dimensions: int, catalog: Catalog) -> tuple[Constraint, ...]:
+        found: list[Constraint] = []
+        mistakes = []
+        for index, text in enumerate(self.spec.constraints):
+            try:
+                found += parse_constraint(text, dimensions, catalog.names)
+            except InputError as error:
+                mistakes.append(self.source.mistake(("constraints", index), str(error)))
+        if mistakes:
+            raise InputError(mistakes)
+        return tuple(found)

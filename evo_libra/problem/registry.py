@@ -1,0 +1,97 @@
+"""Problems by path, by name, or from Python."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.problem.protocol import SearchProblem
+
+if TYPE_CHECKING:
+    from evo_libra.problem.problem import Problem
+
+ENTRY_POINTS = "evo_libra.problems"
+_ENDINGS = (".yaml", ".yml", ".json")
+
+
+def problem_folders() -> list[Path]:
+    """Return the folders that hold problem files by name: the packaged ones (of the wheel or the checkout), the user's."""
+    package = Path(__file__).parent.parent
+    packaged = package / "problems" if (package / "problems").is_dir() else package.parent / "problems"
+    return [folder for folder in dict.fromkeys((packaged, Path("problems").resolve())) if folder.is_dir()]
+
+
+def problem_names() -> list[str]:
+    """Return every name that `load_problem` knows."""
+    files = (path.stem for folder in problem_folders() for path in folder.glob("*.yaml"))
+    return sorted({*(entry.name for entry in entry_points(group=ENTRY_POINTS)), *files})
+
+
+def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | SearchProblem:
+    """Load a problem.
+
+    Parameters
+    ----------
+    name : the path of a problem file; or a name (an entry point of group ``evo_libra.problems``, a problem that comes
+        with the package, or one in ``./problems``); or ``module:object`` for a problem written in Python.
+    assignments : ``KEY=VALUE``, each replaces a value of the file before it is validated.
+
+    Raises
+    ------
+    InputError : there is no such problem, or its file is wrong; all mistakes are named.
+
+    >>> problem = load_problem("gpt3-4k", ["npus=1024"])
+    >>> problem.npus
+    1024
+    """
+    path = _find_file(name)
+    if path is not None:
+        return _load_file(path, assignments)
+    if assignments:
+        raise InputError(f"--set changes the values of a problem file, and '{name}' is none")
+    return _from_python(name)
+
+
+def _find_file(name: str) -> Path | None:
+    if name.endswith(_ENDINGS) or "/" in name or "\\" in name:
+        return Path(name)
+    if ":" in name or name in entry_points(group=ENTRY_POINTS).names:
+        return None
+    for folder in problem_folders():
+        if (folder / f"{name}.yaml").is_file():
+            return folder / f"{name}.yaml"
+    raise InputError(f"{unknown('problem', name, problem_names())} (or give the path of a problem file)")
+
+
+def _load_file(path: Path, assignments: Sequence[str]) -> Problem:
+    from evo_libra.model.source import read_source, set_value  # noqa: PLC0415 - only problem files need YAML
+    from evo_libra.problem.load import problem_of  # noqa: PLC0415 - the same
+
+    source = read_source(path)
+    for assignment in assignments:
+        source = set_value(source, assignment)
+    return problem_of(source, path.parent)
+
+
+def _from_python(name: str) -> SearchProblem:
+    found = entry_points(group=ENTRY_POINTS)
+    try:
+        problem = found[name].load() if name in found.names else _import(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"the problem '{name}' cannot be imported: {error}") from None
+    if isinstance(problem, SearchProblem):
+        return problem
+    raise InputError(f"'{name}' is no problem: it is a {type(problem).__name__} without all of name, genome, objectives, "
+                     "settings, evaluate_genes, describe and identity")
+
+
+def _import(name: str) -> object:
+    module, _, attribute = name.partition(":")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,104 @@
+"""The schema of a problem file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evo_libra.model.catalog.models import ModelSpec
+from evo_libra.model.catalog.technologies import BlockName
+
+SCHEMA_VERSION = 1
+MOST_DIMENSIONS = 8
+
+PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
+PositiveFloat = Annotated[float, Field(gt=0, le=1e15)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class PinSpec(_Strict):
+    """What is fixed of one dimension."""
+
+    dimension: int = Field(ge=0, lt=MOST_DIMENSIONS, description="which dimension; 0 is the innermost")
+    npus: int | None = Field(None, ge=2, description="its size")
+    block: BlockName | None = Field(None, description="its building block")
+    technology: str | None = Field(None, description="its technology")
+    bandwidth_GBps: PositiveFloat | None = Field(None, description="its bandwidth per NPU in GB/s")
+
+
+class FabricSpec(_Strict):
+    """The networks that may be built."""
+
+    catalog: str = Field(description="name of a catalogue (see `evo-libra catalog`), or the path of a .yaml file")
+    technologies: tuple[str, ...] | None = Field(
+        None, min_length=1, description="technologies that may be used, innermost first; all of the catalogue when left out"
+    )
+    blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
+    min_dimensions: int = Field(1, ge=1, le=MOST_DIMENSIONS, description="fewest dimensions")
+    max_dimensions: int = Field(4, ge=1, le=MOST_DIMENSIONS, description="most dimensions")
+    one_dimension_per_technology: bool = Field(False, description="whether a technology serves one dimension at most")
+    shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
+    pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
+
+
+class WorkloadSpec(_Strict):
+    """One workload; one of model, file and generator says what it is."""
+
+    name: str | None = Field(None, description="what results call it")
+    model: str | None = Field(None, description="a model of the catalogue, such as gpt-3")
+    file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
+    generator: ModelSpec | None = Field(None, description="hyper-parameters of a model of your own")
+    parallelism: dict[Literal["tp", "dp"], PositiveInt] = Field(
+        {}, description="NPUs in each process group, innermost first; dp takes what is left when it is left out"
+    )
+    compute_TFLOPS: PositiveFloat | None = Field(None, description="compute rate of one NPU in TFLOP/s, for generated models")
+    compute_scale: PositiveFloat | None = Field(None, description="factor on the compute times, for files and tables; 1 keeps them")
+    weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
+
+
+class TimeSpec(_Strict):
+    """How iteration time is modelled."""
+
+    model: Literal["libra"] = Field("libra", description="LIBRA's: bandwidth only, perfect pipelining")
+    overlap: Literal["none", "tp-dp"] = Field(
+        "none", description="tp-dp overlaps the collectives of the input gradient with the weight gradient's work"
+    )
+    weights: Literal["absolute", "normalised"] = Field(
+        "absolute", description="normalised divides each weight by the workload's compute time, so that none drowns the others"
+    )
+
+
+class BandwidthSpec(_Strict):
+    """How bandwidth is chosen."""
+
+    mode: Literal["search"] = Field("search", description="bandwidths are genes")
+    min_GBps: PositiveFloat = Field(0.1, description="least bandwidth per NPU of a dimension")
+    max_GBps: PositiveFloat = Field(1000.0, description="most bandwidth per NPU of a dimension")
+
+
+class SearchSpec(_Strict):
+    """How the search runs unless the command line says otherwise."""
+
+    engine: str = Field("nsga2", description="the engine: nsga2, nsga3 or random")
+    evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
+    population: int = Field(200, ge=4, le=1_000_000, description="designs per generation")
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of the random numbers")
+
+
+class ProblemSpec(_Strict):
+    """A problem file."""
+
+    version: Literal[1] = Field(SCHEMA_VERSION, description="version of this schema")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
+    npus: int = Field(ge=2, le=10**9, description="number of NPUs")
+    fabric: FabricSpec = Field(description="the networks that may be built")
+    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="what is trained on it")
+    time: Literal["libra"] | TimeSpec = Field("libra", description="how iteration time is modelled")
+    objectives: tuple[Literal["time", "cost"], ...] = Field(("time", "cost"), min_length=1, description="what is minimised")
+    constraints: tuple[str, ...] = Field((), description="such as `sum(bw) <= 1000 GB/s` or `bw[0] >= bw[1]`")
+    bandwidth: Literal["search"] | BandwidthSpec = Field("search", description="how bandwidth is chosen")
+    search: SearchSpec = Field(SearchSpec(), description="how the search runs")
