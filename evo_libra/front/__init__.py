@@ -1,0 +1,1 @@
+"""Non-dominated sets: the archive of a search, the front as a frame, indicators."""

@@ -1,0 +1,91 @@
+"""A Pareto front as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evo_libra.errors import InputError
+from evo_libra.front.archive import Archive
+from evo_libra.problem.protocol import Objective, SearchProblem
+
+
+@dataclass(frozen=True)
+class Front:
+    """Mutually non-dominated designs, the first objective ascending.
+
+    Attributes
+    ----------
+    frame : a row a design: ``id``, the objectives with their units, then what the design is.
+    objectives : columns of the frame that are minimised.
+
+    Examples
+    --------
+    >>> from evo_libra import load_problem, search
+    >>> front = search(load_problem("gpt3-4k"), evaluations=2000)
+    >>> front.objectives
+    ('time_ms', 'cost_usd')
+    >>> front.frame["time_ms"].is_sorted()
+    True
+    """
+
+    frame: pl.DataFrame
+    objectives: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return self.frame.height
+
+    def __str__(self) -> str:
+        return f"Front of {len(self)} designs\n{self.frame}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the designs as dictionaries."""
+        return self.frame.to_dicts()
+
+    def spread(self, count: int) -> pl.DataFrame:
+        """Return at most `count` rows, even steps along the front on logarithmic axes, both ends included."""
+        if len(self) <= count:
+            return self.frame
+        values = np.log10(self.frame.select(self.objectives).to_numpy())
+        span = values.max(axis=0) - values.min(axis=0)
+        scaled = (values - values.min(axis=0)) / np.where(span > 0, span, 1.0)
+        along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(scaled, axis=0)).max(axis=1))])
+        wanted = np.linspace(0.0, along[-1], count)
+        return self.frame[np.unique(np.searchsorted(along, wanted).clip(0, len(self) - 1)).tolist()]
+
+    @staticmethod
+    def read(path: Path) -> Front:
+        """Read a front from its Parquet file.
+
+        Raises
+        ------
+        InputError : the file is no front.
+        """
+        try:
+            frame = pl.read_parquet(path)
+            objectives = pl.read_parquet_metadata(path)["objectives"]
+        except (OSError, KeyError, pl.exceptions.PolarsError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file of a front"
+            raise InputError(f"the front {path} cannot be read: {reason}") from None
+        return Front(frame, tuple(objectives.split(",")))
+
+    def write(self, path: Path) -> None:
+        """Write the front as a Parquet file; the same front gives the same bytes."""
+        self.frame.write_parquet(path, compression="zstd", metadata={"objectives": ",".join(self.objectives)})
+
+
+def front_of(problem: SearchProblem, archive: Archive) -> Front:
+    """Return an archive as a front."""
+    columns = _objective_columns(problem.objectives, archive)
+    described = problem.describe(archive.genes) if len(archive) else {}
+    frame = pl.DataFrame({"id": np.arange(len(archive)), **columns, **described})
+    return Front(frame, tuple(objective.column for objective in problem.objectives))
+
+
+def _objective_columns(objectives: Sequence[Objective], archive: Archive) -> Mapping[str, Any]:
+    return {o.column: values / o.scale for o, values in zip(objectives, archive.objectives, strict=True)}

@@ -1,0 +1,71 @@
+"""The contract of an engine: start, ask, tell on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.model.arrays import FloatArray
+from evo_libra.problem.genome import Genome
+
+
+@dataclass(frozen=True)
+class EngineState:
+    """All that an engine remembers: arrays and the state of its random numbers, so that it can be saved and resumed.
+
+    Attributes
+    ----------
+    arrays : by name, as the engine likes.
+    random : state of a `numpy.random.PCG64` bit generator, as plain data.
+    """
+
+    arrays: Mapping[str, FloatArray]
+    random: Mapping[str, Any]
+
+    def generator(self) -> np.random.Generator:
+        """Return a generator that goes on where this state stopped."""
+        bits = np.random.PCG64()
+        bits.state = dict(self.random)
+        return np.random.Generator(bits)
+
+
+class Engine(Protocol):
+    """A search algorithm as pure functions of its state.
+
+    `ask` may be called again on a state and gives the same genes; `tell` on a state that was saved and loaded gives
+    what it would have given at once. Objectives are minimised; they come as log10, since designs differ by factors.
+    """
+
+    def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
+        """Return the state before the first generation."""
+
+    def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
+        """Return (g, n) legal genes to evaluate; none when the engine has nothing left to try."""
+
+    def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
+        """Return the state after the (g, n) genes that were asked have got (m, n) objectives and (n,) violations."""
+
+
+ENGINES = ("nsga2", "nsga3", "random")
+
+
+def load_engine(name: str) -> Engine:
+    """Return an engine by name.
+
+    Raises
+    ------
+    InputError : there is no such engine.
+    """
+    if name not in ENGINES:
+        raise InputError(unknown("engine", name, ENGINES))
+    if name == "random":
+        from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - engines are imported when chosen
+
+        return RandomEngine()
+    from evo_libra.search.pymoo_engine import PymooEngine  # noqa: PLC0415 - pymoo takes a third of a second
+
+    return PymooEngine(name)
