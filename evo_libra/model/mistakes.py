@@ -2,175 +2,239 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-import types
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Union, get_args, get_origin
+import re
+from collections import defaultdict
+from itertools import chain
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, RootModel, ValidationError
 
-from evo_libra.errors import suggestion
+from evo_libra.errors import suggestion, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pydantic_core import ErrorDetails
+
+    # An error of pydantic with what is left of its loc.
+    _Rest = tuple["KeyPath", ErrorDetails]
 
 KeyPath = tuple[str | int, ...]
+Data = Any  # nested mappings, lists and scalars; a type that says so could not be indexed
 
-_KINDS = {
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "int_parsing_size": "a whole number of fewer digits",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "string_type": "a text",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
+_KINDS = {dict: "mapping", list: "list", str: "text", int: "number", float: "number", bool: "boolean"}
+# By the type of pydantic's error: the kind of value that was needed, where another kind is the error, and the words.
+_NEEDED = {
+    "int_type": ("number", "a whole number"),
+    "int_from_float": ("number", "a whole number"),
+    "float_type": ("number", "a number"),
+    "string_type": ("text", "text"),
+    "bool_type": ("boolean", "true or false"),
+    "none_required": ("empty", "null"),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), ("list", "a list")),
+    **dict.fromkeys(("dict_type", "model_type"), ("mapping", "a mapping")),
+    "greater_than": ("", "a number above {gt}"),
+    "greater_than_equal": ("", "a number of at least {ge}"),
+    "less_than": ("", "a number below {lt}"),
+    "less_than_equal": ("", "a number of at most {le}"),
+    "multiple_of": ("", "a multiple of {multiple_of}"),
+    "finite_number": ("", "a finite number"),
+    "string_pattern_mismatch": ("", "text that matches {pattern}"),
+    **dict.fromkeys(("too_short", "string_too_short"), ("", "a length of at least {min_length}")),
+    **dict.fromkeys(("too_long", "string_too_long"), ("", "a length of at most {max_length}")),
 }
-_LIMITS = {
-    "greater_than": ("gt", "above"),
-    "greater_than_equal": ("ge", "at least"),
-    "less_than": ("lt", "below"),
-    "less_than_equal": ("le", "at most"),
-}
+_LISTED = ("literal_error", "enum")
+_OWN_WORDS = ("value_error", "assertion_error")
 
 
-def mistakes_of(error: ValidationError, model: type[BaseModel], data: Any) -> list[tuple[KeyPath, str]]:  # noqa: ANN401
+def mistakes_of(error: ValidationError, model: type[BaseModel], data: Data) -> list[tuple[KeyPath, str]]:
     """Return the path and the sentence of each mistake that pydantic found.
 
-    An unknown key that resembles a missing one of the same mapping is told as one mistake. Of a union, the members
-    that do not fit the kind of value that was found are passed over.
+    An unknown key that resembles a missing one of the same mapping is told as one mistake. Of a union, only the errors
+    of the member that was most likely meant are told.
     """
-    details = _plausible(error.errors(include_url=False, include_context=True), data)
-    unknown = {path: detail for path, detail in details if detail["type"] == "extra_forbidden"}
-    found = []
-    for path, detail in details:
-        if detail["type"] == "missing" and _is_misspelt(path, unknown):
-            continue
-        found.append((path, _sentence(path, detail, model)))
-    return list(dict.fromkeys(found))
+    errors = [(tuple(details["loc"]), details) for details in error.errors(include_url=False)]
+    return list(_located(model, data, (), errors))
 
 
-def _is_misspelt(path: KeyPath, unknown: dict[KeyPath, ErrorDetails]) -> bool:
-    return any(other[:-1] == path[:-1] and suggestion(other[-1], [str(path[-1])]) for other in unknown)
+def shown(value: object) -> str:
+    """Return a value and its kind as a sentence tells them, on one line."""
+    text = repr(short(value)) if isinstance(value, str) else short(json.dumps(value, ensure_ascii=False))
+    return f"{printable(text)} ({_kind(value)})"
 
 
-def _plausible(details: Sequence[ErrorDetails], data: Any) -> list[tuple[KeyPath, ErrorDetails]]:  # noqa: ANN401
-    """Pair each error with its path in the data, without the members of unions that were never meant."""
-    placed = [(_real_path(detail["loc"], data, missing=detail["type"] == "missing"), detail) for detail in details]
-    deepest = [path for path, detail in placed if detail["type"] not in _KINDS]
-    kept = []
-    for path, detail in placed:
-        others = [other for other, _ in placed if other[: len(path)] == path and other != path]
-        if detail["type"] in _KINDS and (others or path in deepest):
-            continue
-        kept.append((path, detail))
-    return kept
+def short(text: str, limit: int = 60) -> str:
+    """Return at most ``limit`` characters of a text."""
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
-def _real_path(loc: Sequence[str | int], data: Any, *, missing: bool) -> KeyPath:  # noqa: ANN401
-    """Drop the names of union members and tags from pydantic's location."""
-    path: list[str | int] = []
-    for position, part in enumerate(loc):
-        last = position == len(loc) - 1
-        if isinstance(data, dict) and (part in data or (last and missing)):
-            path.append(part)
-            data = data.get(str(part))
-        elif isinstance(data, list) and isinstance(part, int) and part < len(data):
-            path.append(part)
-            data = data[part]
-    return tuple(path)
+def printable(text: str) -> str:
+    """Return a text with line breaks and control characters escaped."""
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
-def _sentence(path: KeyPath, detail: ErrorDetails, model: type[BaseModel]) -> str:
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind == "missing":
-        return f"the key '{path[-1]}' is required"
-    if kind == "extra_forbidden":
-        allowed = _keys_at(model, detail["loc"][:-1])
-        return f"unknown key '{path[-1]}'; allowed: {', '.join(allowed)}{suggestion(path[-1], allowed)}"
-    if kind == "literal_error":
-        return _choice(detail["input"], _literals(model, detail["loc"]) or [str(context["expected"])])
-    if kind == "union_tag_invalid":
-        return _choice(context["tag"], [tag.strip(" '") for tag in str(context["expected_tags"]).split(",")])
-    if kind == "union_tag_not_found":
-        return f"the key {context['discriminator']} is required"
-    if kind in _KINDS:
-        return f"found {_shown(detail['input'])}; {_KINDS[kind]} is needed"
-    if kind in _LIMITS:
-        key, words = _LIMITS[kind]
-        return f"found {_shown(detail['input'])}; it must be {words} {context[key]}"
-    if kind in ("too_short", "too_long"):
-        words = f"at least {context['min_length']}" if kind == "too_short" else f"at most {context['max_length']}"
-        return f"found {context['actual_length']} items; {words} are needed"
-    message = detail["msg"].removeprefix("Value error, ")
-    return message if kind == "value_error" else f"found {_shown(detail['input'])}; {message[:1].lower()}{message[1:]}"
+def _located(annotation: object, found: Data, path: KeyPath, errors: list[_Rest]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the path and the sentence of each error in ``found``, which should have been an ``annotation``.
+
+    The errors come with what is left of pydantic's ``loc``, in which names of union members stand between the keys.
+    """
+    members = _members(annotation)
+    inside: dict[str | int, list[_Rest]] = defaultdict(list)
+    for loc, error in errors:
+        if loc:
+            inside[loc[0]].append((loc[1:], error))
+    for loc, error in errors:
+        if not loc and not (inside and _is_echo(error, found)):
+            yield from _at(members, found, path, error)
+    if len(members) > 1 and inside:
+        yield from _in_union(members, found, path, inside)
+        return
+    missing = [part for part, rest in inside.items() if _is_about_key(rest, "missing")]
+    extra = [part for part, rest in inside.items() if _is_about_key(rest, "extra_forbidden")]
+    yield from _of_keys(_fields(members[0]), found, path, missing, extra)
+    for part in (part for part in inside if part not in (*missing, *extra)):
+        if _is_in(part, found):
+            deeper = found[part], (*path, part)
+        else:  # no key but pydantic's name for a key itself, or for a part of a type that is not known here
+            deeper = path[-1] if part == "[key]" and path else found, path
+        yield from _located(_child(members[0], part), *deeper, inside[part])
 
 
-def _choice(found: Any, allowed: Sequence[str]) -> str:  # noqa: ANN401 - plain data of any kind
-    return f"found {_shown(found)}; allowed: {', '.join(allowed)}{suggestion(found, allowed)}"
+def _is_in(part: str | int, found: object) -> bool:
+    return part in found if isinstance(found, dict) else isinstance(found, list) and part in range(len(found))
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401 - plain data of any kind
-    text = f"'{value}'" if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 - a sentence stays on a line
+def _is_echo(error: ErrorDetails, found: Data) -> bool:
+    """Tell whether a list is called too short only because pydantic does not count the items that have errors."""
+    return error["type"] == "too_short" and len(found) >= error["ctx"]["min_length"]
 
 
-def _models_in(annotation: Any) -> Iterator[Any]:  # noqa: ANN401 - any annotation
-    """Yield what an annotation may be, without Optional, Annotated and unions around it."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        for member in get_args(annotation):
-            yield from _models_in(member)
-    elif hasattr(annotation, "__metadata__"):
-        yield from _models_in(get_args(annotation)[0])
+def _is_about_key(rest: list[_Rest], kind: str) -> bool:
+    return any(not loc and error["type"] == kind for loc, error in rest)
+
+
+def _at(members: tuple[object, ...], found: Data, path: KeyPath, error: ErrorDetails) -> Iterator[tuple[KeyPath, str]]:
+    discriminator = str(error.get("ctx", {}).get("discriminator", "")).strip("'")
+    if not discriminator:
+        yield path, _sentence(error, found)
+    elif discriminator in found:
+        allowed = _names(error["ctx"].get("expected_tags", ""))
+        yield (*path, discriminator), _unlisted(found[discriminator], allowed)
     else:
-        yield annotation
+        fields = dict(chain.from_iterable(_fields(member).items() for member in members))
+        yield from _of_keys(fields, found, path, [discriminator], [key for key in found if key not in fields])
 
 
-def _step(annotation: Any, part: str | int) -> Iterator[Any]:  # noqa: ANN401 - any annotation
-    """Yield the annotations that one part of a location may lead to; a part that names a union member stays put."""
-    for member in _models_in(annotation):
-        arguments = get_args(member)
-        if isinstance(member, type) and issubclass(member, BaseModel):
-            fields = member.model_fields
-            if "root" in fields:
-                yield from _step(fields["root"].annotation, part)
-            elif isinstance(part, str) and part in fields:
-                yield fields[part].annotation
-            elif part == member.__name__ or part in _tags(member):
-                yield member
-        elif isinstance(part, int) and arguments:
-            yield arguments[0]
-        elif get_origin(member) is dict:
-            yield arguments[1]
+def _of_keys(
+    allowed: Iterable[str], found: Data, path: KeyPath, missing: Iterable[str | int], extra: Iterable[str | int]
+) -> Iterator[tuple[KeyPath, str]]:
+    """Yield what is to be said of missing and of unknown keys; one that is but misspelt is told once."""
+    unclaimed = list(missing)
+    for key in extra:
+        shown = short(printable(str(key)))
+        near = difflib.get_close_matches(shown, [str(other) for other in unclaimed], n=1)
+        unclaimed = [other for other in unclaimed if other not in near]
+        meant = f"unknown key '{shown}'; did you mean '{near[0]}'?" if near else unknown("key", shown, allowed)
+        yield (*path, key), meant
+    for key in unclaimed:
+        if isinstance(key, int):
+            yield (*path, key), "a required item is missing"
+        else:
+            present = short(printable(", ".join(found))) or "no keys"
+            yield (*path, key), f"a required key is missing; found: {present}"
 
 
-def _tags(model: type[BaseModel]) -> list[str]:
-    return [
-        tag
-        for field in model.model_fields.values()
-        if get_origin(field.annotation) is Literal
-        for tag in get_args(field.annotation)
-    ]
+def _in_union(
+    members: tuple[object, ...], found: object, path: KeyPath, inside: Mapping[str | int, list[_Rest]]
+) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the errors of the one member that was most likely meant.
+
+    Pydantic names the members of a plain union in their order, and of a discriminated one only the member it chose.
+    """
+    tagged = len(inside) != len(members)
+    meant = [_tagged(members, found, tag) for tag in inside] if tagged else members
+    likely = [pair for pair in zip(meant, inside.values(), strict=True) if not _is_of_other_kind(pair[1], found)]
+    if likely:
+        member, errors = min(likely, key=lambda pair: len(pair[1]))
+        yield from _located(member, found, path, errors)
+    else:
+        needed = [_needed(error)[1] for errors in inside.values() for loc, error in errors if not loc]
+        yield path, f"found {shown(found)}, {' or '.join(dict.fromkeys(needed))} is needed"
 
 
-def _annotations_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[Any]:
-    annotations: list[Any] = [model]
-    for part in loc:
-        reached = [step for annotation in annotations for step in _step(annotation, part)]
-        annotations = reached or annotations
-    return [member for annotation in annotations for member in _models_in(annotation)]
+def _is_of_other_kind(errors: Iterable[_Rest], found: object) -> bool:
+    return any(not loc and _needed(error)[0] not in ("", _kind(found)) for loc, error in errors)
 
 
-def _keys_at(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    members = _annotations_at(model, loc)
-    keys = (key for member in members if hasattr(member, "model_fields") for key in member.model_fields)
-    return list(dict.fromkeys(keys))
+def _needed(error: ErrorDetails) -> tuple[str, str]:
+    """Return the kind of value that was needed, if another kind was an error, and what was needed in words."""
+    context = {
+        key: f"{value:.12g}" if isinstance(value, float) else value for key, value in error.get("ctx", {}).items()
+    }
+    if error["type"] in _LISTED:
+        return "text" if "'" in context["expected"] else "number", context["expected"]
+    kind, words = _NEEDED.get(error["type"], ("", ""))
+    return kind, words.format_map(context)
 
 
-def _literals(model: type[BaseModel], loc: Sequence[str | int]) -> list[str]:
-    members = _annotations_at(model, loc)
-    return [str(value) for member in members if get_origin(member) is Literal for value in get_args(member)]
+def _sentence(error: ErrorDetails, found: object) -> str:
+    if error["type"] in _OWN_WORDS:
+        return str(error["ctx"]["error"])
+    if error["type"] in _LISTED:
+        return _unlisted(found, _names(error["ctx"]["expected"]))
+    words = _needed(error)[1]
+    return f"found {shown(found)}, {words} is needed" if words else f"found {shown(found)}: {error['msg']}"
+
+
+def _unlisted(found: object, allowed: list[str]) -> str:
+    if not allowed:
+        return f"found {shown(found)}, text is needed"
+    return f"found {shown(found)}; allowed: {', '.join(allowed)}{suggestion(short(str(found)), allowed)}"
+
+
+def _names(expected: str) -> list[str]:
+    """Return the names in pydantic's listing of what it expected, such as ``'ring', 'mesh' or 'switch'``."""
+    return [name.strip("'") for name in re.split(", | or ", expected) if name]
+
+
+def _members(annotation: object) -> tuple[object, ...]:
+    """Return the types of which a value may be one, None not counted."""
+    if get_origin(annotation) is Annotated:
+        return _members(get_args(annotation)[0])
+    if isinstance(annotation, type) and issubclass(annotation, RootModel):
+        return _members(annotation.model_fields["root"].annotation)
+    if get_origin(annotation) not in (Union, UnionType):
+        return (annotation,)
+    members = tuple(member for member in get_args(annotation) if member is not NoneType)
+    return members if len(members) > 1 else _members(members[0])
+
+
+def _tagged(members: Iterable[object], found: object, tag: str | int) -> object:
+    """Return the member of a discriminated union that has the tag, or None."""
+    items = found if isinstance(found, dict) else {}
+    for member in members:
+        if any(items.get(key) == tag and tag in get_args(inner) for key, inner in _fields(member).items()):
+            return member
+    return None
+
+
+def _fields(annotation: object) -> dict[str, object]:
+    if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        return {}
+    return {field.alias or name: field.annotation for name, field in annotation.model_fields.items()}
+
+
+def _child(annotation: object, part: str | int) -> object:
+    """Return what the value at a key or an index of an annotated value should be, or None when that is not known."""
+    arguments = get_args(annotation)
+    if isinstance(part, str):
+        return _fields(annotation).get(part, arguments[-1] if arguments else None)
+    index = part if get_origin(annotation) is tuple and Ellipsis not in arguments else 0
+    return arguments[index] if index < len(arguments) else None
+
+
+def _kind(value: object) -> str:
+    return _KINDS.get(type(value), "empty")

@@ -21,6 +21,10 @@ from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
 from evo_libra.problem.space import Structures
 
+# How far the level gene reaches beyond what any design can use: with an uneven split, the corner where every dimension is
+# at its cap is only reached by a level far above the caps' sum.
+_OVERSHOOT = 100.0
+
 
 @dataclass(frozen=True)
 class DimensionChoice:
@@ -81,7 +85,7 @@ class Problem:
         names = ["structure", *("block" + d for d in dimensions), "level", *("share" + d for d in dimensions)]
         reach = np.log(max(high / low, 1.0))
         lower = [0.0, *[0.0] * depth, np.log(low), *[-reach] * depth]
-        upper = [len(self.structures) - 1.0, *map(float, most), np.log(high * depth), *[0.0] * depth]
+        upper = [len(self.structures) - 1.0, *map(float, most), np.log(high * depth * _OVERSHOOT), *[0.0] * depth]
         return Genome(tuple(names), np.array(lower), np.array(upper), np.arange(len(names)) <= depth)
 
     @cached_property

@@ -6,16 +6,17 @@ since pymoo's own go through Python objects one by one and take most of its time
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from pymoo.algorithms.moo.nsga3 import ReferenceDirectionSurvival
 from pymoo.core.population import Population
 from pymoo.core.problem import Problem
-from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
+from pymoo.operators.survival.rank_and_crowding.metrics import calc_crowding_distance
+from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 from pymoo.util.ref_dirs import get_reference_directions
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.genome import Genome
 from evo_libra.search.engine import EngineState
 from evo_libra.search.variation import is_new, offspring
@@ -86,31 +87,62 @@ class PymooEngine:
         return EngineState({"size": old["size"], **kept, **extra}, random.bit_generator.state)
 
     def _survive(
-        self, old: Any, merged: dict[str, FloatArray], random: np.random.Generator  # noqa: ANN401 - arrays by name
-    ) -> tuple[FloatArray, dict[str, FloatArray]]:
-        count = merged["violation"].size
-        population = Population.new(
-            "X", np.arange(float(count))[:, None], "F", merged["objectives"].T, "G", merged["violation"][:, None]
-        )
-        population.set("CV", merged["violation"][:, None], "feasible", (merged["violation"] <= 0)[:, None])
-        problem = Problem(n_var=1, n_obj=len(merged["objectives"]), n_ieq_constr=1)
-        survival = RankAndCrowding() if self._algorithm == "nsga2" else self._reference_survival(old)
-        survivors = survival.do(problem, population, n_survive=min(int(old["size"]), count), random_state=random)
-        chosen = survivors.get("X")[:, 0].astype(np.int64)
+        self,
+        old: Mapping[str, FloatArray],
+        merged: Mapping[str, FloatArray],
+        random: np.random.Generator,
+    ) -> tuple[IntArray, dict[str, FloatArray]]:
+        size = int(old["size"])
         if self._algorithm == "nsga2":
-            crowding = [0.0 if value is None else value for value in survivors.get("crowding")]
-            # Finite, so that the state is plain numbers: an end of a front is less crowded than anything.
-            return chosen, {"crowding": np.nan_to_num(np.array(crowding, dtype=np.float64), posinf=1e300)}
+            chosen, crowding = rank_and_crowding(merged["objectives"], merged["violation"], size)
+            return chosen, {"crowding": crowding}
+        population = Population.new(
+            "X", np.arange(merged["violation"].size), "F", merged["objectives"].T, "G", merged["violation"][:, None]
+        )
+        problem = Problem(n_var=1, n_obj=len(merged["objectives"]), n_ieq_constr=1)
+        survival = self._reference_survival(old)
+        survivors = survival.do(problem, population, n_survive=min(size, len(population)), random_state=random)
+        chosen = np.array([int(individual.X) for individual in survivors])
         norm = survival.norm
         kept = {name: getattr(norm, name) for name in _NORMALISATION if getattr(norm, name) is not None}
         return chosen, {"crowding": np.zeros(len(chosen)), **{k: np.asarray(v, float) for k, v in kept.items()}}
 
-    def _reference_survival(self, old: Any) -> ReferenceDirectionSurvival:  # noqa: ANN401 - arrays by name
+    def _reference_survival(self, old: Mapping[str, FloatArray]) -> ReferenceDirectionSurvival:
         survival = ReferenceDirectionSurvival(self._directions)
         for name in _NORMALISATION:
             if name in old:
                 setattr(survival.norm, name, old[name].copy())
         return survival
+
+
+def rank_and_crowding(objectives: FloatArray, violation: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
+    """Return the survivors of NSGA-II, best first, and their crowding distances.
+
+    Feasible designs go front by front, the last front by crowding; infeasible ones fill up by their violation.
+
+    Parameters
+    ----------
+    objectives : (m, n).
+    violation : (n,).
+    size : how many survive, at most.
+    """
+    feasible = np.flatnonzero(violation <= 0)
+    infeasible = np.flatnonzero(violation > 0)
+    chosen: list[IntArray] = []
+    crowding: list[FloatArray] = []
+    left = size
+    values = objectives.T[feasible]
+    for front in NonDominatedSorting().do(values, n_stop_if_ranked=size) if len(feasible) else []:
+        # Finite, so that a state is plain numbers: an end of a front is less crowded than anything.
+        distance = np.nan_to_num(calc_crowding_distance(values[front]), posinf=1e300)
+        order = np.argsort(-distance, kind="stable")[:left] if len(front) > left else np.arange(len(front))
+        chosen.append(feasible[np.asarray(front)[order]])
+        crowding.append(distance[order])
+        left -= len(order)
+        if not left:
+            break
+    rest = infeasible[np.argsort(violation[infeasible], kind="stable")][:left]
+    return np.concatenate([*chosen, rest]).astype(np.int64), np.concatenate([*crowding, np.zeros(len(rest))])
 
 
 def reference_directions(objectives: int, population: int) -> FloatArray:

@@ -9,7 +9,7 @@ from evo_libra.problem.genome import Genome
 
 CROSSOVER_PROBABILITY = 0.9
 CROSSOVER_ETA = 15.0
-MUTATION_ETA = 20.0
+MUTATION_DECADES = 4.0
 _NEAR_SHARE = 0.5
 _NEAR_REACH = 3
 
@@ -52,9 +52,8 @@ def _mutate(genome: Genome, genes: FloatArray, random: np.random.Generator) -> F
     lower, upper = genome.lower[:, None], genome.upper[:, None]
     chosen = random.random(genes.shape) < 1 / len(genome)
     u = random.random(genes.shape)
-    power = 1 / (MUTATION_ETA + 1)
-    delta = np.where(u < 0.5, (2 * u) ** power - 1, 1 - (2 * (1 - u)) ** power)  # noqa: PLR2004 - its two branches
-    real = genes + delta * (upper - lower)
+    step = 10.0 ** (-MUTATION_DECADES * random.random(genes.shape)) * (2.0 * u - 1.0)
+    real = genes + step * (upper - lower)
     near = genes + np.where(random.random(genes.shape) < 0.5, -1, 1) * random.integers(1, _NEAR_REACH + 1, genes.shape)  # noqa: PLR2004
     anywhere = np.floor(u * (upper - lower + 1)) + lower
     whole = np.where(random.random(genes.shape) < _NEAR_SHARE, near, anywhere)

@@ -39,7 +39,7 @@ def main(seeds: int, evaluations: int, engine: str) -> None:
         assert len(problem.structures) == 60
         table, start = [], time.perf_counter()
         for seed in range(seeds):
-            *_, last = generations(problem, load_engine(engine), population=200, seed=seed, evaluations=evaluations)
+            *_, last = generations(problem, load_engine(engine), population=problem.settings.population, seed=seed, evaluations=evaluations)
             table.append(ratios(row, last.archive))
         wall = (time.perf_counter() - start) / seeds
         median = np.median(table, axis=0)
