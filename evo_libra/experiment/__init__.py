@@ -1,0 +1,1 @@
+"""Runs on disk: folders of results that survive an interruption."""

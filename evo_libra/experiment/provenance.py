@@ -1,0 +1,47 @@
+"""What a result came from: versions, git state, machine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from evo_libra import __version__
+
+_PACKAGES = ("numpy", "moocore", "pymoo", "polars", "pydantic", "ruamel.yaml")
+
+
+def canonical_hash(data: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of JSON-able data in its one canonical form."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the program, of Python and of every package that results depend on."""
+    return {"evo-libra": __version__, "python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+
+
+def git_state() -> dict[str, Any] | None:
+    """Return commit and cleanliness of the checkout that the program runs from; None outside a checkout."""
+    folder = Path(__file__).parent
+    try:
+        commit = _git(folder, "rev-parse", "HEAD")
+        return {"commit": commit, "clean": not _git(folder, "status", "--porcelain", "--", ".")}
+    except (OSError, subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return None
+
+
+def _git(folder: Path, *words: str) -> str:
+    command = ["git", "-C", str(folder), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603 - fixed words
+
+
+def machine() -> dict[str, str]:
+    """Return what the run ran on."""
+    return {"system": platform.platform(), "processor": platform.processor() or platform.machine()}

@@ -1,0 +1,95 @@
+"""Why a design is worth what it is: time by collective and dimension, cost by part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evo_libra.model.arrays import GIGA, Population
+from evo_libra.model.collective import traffic
+from evo_libra.model.cost import cost_by_part, part_prices
+from evo_libra.model.fabric import BLOCK_NAMES, PARTS
+from evo_libra.model.parallelism import ALL
+from evo_libra.model.workload import PHASES
+from evo_libra.problem.evaluator import WeightedLoop
+from evo_libra.problem.problem import Problem
+
+
+def explain(problem: Problem, population: Population) -> dict[str, Any]:
+    """Return the breakdown of the first design of a population, with units in its keys.
+
+    Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are those
+    without overlap, which the total takes into account.
+    """
+    used = np.flatnonzero(population.npus[:, 0] > 1)
+    bandwidth = np.where(population.bandwidth > 0, population.bandwidth, 1.0)
+    times = problem.time.workload_times(problem.time.traffic(population.npus), bandwidth)
+    return {
+        "workloads": [
+            {
+                "name": loop.workload.name,
+                "weight": loop.weight,
+                "parallelism": {name: degree for name, degree in loop.degrees.items() if name != ALL},
+                "time_ms": float(time[0]) * 1e3,
+                "compute_ms": loop.workload.compute * 1e3,
+                "collectives": _collectives(problem, loop, population, used),
+            }
+            for loop, time in zip(problem.time.loops, times, strict=True)
+        ],
+        "dimensions": _dimensions(problem, population, used),
+    }
+
+
+def _collectives(problem: Problem, loop: WeightedLoop, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
+    extents = problem.time.extents(population.npus)
+    layout = tuple((name, degree) for name, degree in loop.degrees.items() if name != ALL)
+    counts: dict[tuple[Any, ...], int] = {}
+    for layer in loop.workload.layers:
+        for name, phase in zip(PHASES, layer.phases, strict=True):
+            if phase.collective:
+                key = (name, phase.collective, phase.group, phase.size)
+                counts[key] = counts.get(key, 0) + 1
+    entries = []
+    for (name, collective, group, size), count in counts.items():
+        extent = extents[(() if group == ALL else layout), group]
+        sent = traffic(collective, size, extent)[used, 0]
+        seconds = sent / population.bandwidth[used, 0]
+        slowest = int(np.argmax(seconds)) if len(seconds) else 0
+        entries.append(
+            {
+                "phase": name,
+                "collective": collective.value,
+                "group": group,
+                "count": count,
+                "size_MB": size / 1e6,
+                "time_ms": float(seconds.max()) * 1e3 * count,
+                "bottleneck_dimension": int(used[slowest]) if seconds.max() > 0 else None,
+                "dimensions": [
+                    {
+                        "dimension": int(d),
+                        "npus_of_group": int(extent[d, 0]),
+                        "traffic_MB": float(bytes_) / 1e6 * count,
+                        "time_ms": float(time) * 1e3 * count,
+                    }
+                    for d, bytes_, time in zip(used, sent, seconds, strict=True)
+                ],
+            }
+        )
+    return entries
+
+
+def _dimensions(problem: Problem, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
+    cost = cost_by_part(population, part_prices(problem.catalog))
+    return [
+        {
+            "dimension": int(d),
+            "block": BLOCK_NAMES[int(population.block[d, 0])],
+            "npus": int(population.npus[d, 0]),
+            "technology": problem.catalog.names[int(population.technology[d, 0])],
+            "bandwidth_GBps": float(population.bandwidth[d, 0]) / GIGA,
+            **{f"{part}_usd": float(cost[p, d, 0]) for p, part in enumerate(PARTS)},
+            "cost_usd": float(cost[:, d, 0].sum()),
+        }
+        for d in used
+    ]

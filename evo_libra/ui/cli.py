@@ -1,0 +1,195 @@
+"""The command line. Heavy packages are imported inside the commands, so that ``--help`` is quick."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, CycloptsError, Parameter
+
+from evo_libra import __version__
+from evo_libra.errors import EvoLibraError, InputError
+
+DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+app = App(
+    name="evo-libra",
+    help="Find Pareto-optimal networks for distributed AI training.",
+    version=__version__,
+    help_format="plaintext",
+)
+
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code: 0 done, 1 failed or infeasible, 2 wrong input, 130 interrupted."""
+    try:
+        code = app(sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except CycloptsError as error:
+        _complain(f"{error}")
+        code = WRONG_INPUT
+    except InputError as error:
+        _complain(str(error))
+        code = WRONG_INPUT
+    except EvoLibraError as error:
+        _complain(str(error))
+        code = FAILED
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has closed it; Python must not complain about that at its end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    sys.exit(code if isinstance(code, int) else DONE)
+
+
+def _complain(text: str) -> None:
+    for line in text.splitlines():
+        print(f"evo-libra: {line}", file=sys.stderr)
+
+
+def _print_json(data: Any) -> None:  # noqa: ANN401 - JSON-able data
+    print(json.dumps(data, indent=2, allow_nan=False))
+
+
+@app.command
+def search(
+    problem: str,
+    *,
+    engine: str | None = None,
+    evaluations: int | None = None,
+    population: int | None = None,
+    seed: int | None = None,
+    out: Path = Path("results"),
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    set_: Assignments = None,
+    json_: Json = False,
+) -> int:
+    """Search a problem for its Pareto front and keep it in a folder of results.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, name of a problem, or module:object.
+    engine:
+        nsga2, nsga3 or random.
+    evaluations:
+        How many designs to evaluate.
+    population:
+        Designs per generation.
+    seed:
+        Seed of the random numbers; the same seed gives the same front.
+    out:
+        Folder of results.
+    resume:
+        Go on where an interrupted run of the same problem, engine and seed stopped.
+    set_:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.commands import search_command  # noqa: PLC0415 - see the top
+
+    options = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
+    return search_command(problem, options, out, set_ or [], resume=resume, as_json=json_)
+
+
+@app.command
+def front(result: Path, *, rows: int = 12, json_: Json = False) -> int:
+    """Show the front of a result.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.commands import front_command  # noqa: PLC0415 - see the top
+
+    return front_command(result, rows, as_json=json_)
+
+
+@app.command
+def evaluate(problem: str, *, design: str, set_: Assignments = None, json_: Json = False) -> int:
+    """Evaluate one design: its time and cost, and where they come from.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, or name of a problem.
+    design:
+        Such as "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20" (GB/s per NPU).
+    set_:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.commands import evaluate_command  # noqa: PLC0415 - see the top
+
+    return evaluate_command(problem, design, set_ or [], as_json=json_)
+
+
+@app.command
+def catalog(name: str | None = None, *, json_: Json = False) -> int:
+    """List what can be used in a problem file: catalogues with their prices, models, problems, engines.
+
+    Parameters
+    ----------
+    name:
+        Show just this catalogue (a name, or the path of a .yaml file).
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.commands import catalog_command  # noqa: PLC0415 - see the top
+
+    return catalog_command(name, as_json=json_)
+
+
+@app.command
+def init(path: Path = Path("problem.yaml"), *, json_: Json = False) -> int:
+    """Write a commented problem file to start from.
+
+    Parameters
+    ----------
+    path:
+        Where to write it; a file that is there is kept.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.starter import STARTER  # noqa: PLC0415 - see the top
+
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(STARTER)
+    except FileExistsError:
+        raise InputError(f"{path} exists already; name another path") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    if json_:
+        _print_json({"problem": str(path)})
+    else:
+        print(f"wrote {path}; try: evo-libra search {path}")
+    return DONE
+
+
+@app.command
+def schema() -> int:
+    """Print the JSON Schema of problem files, for editors."""
+    from evo_libra.problem.spec import ProblemSpec  # noqa: PLC0415 - see the top
+
+    _print_json(ProblemSpec.model_json_schema())
+    return DONE
+
+
+app.register_install_completion_command(add_to_startup=False)
+

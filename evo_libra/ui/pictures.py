@@ -1,0 +1,65 @@
+"""A front as a plot: series by structure, for the terminal and for a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from evo_libra.front.front import Front
+from evo_libra.problem.protocol import Objective
+from evo_libra.ui.terminal_plot import Series, scatter
+
+_MOST_SERIES = 6
+_SHARE_OF_ASPECT = 18
+
+
+def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
+    """Return the front as series by structure (the notation without bandwidths); the rare ones are merged.
+
+    The second objective is the horizontal axis, the first the vertical one; with one objective it is drawn over itself.
+    """
+    y = front.frame[front.objectives[0]].to_numpy()
+    x = front.frame[front.objectives[min(1, len(objectives) - 1)]].to_numpy()
+    if "design" not in front.frame.columns:
+        return [Series(x, y, "front")]
+    labels = np.array([re.sub(r":[^_]*", "", text) for text in front.frame["design"]])
+    names, counts = np.unique(labels, return_counts=True)
+    common = names[np.argsort(-counts, kind="stable")][:_MOST_SERIES]
+    series = [Series(x[labels == name], y[labels == name], str(name)) for name in common]
+    rest = ~np.isin(labels, common)
+    return [*series, Series(x[rest], y[rest], f"{len(names) - len(common)} more")] if rest.any() else series
+
+
+def _labels(objectives: Sequence[Objective]) -> tuple[str, str]:
+    return objectives[min(1, len(objectives) - 1)].label, objectives[0].label
+
+
+def terminal_plot_of(front: Front, objectives: Sequence[Objective], console: Console) -> str:
+    """Return the front as text as wide as the terminal."""
+    x_label, y_label = _labels(objectives)
+    encoding = (console.encoding or "ascii").lower()
+    return scatter(
+        series_of(front, objectives),
+        width=max(40, min(console.width, 110)),
+        height=_SHARE_OF_ASPECT + 4,
+        x_label=x_label,
+        y_label=y_label,
+        log_x=True,
+        log_y=True,
+        style=console.is_terminal and not console.no_color,
+        ascii_only=not encoding.startswith("utf"),
+    )
+
+
+def figure_of(front: Front, objectives: Sequence[Objective], title: str, path: Path) -> None:
+    """Draw the front to a file; the ending of the path names the format."""
+    from evo_libra.ui.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+
+    x_label, y_label = _labels(objectives)
+    front_figure(
+        series_of(front, objectives), x_label=x_label, y_label=y_label, title=title, log_x=True, log_y=True, path=path
+    )
