@@ -24,7 +24,11 @@ def canonical_hash(data: Mapping[str, Any]) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of the program, of Python and of every package that results depend on."""
-    return {"evo-libra": __version__, "python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
+    return {
+        "evo-libra": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in _PACKAGES},
+    }
 
 
 def git_state() -> dict[str, Any] | None:

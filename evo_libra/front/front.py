@@ -70,7 +70,9 @@ class Front:
             frame = pl.read_parquet(path)
             objectives = pl.read_parquet_metadata(path)["objectives"]
         except (OSError, KeyError, pl.exceptions.PolarsError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file of a front"
+            reason = (
+                error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file of a front"
+            )
             raise InputError(f"the front {path} cannot be read: {reason}") from None
         return Front(frame, tuple(objectives.split(",")))
 

@@ -94,8 +94,7 @@ def iteration_time(workload: Workload, degrees: Mapping[str, int], overlap: str)
         float(sum(phase.compute for phase in forward)),
         size(forward),
         tuple(
-            Race(count, compute, np.array(sizes).reshape(2, len(streams)))
-            for (compute, sizes), count in races.items()
+            Race(count, compute, np.array(sizes).reshape(2, len(streams))) for (compute, sizes), count in races.items()
         ),
     )
 

@@ -74,5 +74,6 @@ def scale_compute(workload: Workload, factor: float) -> Workload:
         return replace(phase, compute=phase.compute * factor)
 
     return replace(
-        workload, layers=tuple(Layer(layer.name, *(scaled(phase) for phase in layer.phases)) for layer in workload.layers)
+        workload,
+        layers=tuple(Layer(layer.name, *(scaled(phase) for phase in layer.phases)) for layer in workload.layers),
     )

@@ -32,7 +32,9 @@ class WeightedLoop:
     time: IterationTime
 
 
-def weighted_loop(workload: Workload, degrees: Mapping[str, int], weight: float, overlap: str, npus: int) -> WeightedLoop:
+def weighted_loop(
+    workload: Workload, degrees: Mapping[str, int], weight: float, overlap: str, npus: int
+) -> WeightedLoop:
     """Compile a workload with its process groups."""
     complete = {**degrees, ALL: npus}
     return WeightedLoop(workload, complete, weight, iteration_time(workload, complete, overlap))

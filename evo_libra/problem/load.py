@@ -75,7 +75,9 @@ class _Loader:
         except InputError as error:
             raise self.fail(("fabric",), str(error)) from None
         if not len(structures):
-            raise self.fail(("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}")
+            raise self.fail(
+                ("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
+            )
         structures = structures.select(time.fits(structures.npus))
         if not len(structures):
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
@@ -98,7 +100,10 @@ class _Loader:
         )
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
-        prices = {t.name: [t.link, t.switch, t.nic, t.largest_dimension, t.bandwidth_cap, t.blocks] for t in catalog.technologies}
+        prices = {
+            t.name: [t.link, t.switch, t.nic, t.largest_dimension, t.bandwidth_cap, t.blocks]
+            for t in catalog.technologies
+        }
         return {**self.spec.model_dump(mode="json"), "technologies": prices}
 
     def _catalog(self) -> Catalog:
@@ -144,7 +149,8 @@ class _Loader:
             return len(pins)
         if fabric.min_dimensions > fabric.max_dimensions:
             raise self.fail(
-                ("fabric", "min_dimensions"), f"found {fabric.min_dimensions}; max_dimensions is {fabric.max_dimensions}"
+                ("fabric", "min_dimensions"),
+                f"found {fabric.min_dimensions}; max_dimensions is {fabric.max_dimensions}",
             )
         for index, pin in enumerate(fabric.pin):
             if pin.dimension >= fabric.max_dimensions:
@@ -160,7 +166,9 @@ class _Loader:
     def _choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
         bandwidth = BandwidthSpec() if self.spec.bandwidth == "search" else self.spec.bandwidth
         if bandwidth.min_GBps > bandwidth.max_GBps:
-            raise self.fail(("bandwidth", "min_GBps"), f"found {bandwidth.min_GBps:g}; max_GBps is {bandwidth.max_GBps:g}")
+            raise self.fail(
+                ("bandwidth", "min_GBps"), f"found {bandwidth.min_GBps:g}; max_GBps is {bandwidth.max_GBps:g}"
+            )
         return tuple(self._choice(d, catalog, pins.get(d), bandwidth) for d in range(self._most(pins)))
 
     def _choice(self, d: int, catalog: Catalog, pin: PinSpec | None, bandwidth: BandwidthSpec) -> DimensionChoice:
@@ -188,7 +196,9 @@ class _Loader:
             high.append(most)
         if not any(blocks):
             where = place if pin else ("fabric", "blocks")
-            raise self.fail(where, f"nothing can be built in dimension {d}: no technology of the catalogue allows what is asked")
+            raise self.fail(
+                where, f"nothing can be built in dimension {d}: no technology of the catalogue allows what is asked"
+            )
         return DimensionChoice(tuple(blocks), np.array(low), np.array(high))
 
     def _why_no_shape(self, catalog: Catalog, dimensions: int) -> str:
@@ -227,7 +237,9 @@ class _Loader:
         workload = self._layers(path, spec, complete)
         for group in workload.groups:
             if group != "all" and group not in complete:
-                raise self.fail((*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required")
+                raise self.fail(
+                    (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
+                )
         return workload, complete
 
     def _layers(self, path: KeyPath, spec: WorkloadSpec, degrees: dict[str, int]) -> Workload:
@@ -241,7 +253,9 @@ class _Loader:
         if isinstance(model, TableSpec):
             return self._table(path, spec, (MODELS_FILE.parent if spec.model else self.folder) / model.file, name)
         if spec.compute_TFLOPS is None:
-            raise self.fail(path, "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual")
+            raise self.fail(
+                path, "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual"
+            )
         if spec.compute_scale is not None:
             raise self.fail((*path, "compute_scale"), "a generated workload has compute_TFLOPS, not compute_scale")
         return self._generated(path, model, name, spec.compute_TFLOPS * 1e12, degrees)
@@ -253,7 +267,9 @@ class _Loader:
             fields = model.model_dump(exclude={"kind", "source"})
             return dlrm(name, rate=rate, **fields)
         if "tp" not in degrees:
-            raise self.fail((*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none")
+            raise self.fail(
+                (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
+            )
         fields = model.model_dump(exclude={"kind", "source"})
         return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
 

@@ -194,7 +194,9 @@ class Problem:
         population = population_of(fabrics, self.catalog.names)
         for fabric, fits in zip(fabrics, self.time.fits(population.npus), strict=True):
             if not fits:
-                groups = ", ".join(dict.fromkeys(f"{n} {g}" for loop in self.time.loops for n, g in loop.degrees.items()))
+                groups = ", ".join(
+                    dict.fromkeys(f"{n} {g}" for loop in self.time.loops for n, g in loop.degrees.items())
+                )
                 raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
         return population
 
@@ -226,7 +228,9 @@ class Problem:
                 cap = technology.bandwidth_cap / GIGA
                 found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")
         price = self._prices.sum(axis=0)[population.block, population.technology] * self.npus
-        worth = self.time(self.time.traffic(population.npus), np.where(population.bandwidth > 0, population.bandwidth, 1.0))
+        worth = self.time(
+            self.time.traffic(population.npus), np.where(population.bandwidth > 0, population.bandwidth, 1.0)
+        )
         for constraint in self.constraints:
             if constraint.quantity == "time":
                 broken = excess(constraint, constraint.objective * worth, 0.0)

@@ -53,7 +53,7 @@ class SearchSettings:
 
     engine: str = "nsga2"
     evaluations: int = 50_000
-    population: int = 200
+    population: int = 650
     seed: int = 0
 
 

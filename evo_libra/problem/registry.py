@@ -86,8 +86,10 @@ def _from_python(name: str) -> SearchProblem:
         raise InputError(f"the problem '{name}' cannot be imported: {error}") from None
     if isinstance(problem, SearchProblem):
         return problem
-    raise InputError(f"'{name}' is no problem: it is a {type(problem).__name__} without all of name, genome, objectives, "
-                     "settings, evaluate_genes, describe and identity")
+    raise InputError(
+        f"'{name}' is no problem: it is a {type(problem).__name__} without all of name, genome, objectives, "
+        "settings, evaluate_genes, describe and identity"
+    )
 
 
 def _import(name: str) -> object:

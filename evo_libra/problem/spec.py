@@ -35,7 +35,9 @@ class FabricSpec(_Strict):
 
     catalog: str = Field(description="name of a catalogue (see `evo-libra catalog`), or the path of a .yaml file")
     technologies: tuple[str, ...] | None = Field(
-        None, min_length=1, description="technologies that may be used, innermost first; all of the catalogue when left out"
+        None,
+        min_length=1,
+        description="technologies that may be used, innermost first; all of the catalogue when left out",
     )
     blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
     min_dimensions: int = Field(1, ge=1, le=MOST_DIMENSIONS, description="fewest dimensions")
@@ -55,8 +57,12 @@ class WorkloadSpec(_Strict):
     parallelism: dict[Literal["tp", "dp"], PositiveInt] = Field(
         {}, description="NPUs in each process group, innermost first; dp takes what is left when it is left out"
     )
-    compute_TFLOPS: PositiveFloat | None = Field(None, description="compute rate of one NPU in TFLOP/s, for generated models")
-    compute_scale: PositiveFloat | None = Field(None, description="factor on the compute times, for files and tables; 1 keeps them")
+    compute_TFLOPS: PositiveFloat | None = Field(
+        None, description="compute rate of one NPU in TFLOP/s, for generated models"
+    )
+    compute_scale: PositiveFloat | None = Field(
+        None, description="factor on the compute times, for files and tables; 1 keeps them"
+    )
     weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
 
 
@@ -68,7 +74,8 @@ class TimeSpec(_Strict):
         "none", description="tp-dp overlaps the collectives of the input gradient with the weight gradient's work"
     )
     weights: Literal["absolute", "normalised"] = Field(
-        "absolute", description="normalised divides each weight by the workload's compute time, so that none drowns the others"
+        "absolute",
+        description="normalised divides each weight by the workload's compute time, so that none drowns the others",
     )
 
 
@@ -85,7 +92,7 @@ class SearchSpec(_Strict):
 
     engine: str = Field("nsga2", description="the engine: nsga2, nsga3 or random")
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
-    population: int = Field(200, ge=4, le=1_000_000, description="designs per generation")
+    population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the random numbers")
 
 
@@ -98,7 +105,9 @@ class ProblemSpec(_Strict):
     fabric: FabricSpec = Field(description="the networks that may be built")
     workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="what is trained on it")
     time: Literal["libra"] | TimeSpec = Field("libra", description="how iteration time is modelled")
-    objectives: tuple[Literal["time", "cost"], ...] = Field(("time", "cost"), min_length=1, description="what is minimised")
+    objectives: tuple[Literal["time", "cost"], ...] = Field(
+        ("time", "cost"), min_length=1, description="what is minimised"
+    )
     constraints: tuple[str, ...] = Field((), description="such as `sum(bw) <= 1000 GB/s` or `bw[0] >= bw[1]`")
     bandwidth: Literal["search"] | BandwidthSpec = Field("search", description="how bandwidth is chosen")
     search: SearchSpec = Field(SearchSpec(), description="how the search runs")

@@ -162,8 +162,12 @@ def _tournament(state: EngineState, count: int, random: np.random.Generator) -> 
     arrays = state.arrays
     one, two = random.integers(0, arrays["violation"].size, (2, count))
     objectives, violation, crowding = arrays["objectives"], arrays["violation"], arrays["crowding"]
-    better = (objectives[:, two] <= objectives[:, one]).all(axis=0) & (objectives[:, two] < objectives[:, one]).any(axis=0)
-    worse = (objectives[:, one] <= objectives[:, two]).all(axis=0) & (objectives[:, one] < objectives[:, two]).any(axis=0)
+    better = (objectives[:, two] <= objectives[:, one]).all(axis=0) & (objectives[:, two] < objectives[:, one]).any(
+        axis=0
+    )
+    worse = (objectives[:, one] <= objectives[:, two]).all(axis=0) & (objectives[:, one] < objectives[:, two]).any(
+        axis=0
+    )
     second = better | (~worse & (crowding[two] > crowding[one]))
     broken = (violation[one] > 0) | (violation[two] > 0)
     return np.where(np.where(broken, violation[two] < violation[one], second), two, one)

@@ -33,7 +33,13 @@ class Snapshot:
 
 
 def generations(
-    problem: SearchProblem, engine: Engine, *, population: int, seed: int, evaluations: int, resume: Snapshot | None = None
+    problem: SearchProblem,
+    engine: Engine,
+    *,
+    population: int,
+    seed: int,
+    evaluations: int,
+    resume: Snapshot | None = None,
 ) -> Iterator[Snapshot]:
     """Yield a snapshot after each generation until the evaluations are used up.
 

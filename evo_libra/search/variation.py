@@ -17,7 +17,8 @@ _NEAR_REACH = 3
 def offspring(genome: Genome, first: FloatArray, second: FloatArray, random: np.random.Generator) -> FloatArray:
     """Return two children of each pair of parents.
 
-    Real genes: simulated binary crossover and polynomial mutation (Deb and Agrawal 1995; Deb and Goyal 1996).
+    Real genes: simulated binary crossover (Deb and Agrawal 1995); mutation by a step whose size is uniform in its
+    logarithm over `MUTATION_DECADES` decades of the range, since logarithms of bandwidths need both bold and fine steps.
     Categorical genes: uniform crossover; mutation goes to a near index or to any, half of the time each, since
     neighbours in the order of the structures are alike. Every gene mutates with probability one over their number.
 

@@ -192,4 +192,3 @@ def schema() -> int:
 
 
 app.register_install_completion_command(add_to_startup=False)
-

@@ -40,9 +40,7 @@ def search_command(
 ) -> int:
     """Search, keep the result, show the front."""
     problem = load_problem(name, assignments)
-    settings = {
-        key: getattr(problem.settings, key) if value is None else value for key, value in options.items()
-    }
+    settings = {key: getattr(problem.settings, key) if value is None else value for key, value in options.items()}
     for key, least in (("evaluations", 1), ("population", 4), ("seed", 0)):
         if not least <= settings[key] < 2**63:
             raise InputError(f"--{key}: found {settings[key]}; it must be at least {least}")
@@ -198,17 +196,24 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         print(f"broken: {sentence}")
     for workload in breakdown["workloads"]:
         groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
-        print(f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute")
+        print(
+            f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute"
+        )
         table = Table()
-        for column in ("phase", "collective", "group", "count", "time_ms"):
-            table.add_column(column, justify="right" if column in ("count", "time_ms") else "left")
+        for column in ("phase", "collective", "group", "count", "ms"):
+            table.add_column(column, justify="right" if column in ("count", "ms") else "left", no_wrap=True)
         for dimension in breakdown["dimensions"]:
-            label = f"{dimension['block']}({dimension['npus']})\n@{dimension['technology']} ms"
-            table.add_column(Text(label), justify="right")
+            table.add_column(f"dim {dimension['dimension']}", justify="right")
         for entry in workload["collectives"]:
             times = [Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == entry["bottleneck_dimension"] else "")
                      for d in entry["dimensions"]]  # fmt: skip
-            words = [entry["phase"], entry["collective"], entry["group"], str(entry["count"]), f"{entry['time_ms']:.4g}"]
+            words = [
+                entry["phase"].replace("_", " "),
+                entry["collective"],
+                entry["group"],
+                str(entry["count"]),
+                f"{entry['time_ms']:.4g}",
+            ]
             table.add_row(*map(Text, words), *times)
         console.print(table)
     table = Table(title="cost by part [USD]", title_justify="left")
@@ -263,7 +268,9 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
 def _show_catalog(data: Mapping[str, Any]) -> None:
     console = Console()
     for name, catalog in data["catalogs"].items():
-        table = Table(title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left")
+        table = Table(
+            title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left"
+        )
         table.add_column("technology")
         columns = ("link\nUSD/(GB/s)", "switch\nUSD/(GB/s)", "NIC\nUSD/(GB/s)", "largest\ndimension", "cap\nGB/s")
         for column in columns:

@@ -18,7 +18,7 @@ _SHARE_OF_ASPECT = 18
 
 
 def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
-    """Return the front as series by structure (the notation without bandwidths); the rare ones are merged.
+    """Return the front as series by structure (sizes and technologies of the dimensions); the rare ones are merged.
 
     The second objective is the horizontal axis, the first the vertical one; with one objective it is drawn over itself.
     """
@@ -26,7 +26,7 @@ def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
     x = front.frame[front.objectives[min(1, len(objectives) - 1)]].to_numpy()
     if "design" not in front.frame.columns:
         return [Series(x, y, "front")]
-    labels = np.array([re.sub(r":[^_]*", "", text) for text in front.frame["design"]])
+    labels = np.array([" ".join(re.findall(r"\(([^:_]*)", text)).replace(")", "") for text in front.frame["design"]])
     names, counts = np.unique(labels, return_counts=True)
     common = names[np.argsort(-counts, kind="stable")][:_MOST_SERIES]
     series = [Series(x[labels == name], y[labels == name], str(name)) for name in common]

@@ -39,16 +39,22 @@ def main(seeds: int, evaluations: int, engine: str) -> None:
         assert len(problem.structures) == 60
         table, start = [], time.perf_counter()
         for seed in range(seeds):
-            *_, last = generations(problem, load_engine(engine), population=problem.settings.population, seed=seed, evaluations=evaluations)
+            *_, last = generations(
+                problem, load_engine(engine), population=problem.settings.population, seed=seed, evaluations=evaluations
+            )
             table.append(ratios(row, last.archive))
         wall = (time.perf_counter() - start) / seeds
         median = np.median(table, axis=0)
         print(f"{row['workload']:12s} {engine} {evaluations} evaluations, {seeds} seeds, {wall:.2f} s each")  # noqa: T201
         print(f"  median by level: {' '.join(f'{x:.4f}' for x in median)}")  # noqa: T201
-        print(f"  worst level: median {median.max():.4f}, best seed {np.min(np.max(table, axis=1)):.4f}, "  # noqa: T201
-              f"worst seed {np.max(table):.4f}; archive {len(last.archive)}")
+        print(
+            f"  worst level: median {median.max():.4f}, best seed {np.min(np.max(table, axis=1)):.4f}, "  # noqa: T201
+            f"worst seed {np.max(table):.4f}; archive {len(last.archive)}"
+        )
 
 
 if __name__ == "__main__":
-    main(*(int(word) for word in (sys.argv[1:3] + ["10", "100000"][len(sys.argv) - 1 :])[:2]),
-         engine=sys.argv[3] if len(sys.argv) > 3 else "nsga2")
+    main(
+        *(int(word) for word in (sys.argv[1:3] + ["10", "100000"][len(sys.argv) - 1 :])[:2]),
+        engine=sys.argv[3] if len(sys.argv) > 3 else "nsga2",
+    )

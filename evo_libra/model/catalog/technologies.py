@@ -29,7 +29,9 @@ class TechnologySpec(_Strict):
 
     link_usd_per_GBps: Price = Field(description="price of links, USD per NPU and GB/s")
     switch_usd_per_GBps: Price | None = Field(None, description="price of switches, USD per NPU and GB/s")
-    nic_usd_per_GBps: Price | None = Field(None, description="price of NICs, USD per NPU and GB/s; 0 where none is needed")
+    nic_usd_per_GBps: Price | None = Field(
+        None, description="price of NICs, USD per NPU and GB/s; 0 where none is needed"
+    )
     largest_dimension: int | None = Field(None, ge=2, description="most NPUs in one dimension; no limit when left out")
     bandwidth_cap_GBps: float | None = Field(None, gt=0, description="most GB/s per NPU; no limit when left out")
     blocks: tuple[BlockName, ...] | None = Field(
@@ -128,11 +130,15 @@ def load_catalog(name: str, folder: Path = Path()) -> Catalog:
 
 def _catalog_of(source: Source) -> Catalog:
     spec = validate(CatalogSpec, source)
-    mistakes = [mistake for name, technology in spec.technologies.items() for mistake in _unpriced(source, name, technology)]
+    mistakes = [
+        mistake for name, technology in spec.technologies.items() for mistake in _unpriced(source, name, technology)
+    ]
     if mistakes:
         raise InputError(mistakes)
     return Catalog(
-        spec.name, spec.source, tuple(_technology_of(name, technology) for name, technology in spec.technologies.items())
+        spec.name,
+        spec.source,
+        tuple(_technology_of(name, technology) for name, technology in spec.technologies.items()),
     )
 
 

@@ -12,7 +12,9 @@ _WEIGHTS_PER_SQUARE = 12
 """Weights of one layer over hidden^2: query, key, value, output 4, the two MLP matrices 8."""
 
 
-def transformer(name: str, *, hidden: int, layers: int, sequence: int, batch: int, tensor_parallel: int, rate: float) -> Workload:
+def transformer(
+    name: str, *, hidden: int, layers: int, sequence: int, batch: int, tensor_parallel: int, rate: float
+) -> Workload:
     """Generate one training iteration of a transformer.
 
     Each of the three phases of a matrix product takes the same compute. The activations are all-reduced over the

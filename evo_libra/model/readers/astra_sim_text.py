@@ -89,7 +89,9 @@ def _parse_parallelism(line: tuple[int, list[str]], file: str) -> tuple[str, str
 def _check_count(lines: list[tuple[int, list[str]]], file: str) -> None:
     number, words = lines[1]
     if len(words) != 1 or not words[0].isascii() or not words[0].isdigit() or int(words[0][:19]) == 0:
-        raise InputError(Mistake(f"'{' '.join(words)}' is no number of layers; a whole number from 1 up is needed", file, number))
+        raise InputError(
+            Mistake(f"'{' '.join(words)}' is no number of layers; a whole number from 1 up is needed", file, number)
+        )
     if words[0].lstrip("0") != str(len(lines) - 2):
         raise InputError(Mistake(f"{words[0]} layers are announced, but {len(lines) - 2} follow", file, number))
 
@@ -110,9 +112,7 @@ def _parse_layer(
     return Layer(words[0], *phases) if len(mistakes) == before else None
 
 
-def _parse_phase(
-    words: list[str], label: str, group: str, place: tuple[str, int], mistakes: list[Mistake]
-) -> Phase:
+def _parse_phase(words: list[str], label: str, group: str, place: tuple[str, int], mistakes: list[Mistake]) -> Phase:
     compute = _number(words[0], f"{label} compute time", place, mistakes)
     size = _number(words[2], f"{label} bytes", place, mistakes)
     if words[1] not in _COLLECTIVES:
