@@ -110,14 +110,14 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, digest: str) -> None
         "exhausted": snapshot.exhausted,
         "random": dict(snapshot.engine.random),
     }
-    arrays = {
+    arrays: dict[str, Any] = {
         "head": np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
         "archive/genes": snapshot.archive.genes,
         "archive/objectives": snapshot.archive.objectives,
         **{f"engine/{name}": np.asarray(values) for name, values in snapshot.engine.arrays.items()},
     }
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
+    np.savez(buffer, **arrays)
     folder.write(CHECKPOINT, buffer.getvalue())
 
 

@@ -19,8 +19,8 @@ from evo_libra.problem.problem import Problem
 def explain(problem: Problem, population: Population) -> dict[str, Any]:
     """Return the breakdown of the first design of a population, with units in its keys.
 
-    Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are those
-    without overlap, which the total takes into account.
+    Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are
+    those without overlap, which the total takes into account.
     """
     used = np.flatnonzero(population.npus[:, 0] > 1)
     bandwidth = np.where(population.bandwidth > 0, population.bandwidth, 1.0)

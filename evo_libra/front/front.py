@@ -56,7 +56,8 @@ class Front:
         scaled = (values - values.min(axis=0)) / np.where(span > 0, span, 1.0)
         along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(scaled, axis=0)).max(axis=1))])
         wanted = np.linspace(0.0, along[-1], count)
-        return self.frame[np.unique(np.searchsorted(along, wanted).clip(0, len(self) - 1)).tolist()]
+        chosen = np.unique(np.searchsorted(along, wanted).clip(0, len(self) - 1))
+        return self.frame.filter(pl.Series(np.isin(np.arange(len(self)), chosen)))
 
     @staticmethod
     def read(path: Path) -> Front:

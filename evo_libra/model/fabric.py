@@ -152,7 +152,7 @@ def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str]) -> Pop
             if dimension.technology is None or dimension.bandwidth is None:
                 raise InputError(
                     f"'{dimension}' in the design '{fabric}' lacks its technology or bandwidth; "
-                    f"write it like {BLOCKS[dimension.block].code}({dimension.npus})@{technologies[0]}:100 (GB/s per NPU)"
+                    f"write it like {BLOCKS[dimension.block].code}({dimension.npus})@{technologies[0]}:100 (GB/s)"
                 )
             if dimension.technology not in technologies:
                 raise InputError(

@@ -82,7 +82,7 @@ class TimeModel:
 
     def extents(self, npus: IntArray) -> dict[tuple[Layout, str], IntArray]:
         """Return the (d, n) extent of each process group on (d, n) dimensions."""
-        found = {((), ALL): npus}
+        found: dict[tuple[Layout, str], IntArray] = {((), ALL): npus}
         for layout in {layout for layout, group, _ in self.channels if group != ALL}:
             laid, _ = lay_groups(npus, np.array([degree for _, degree in layout]))
             found |= {(layout, name): laid[g] for g, (name, _) in enumerate(layout)}

@@ -1,4 +1,4 @@
-"""Structures that cannot meet the linear constraints are not in the space; constraints that no structure meets conflict."""
+"""Structures that cannot meet the linear constraints leave the space; constraints that none can meet conflict."""
 
 from __future__ import annotations
 

@@ -133,12 +133,14 @@ class _Loader:
         if shape.npus != self.spec.npus:
             raise self.fail(("fabric", "shape"), f"the shape has {shape.npus} NPUs, the problem has {self.spec.npus}")
         return {
-            d: PinSpec.model_construct(
-                dimension=d,
-                npus=dimension.npus,
-                block=BLOCKS[dimension.block].name,
-                technology=dimension.technology,
-                bandwidth_GBps=None if dimension.bandwidth is None else dimension.bandwidth / GIGA,
+            d: PinSpec.model_validate(
+                {
+                    "dimension": d,
+                    "npus": dimension.npus,
+                    "block": BLOCKS[dimension.block].name,
+                    "technology": dimension.technology,
+                    "bandwidth_GBps": None if dimension.bandwidth is None else dimension.bandwidth / GIGA,
+                }
             )
             for d, dimension in enumerate(shape.dimensions)
         }
@@ -204,7 +206,7 @@ class _Loader:
     def _why_no_shape(self, catalog: Catalog, dimensions: int) -> str:
         limits = ", ".join(f"{t.name} {t.largest_dimension or 'any'}" for t in catalog.technologies)
         return (
-            f"no product of up to {dimensions} dimensions within the largest sizes ({limits}) and the pins gives that number; "
+            f"no product of up to {dimensions} dimensions within the largest sizes ({limits}) and the pins gives it; "
             "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
         )
 

@@ -20,7 +20,7 @@ _ENDINGS = (".yaml", ".yml", ".json")
 
 
 def problem_folders() -> list[Path]:
-    """Return the folders that hold problem files by name: the packaged ones (of the wheel or the checkout), the user's."""
+    """Return the folders that hold problem files by name: that of the wheel or the checkout, and the user's."""
     package = Path(__file__).parent.parent
     packaged = package / "problems" if (package / "problems").is_dir() else package.parent / "problems"
     return [folder for folder in dict.fromkeys((packaged, Path("problems").resolve())) if folder.is_dir()]

@@ -69,4 +69,5 @@ def _onto(
     stuck = ((step * residual < 0) & (b <= low)) | ((step * residual > 0) & (b >= high))
     step = np.where(stuck, 0.0, step)
     length = (a * step).sum(axis=0)
-    return np.clip(b + step * np.divide(residual, length, out=np.zeros_like(residual), where=length != 0), low, high)
+    stride = np.divide(residual, length, out=np.zeros_like(residual), where=length != 0)
+    return np.asarray(np.clip(b + step * stride, low, high))

@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from evo_libra.model.catalog.models import ModelSpec
 from evo_libra.model.catalog.technologies import BlockName
 
-SCHEMA_VERSION = 1
 MOST_DIMENSIONS = 8
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
@@ -42,7 +41,9 @@ class FabricSpec(_Strict):
     blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
     min_dimensions: int = Field(1, ge=1, le=MOST_DIMENSIONS, description="fewest dimensions")
     max_dimensions: int = Field(4, ge=1, le=MOST_DIMENSIONS, description="most dimensions")
-    one_dimension_per_technology: bool = Field(False, description="whether a technology serves one dimension at most")
+    one_dimension_per_technology: bool = Field(
+        default=False, description="whether a technology serves one dimension at most"
+    )
     shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
 
@@ -99,7 +100,7 @@ class SearchSpec(_Strict):
 class ProblemSpec(_Strict):
     """A problem file."""
 
-    version: Literal[1] = Field(SCHEMA_VERSION, description="version of this schema")
+    version: Literal[1] = Field(1, description="version of this schema")
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
     fabric: FabricSpec = Field(description="the networks that may be built")

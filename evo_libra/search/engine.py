@@ -29,7 +29,8 @@ class EngineState:
     def generator(self) -> np.random.Generator:
         """Return a generator that goes on where this state stopped."""
         bits = np.random.PCG64()
-        bits.state = dict(self.random)
+        state: Any = dict(self.random)
+        bits.state = state
         return np.random.Generator(bits)
 
 

@@ -157,7 +157,7 @@ def reference_directions(objectives: int, population: int) -> FloatArray:
         partitions, found = partitions + 1, directions
 
 
-def _tournament(state: EngineState, count: int, random: np.random.Generator) -> FloatArray:
+def _tournament(state: EngineState, count: int, random: np.random.Generator) -> IntArray:
     """Return the winners of binary tournaments: less violation, then dominance, then less crowded, then the first."""
     arrays = state.arrays
     one, two = random.integers(0, arrays["violation"].size, (2, count))
@@ -170,4 +170,4 @@ def _tournament(state: EngineState, count: int, random: np.random.Generator) -> 
     )
     second = better | (~worse & (crowding[two] > crowding[one]))
     broken = (violation[one] > 0) | (violation[two] > 0)
-    return np.where(np.where(broken, violation[two] < violation[one], second), two, one)
+    return np.asarray(np.where(np.where(broken, violation[two] < violation[one], second), two, one))

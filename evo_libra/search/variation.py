@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import BoolArray, FloatArray
 from evo_libra.problem.genome import Genome
 
 CROSSOVER_PROBABILITY = 0.9
-CROSSOVER_ETA = 15.0
+CROSSOVER_ETA = 8.0
 MUTATION_DECADES = 4.0
 _NEAR_SHARE = 0.5
 _NEAR_REACH = 3
@@ -19,7 +19,7 @@ def offspring(genome: Genome, first: FloatArray, second: FloatArray, random: np.
 
     Real genes: simulated binary crossover (Deb and Agrawal 1995); mutation by a step whose size is uniform in its
     logarithm over `MUTATION_DECADES` decades of the range, since logarithms of bandwidths need both bold and fine steps.
-    Categorical genes: uniform crossover; mutation goes to a near index or to any, half of the time each, since
+    Categorical genes: uniform crossover; mutation goes to a near index or to any, half of the time each, as
     neighbours in the order of the structures are alike. Every gene mutates with probability one over their number.
 
     Parameters
@@ -61,7 +61,7 @@ def _mutate(genome: Genome, genes: FloatArray, random: np.random.Generator) -> F
     return np.where(chosen, np.where(genome.categorical[:, None], whole, real), genes)
 
 
-def is_new(genes: FloatArray, known: FloatArray) -> FloatArray:
+def is_new(genes: FloatArray, known: FloatArray) -> BoolArray:
     """Return (n,) whether a column of (g, n) genes is the first of its kind and not among the (g, k) known ones."""
     rows = np.ascontiguousarray(np.concatenate([known, genes], axis=1).T)
     keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()

@@ -27,7 +27,7 @@ Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code: 0 done, 1 failed or infeasible, 2 wrong input, 130 interrupted."""
+    """Run the command line; the exit code is 0 done, 1 failed or infeasible, 2 wrong input, 130 interrupted."""
     try:
         code = app(sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()

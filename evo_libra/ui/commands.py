@@ -205,7 +205,8 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         for dimension in breakdown["dimensions"]:
             table.add_column(f"dim {dimension['dimension']}", justify="right")
         for entry in workload["collectives"]:
-            times = [Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == entry["bottleneck_dimension"] else "")
+            slowest = entry["bottleneck_dimension"]
+            times = [Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "")
                      for d in entry["dimensions"]]  # fmt: skip
             words = [
                 entry["phase"].replace("_", " "),

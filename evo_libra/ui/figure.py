@@ -57,7 +57,7 @@ _SETTINGS: dict[RcKeyType, Any] = {
 }
 
 
-def front_figure(  # noqa: PLR0913
+def front_figure(
     series: Sequence[Series],
     *,
     x_label: str,

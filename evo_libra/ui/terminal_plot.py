@@ -166,7 +166,7 @@ def tick_label(value: float) -> str:
     return f"{value / factor:.9g}{suffix}".replace("e-0", "e-").replace("e+", "e")
 
 
-def scatter(  # noqa: PLR0913
+def scatter(
     series: Sequence[Series],
     *,
     width: int,

@@ -1,4 +1,4 @@
-"""How near a search comes to the certified co-search optima: ``python tests/benchmarks/cosearch.py [seeds] [evaluations]``.
+"""How near a search comes to the certified optima: ``python tests/benchmarks/cosearch.py [SEEDS EVALUATIONS ENGINE]``.
 
 For three workloads and 14 cost levels: (T - T0) of the best design at or under the cost, over that of the oracle;
 the median over the seeds, and the worst level.
@@ -45,16 +45,14 @@ def main(seeds: int, evaluations: int, engine: str) -> None:
             table.append(ratios(row, last.archive))
         wall = (time.perf_counter() - start) / seeds
         median = np.median(table, axis=0)
-        print(f"{row['workload']:12s} {engine} {evaluations} evaluations, {seeds} seeds, {wall:.2f} s each")  # noqa: T201
-        print(f"  median by level: {' '.join(f'{x:.4f}' for x in median)}")  # noqa: T201
+        print(f"{row['workload']:12s} {engine} {evaluations} evaluations, {seeds} seeds, {wall:.2f} s each")
+        print(f"  median by level: {' '.join(f'{x:.4f}' for x in median)}")
         print(
-            f"  worst level: median {median.max():.4f}, best seed {np.min(np.max(table, axis=1)):.4f}, "  # noqa: T201
+            f"  worst level: median {median.max():.4f}, best seed {np.min(np.max(table, axis=1)):.4f}, "
             f"worst seed {np.max(table):.4f}; archive {len(last.archive)}"
         )
 
 
 if __name__ == "__main__":
-    main(
-        *(int(word) for word in (sys.argv[1:3] + ["10", "100000"][len(sys.argv) - 1 :])[:2]),
-        engine=sys.argv[3] if len(sys.argv) > 3 else "nsga2",
-    )
+    given = dict(enumerate(sys.argv[1:]))
+    main(int(given.get(0, 10)), int(given.get(1, 100_000)), given.get(2, "nsga2"))

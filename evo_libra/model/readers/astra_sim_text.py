@@ -57,13 +57,13 @@ def read_astra_sim_text(path: Path, name: str | None = None) -> Workload:
 
 
 def parse_astra_sim_text(text: str, file: str, name: str) -> Workload:
-    """Read a workload from text; `file` is what errors call it.
+    r"""Read a workload from text; `file` is what errors call it.
 
     Raises
     ------
     InputError : a line is wrong; all wrong lines are named.
 
-    >>> text = "DATA\\n1\\nconv -1 10 NONE 0 10 NONE 0 20 ALLREDUCE 1000 0"
+    >>> text = "DATA\n1\nconv -1 10 NONE 0 10 NONE 0 20 ALLREDUCE 1000 0"
     >>> parse_astra_sim_text(text, "example.txt", "example").layers[0].weight_gradient.size
     1000.0
     """
