@@ -207,9 +207,8 @@ class Problem:
         >>> from evo_libra import load_problem
         >>> problem = load_problem("gpt3-4k")
         >>> worth = problem.evaluate("RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20")
-        >>> worth.objectives.round(3)
-        array([[      0.246],
-               [9781459.837]])
+        >>> [f"{value:.6g}" for value in worth.objectives[:, 0]]
+        ['0.242113', '9.78129e+06']
         """
         population = designs if isinstance(designs, Population) else self.read_designs(designs)
         return self.evaluate_prepared(

@@ -97,7 +97,7 @@ def search(
 
     >>> from evo_libra import load_problem
     >>> front = search(load_problem("gpt3-4k"), evaluations=4000, seed=1)
-    >>> len(front) > 100
+    >>> len(front) > 50
     True
     """
     settings = problem.settings

@@ -18,7 +18,7 @@ def offspring(genome: Genome, first: FloatArray, second: FloatArray, random: np.
     """Return two children of each pair of parents.
 
     Real genes: simulated binary crossover (Deb and Agrawal 1995); mutation by a step whose size is uniform in its
-    logarithm over `MUTATION_DECADES` decades of the range, since logarithms of bandwidths need both bold and fine steps.
+    logarithm over `MUTATION_DECADES` decades of the range: logarithms of bandwidths need bold steps and fine ones.
     Categorical genes: uniform crossover; mutation goes to a near index or to any, half of the time each, as
     neighbours in the order of the structures are alike. Every gene mutates with probability one over their number.
 

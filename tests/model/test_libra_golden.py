@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evo_libra.model.arrays import Population
-from evo_libra.model.catalog import Catalog, Technology, load_models
+from evo_libra.model.catalog import MODELS_FILE, Catalog, Technology, load_models
 from evo_libra.model.collective import Collective, Pattern, time_per_byte, traffic, unit_traffic
 from evo_libra.model.cost import cost_by_part, network_cost, part_prices
 from evo_libra.model.generators.dlrm import dlrm
@@ -151,9 +151,7 @@ def test_dlrm_equals_the_layer_table() -> None:
 
 
 def test_resnet_table_equals_the_layer_table() -> None:
-    import evo_libra.model.catalog as catalog
-
-    text = (Path(catalog.__file__).parent / "resnet-50.txt").read_text()
+    text = (MODELS_FILE.parent / "resnet-50.txt").read_text()
     assert rows_of(parse_astra_sim_text(text, "resnet-50.txt", "r")) == GOLDEN["workload_tables"]["ResNet_50"]
 
 
