@@ -1,0 +1,151 @@
+"""One suite for every engine: what the contract promises."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra import load_problem, search
+from evo_libra.front.archive import Archive
+from evo_libra.model.arrays import FloatArray
+from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.search.engine import ENGINES, EngineState, load_engine
+from evo_libra.search.pymoo_engine import rank_and_crowding, reference_directions
+from evo_libra.search.run import Snapshot, generations
+from evo_libra.search.variation import is_new, offspring
+
+MIXED = Genome(("kind", "x", "y"), np.array([0.0, -1.0, 2.0]), np.array([4.0, 1.0, 3.0]), np.array([True, False, False]))
+
+
+def worth(genes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    kind, x, y = genes
+    return np.stack([1 + x**2 + kind / 10, 1 + (x - 1) ** 2 + y]), np.maximum(y - 2.9, 0)
+
+
+def step(engine: object, state: EngineState) -> EngineState:
+    genes, state = engine.ask(state)  # type: ignore[attr-defined]
+    return engine.tell(state, genes, *worth(genes))  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.fixture(scope="module")
+def problem() -> SearchProblem:
+    return load_problem("gpt3-4k")
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_asked_genes_are_legal_new_and_the_same_when_asked_again(name: str) -> None:
+    engine = load_engine(name)
+    state = engine.start(MIXED, 2, 20, seed=3)
+    for _ in range(4):
+        genes, after = engine.ask(state)
+        again, _ = engine.ask(state)
+        np.testing.assert_array_equal(genes, again)
+        assert genes.shape == (3, 20)
+        np.testing.assert_array_equal(genes, MIXED.repair(genes))
+        assert len(np.unique(genes.T, axis=0)) == 20
+        state = engine.tell(after, genes, *worth(genes))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_state_is_plain_and_a_fresh_engine_goes_on_from_it(name: str) -> None:
+    first = load_engine(name)
+    state = first.start(MIXED, 2, 20, seed=1)
+    for _ in range(3):
+        state = step(first, state)
+    arrays = {key: np.array(values) for key, values in state.arrays.items()}
+    assert all(np.isfinite(values).all() for values in arrays.values())
+    second = load_engine(name)
+    second.start(MIXED, 2, 20, seed=99)
+    copied = EngineState(arrays, dict(state.random))
+    for _ in range(3):
+        state, copied = step(first, state), step(second, copied)
+    for key, values in state.arrays.items():
+        np.testing.assert_array_equal(values, copied.arrays[key])
+    assert state.random == copied.random
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_seed_decides_the_front(name: str, problem: SearchProblem) -> None:
+    def run(seed: int) -> FloatArray:
+        return search(problem, engine=name, evaluations=1500, population=100, seed=seed).frame["cost_usd"].to_numpy()
+
+    np.testing.assert_array_equal(run(5), run(5))
+    assert not np.array_equal(run(5), run(6))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_resumed_search_ends_like_an_uninterrupted_one(name: str, problem: SearchProblem) -> None:
+    def run(evaluations: int, resume: Snapshot | None = None) -> Snapshot:
+        options = {"population": 60, "seed": 2, "evaluations": evaluations, "resume": resume}
+        return list(generations(problem, load_engine(name), **options))[-1]
+
+    whole, resumed = run(600), run(600, run(240))
+    np.testing.assert_array_equal(whole.archive.genes, resumed.archive.genes)
+    assert whole.evaluations == resumed.evaluations == 600
+
+
+def test_evolution_beats_random_search(problem: SearchProblem) -> None:
+    cheap = {n: search(problem, engine=n, evaluations=6000, seed=0).frame for n in ENGINES}
+    for name in ("nsga2", "nsga3"):
+        for time in (300.0, 400.0, 800.0):
+            best = {n: f.filter(f["time_ms"] <= time)["cost_usd"].min() for n, f in cheap.items()}
+            assert best[name] < best["random"]
+
+
+def test_exhausted_space_ends_the_search() -> None:
+    pinned = ["npus=8", "workloads[0].parallelism.tp=4", "fabric.shape=RI(4)@chiplet:100_SW(2)@pod:10"]
+    small = load_problem("gpt3-4k", pinned)
+    *_, last = generations(small, load_engine("nsga2"), population=10, seed=0, evaluations=100_000)
+    assert len(last.archive) == 1
+
+
+@given(st.lists(st.tuples(*[st.integers(1, 6)] * 2, st.sampled_from([0.0, 0.0, 1.0])), min_size=1, max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_archive_keeps_just_the_feasible_designs_that_nothing_dominates(rows: list[tuple[int, int, float]]) -> None:
+    data = np.array(rows, dtype=float).T
+    archive = Archive.empty(1, 2)
+    for part in np.array_split(np.arange(data.shape[1]), 3):
+        archive = archive.add(part[None].astype(float), data[:2, part], data[2, part])
+    feasible = {(a, b) for a, b, violation in rows if not violation}
+    expected = {p for p in feasible if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in feasible)}
+    assert sorted(map(tuple, archive.objectives.T)) == sorted(expected)
+    for gene, point in zip(archive.genes[0], archive.objectives.T, strict=True):
+        assert int(gene) == next(i for i, row in enumerate(rows) if row[:2] == tuple(point) and not row[2])
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_survival_agrees_with_pairwise_dominance(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    objectives, violation = random.integers(0, 8, (3, 30)).astype(float), random.choice([0.0, 0.0, 2.0, 5.0], 30)
+    chosen, crowding = rank_and_crowding(objectives, violation, 12)
+    assert len(set(chosen.tolist())) == 12 == len(crowding)
+    left_out = np.setdiff1d(np.arange(30), chosen)
+    for out, kept in itertools.product(left_out, chosen):
+        assert (violation[out], 0) >= (violation[kept], 0) or violation[out] > 0 or violation[kept] == 0
+        if violation[out] == violation[kept] == 0:
+            better = (objectives[:, out] <= objectives[:, kept]).all() and (objectives[:, out] < objectives[:, kept]).any()
+            assert not better
+
+
+def test_children_of_equal_parents_differ_by_mutation_alone() -> None:
+    parents = MIXED.sample(np.random.default_rng(0), 400)
+    children = offspring(MIXED, parents, parents, np.random.default_rng(1))
+    changed = (np.abs(children - np.concatenate([parents, parents], axis=1)) > 1e-12).mean()
+    assert 0.15 < changed < 0.4
+    np.testing.assert_array_equal(children, MIXED.repair(children))
+
+
+def test_is_new_finds_repeats() -> None:
+    genes = np.array([[1.0, 2.0, 1.0, 3.0]])
+    assert is_new(genes, np.array([[3.0]])).tolist() == [True, True, False, False]
+
+
+def test_reference_directions_fit_the_population() -> None:
+    assert len(reference_directions(2, 100)) == 100
+    assert len(reference_directions(3, 100)) == 91
