@@ -41,9 +41,7 @@ class FabricSpec(_Strict):
     blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
     min_dimensions: int = Field(1, ge=1, le=MOST_DIMENSIONS, description="fewest dimensions")
     max_dimensions: int = Field(4, ge=1, le=MOST_DIMENSIONS, description="most dimensions")
-    one_dimension_per_technology: bool = Field(
-        default=False, description="whether a technology serves at most one"
-    )
+    one_dimension_per_technology: bool = Field(default=False, description="whether a technology serves at most one")
     shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
 

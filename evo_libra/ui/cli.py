@@ -20,6 +20,7 @@ app = App(
     help="Find Pareto-optimal networks for distributed AI training.",
     version=__version__,
     help_format="plaintext",
+    help_formatter="plain",
 )
 
 Json = Annotated[bool, Parameter(name="--json", negative="")]

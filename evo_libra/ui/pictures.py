@@ -14,7 +14,8 @@ from evo_libra.problem.protocol import Objective
 from evo_libra.ui.terminal_plot import Series, scatter
 
 _MOST_SERIES = 6
-_SHARE_OF_ASPECT = 18
+_HEIGHT = 22
+_MOST_POINTS = 250
 
 
 def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
@@ -45,7 +46,7 @@ def terminal_plot_of(front: Front, objectives: Sequence[Objective], console: Con
     return scatter(
         series_of(front, objectives),
         width=max(40, min(console.width, 110)),
-        height=_SHARE_OF_ASPECT + 4,
+        height=_HEIGHT,
         x_label=x_label,
         y_label=y_label,
         log_x=True,
@@ -60,6 +61,8 @@ def figure_of(front: Front, objectives: Sequence[Objective], title: str, path: P
     from evo_libra.ui.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     x_label, y_label = _labels(objectives)
+    # Thousands of points on a line would hide each other's colours.
+    thinned = Front(front.spread(_MOST_POINTS), front.objectives)
     front_figure(
-        series_of(front, objectives), x_label=x_label, y_label=y_label, title=title, log_x=True, log_y=True, path=path
+        series_of(thinned, objectives), x_label=x_label, y_label=y_label, title=title, log_x=True, log_y=True, path=path
     )

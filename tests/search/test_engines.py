@@ -19,7 +19,9 @@ from evo_libra.search.pymoo_engine import rank_and_crowding, reference_direction
 from evo_libra.search.run import Snapshot, generations
 from evo_libra.search.variation import is_new, offspring
 
-MIXED = Genome(("kind", "x", "y"), np.array([0.0, -1.0, 2.0]), np.array([4.0, 1.0, 3.0]), np.array([True, False, False]))
+MIXED = Genome(
+    ("kind", "x", "y"), np.array([0.0, -1.0, 2.0]), np.array([4.0, 1.0, 3.0]), np.array([True, False, False])
+)
 
 
 def worth(genes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -90,11 +92,10 @@ def test_resumed_search_ends_like_an_uninterrupted_one(name: str, problem: Searc
 
 
 def test_evolution_beats_random_search(problem: SearchProblem) -> None:
-    cheap = {n: search(problem, engine=n, evaluations=6000, seed=0).frame for n in ENGINES}
-    for name in ("nsga2", "nsga3"):
-        for time in (300.0, 400.0, 800.0):
-            best = {n: f.filter(f["time_ms"] <= time)["cost_usd"].min() for n, f in cheap.items()}
-            assert best[name] < best["random"]
+    cheap = {n: search(problem, engine=n, evaluations=6000, population=100, seed=0).frame for n in ENGINES}
+    for time in (300.0, 400.0, 800.0):
+        best = {n: f.filter(f["time_ms"] <= time)["cost_usd"].min() for n, f in cheap.items()}
+        assert max(best["nsga2"], best["nsga3"]) < best["random"]
 
 
 def test_exhausted_space_ends_the_search() -> None:
@@ -129,7 +130,9 @@ def test_survival_agrees_with_pairwise_dominance(seed: int) -> None:
     for out, kept in itertools.product(left_out, chosen):
         assert (violation[out], 0) >= (violation[kept], 0) or violation[out] > 0 or violation[kept] == 0
         if violation[out] == violation[kept] == 0:
-            better = (objectives[:, out] <= objectives[:, kept]).all() and (objectives[:, out] < objectives[:, kept]).any()
+            better = (objectives[:, out] <= objectives[:, kept]).all() and (
+                objectives[:, out] < objectives[:, kept]
+            ).any()
             assert not better
 
 
