@@ -1,0 +1,171 @@
+"""The real command, in a real shell's way: files, exit codes, interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = str(Path(sys.executable).parent / "evo-libra")
+DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
+
+
+def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def run_json(folder: Path, *words: str, code: int = 0) -> Any:
+    return json.loads(run(folder, *words, "--json", code=code).stdout)
+
+
+def test_search_leaves_a_complete_folder_and_prints_one_object(tmp_path: Path) -> None:
+    found = run_json(tmp_path, "search", "gpt3-4k", "--evaluations", "2000")
+    assert {"front", "evaluations", "wall_s", "result"} <= found.keys()
+    assert found["evaluations"] == 2000
+    assert {"design", "time_ms", "cost_usd"} <= found["front"][0].keys()
+    folder = tmp_path / found["result"]
+    assert {path.name for path in folder.iterdir()} >= {"front.parquet", "manifest.json", "done.json", "front.png"}
+    shown = run_json(tmp_path, "front", found["result"])
+    assert shown["front"] == found["front"]
+    plain = run(tmp_path, "front", found["result"]).stdout
+    assert "\x1b" not in plain
+    assert "iteration time" in plain
+    best = found["front"][0]
+    again = run_json(tmp_path, "evaluate", "gpt3-4k", "--design", best["design"])
+    assert again["time_ms"] == pytest.approx(best["time_ms"], rel=1e-12)
+    assert again["cost_usd"] == pytest.approx(best["cost_usd"], rel=1e-12)
+
+
+def test_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    fronts = []
+    for out in ("a", "b"):
+        found = run_json(tmp_path, "search", "gpt3-4k", "--seed", "0", "--evaluations", "3000", "--out", out)
+        fronts.append((tmp_path / found["result"] / "front.parquet").read_bytes())
+    assert fronts[0] == fronts[1]
+
+
+def test_evaluate_breaks_time_and_cost_down(tmp_path: Path) -> None:
+    found = run_json(tmp_path, "evaluate", "gpt3-4k", "--design", DESIGN)
+    assert {"design", "time_ms", "cost_usd", "breakdown"} <= found.keys()
+    parts = found["breakdown"]
+    assert sum(d["cost_usd"] for d in parts["dimensions"]) == pytest.approx(found["cost_usd"])
+    workload = parts["workloads"][0]
+    total = workload["compute_ms"] + sum(c["time_ms"] for c in workload["collectives"])
+    assert total == pytest.approx(found["time_ms"])
+    for collective in workload["collectives"]:
+        assert max(d["time_ms"] for d in collective["dimensions"]) == pytest.approx(collective["time_ms"])
+
+
+def test_a_design_that_breaks_a_limit_is_infeasible(tmp_path: Path) -> None:
+    found = run_json(tmp_path, "evaluate", "gpt3-4k", "--design", DESIGN.replace(":20", ":200"), code=1)
+    assert found["feasible"] is False
+    assert "pod carries at most 100" in found["violations"][0]
+
+
+def test_starter_problem_runs_and_is_not_overwritten(tmp_path: Path) -> None:
+    run(tmp_path, "init", "mine.yaml")
+    assert run_json(tmp_path, "search", "mine.yaml", "--evaluations", "1300")["front"]
+    assert "exists already" in run(tmp_path, "init", "mine.yaml", code=2).stderr
+
+
+def test_catalog_and_schema_are_json(tmp_path: Path) -> None:
+    assert "pod" in run_json(tmp_path, "catalog")["catalogs"]["libra"]["technologies"]
+    schema = json.loads(run(tmp_path, "schema").stdout)
+    keys = "name npus fabric workloads time objectives constraints bandwidth search"
+    assert set(keys.split()) <= schema["properties"].keys()
+
+
+@pytest.mark.parametrize(("words", "part"), [
+    (["serch"], "search"),
+    (["search", "gpt3-4k", "--evaluation", "1"], "--evaluation"),
+    (["search", "missing.yaml"], "missing.yaml"),
+    (["search", "gpt3-5k"], "gpt3-4k"),
+    (["search", "gpt3-4k", "--engine", "nsga"], "nsga2"),
+    (["search", "gpt3-4k", "--evaluations", "-5"], "at least 1"),
+    (["search", "gpt3-4k", "--set", "npu=3"], "did you mean 'npus'"),
+    (["search", "gpt3-4k", "--set", "npus=4099"], "tp 16 does not divide"),
+    (["search", "gpt3-4k", "--set", "workloads[0].compute_TFLOPS=-1"], "above 0"),
+    (["search", "gpt3-4k", "--set", "workloads[0].compute_TFLOPS=.nan"], "finite"),
+    (["search", "gpt3-4k", "--set", "fabric.blocks=[rings]"], "did you mean 'ring'"),
+    (["search", "gpt3-4k", "--set", "fabric={catalog: libra-cosearch, blocks: [ring]}"], "cannot be built"),
+    (["search", "gpt3-4k", "--set", "constraints=['bw[0] <= 10 GB/s', 'bw[0] >= 20 GB/s']"], "bw[0] >= 20 GB/s"),
+    (["evaluate", "gpt3-4k", "--design", "RI(4)@chiplet:250"], "4 NPUs"),
+    (["evaluate", "gpt3-4k", "--design", "RX(4)"], "unknown block"),
+    (["front", "nowhere"], "nowhere"),
+])  # fmt: skip
+def test_wrong_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: list[str], part: str) -> None:
+    done = run(tmp_path, *words, code=2)
+    assert part in done.stderr
+    assert all(line.startswith("evo-libra: ") for line in done.stderr.splitlines())
+    assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_constraints_that_nothing_meets_end_with_1(tmp_path: Path) -> None:
+    done = run(tmp_path, "search", "gpt3-4k", "--evaluations", "1300", "--set", "constraints=['time <= 1 us']", code=1)
+    assert "meets the constraints" in done.stderr
+
+
+def wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)])
+def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path: Path, number: int, code: int) -> None:
+    words = [COMMAND, "search", "gpt3-4k", "--engine", "nsga2", "--population", "50", "--out", "stopped"]
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    process = subprocess.Popen([*words, "--evaluations", "100000000"], cwd=tmp_path, stderr=subprocess.PIPE, env=environment)
+    wait_for(lambda: list(tmp_path.glob("stopped/*/*/checkpoint.npz")))
+    process.send_signal(number)
+    _, message = process.communicate(timeout=60)
+    assert process.returncode == code
+    (folder,) = tmp_path.glob("stopped/*/*")
+    assert not (folder / "done.json").exists()
+    if number != signal.SIGKILL:
+        assert b"--resume" in message
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert manifest["status"] == "interrupted"
+        assert (folder / "front.parquet").exists()
+    import numpy as np
+
+    with np.load(folder / "checkpoint.npz") as data:
+        done = json.loads(bytes(data["head"]).decode())["evaluations"]
+    assert done > 0
+    rest = ["search", "gpt3-4k", "--population", "50", "--evaluations", str(done + 5000)]
+    run(tmp_path, *rest, "--out", "stopped", "--resume")
+    run(tmp_path, *rest, "--out", "straight")
+    (straight,) = tmp_path.glob("straight/*/*")
+    assert (folder / "done.json").exists()
+    assert (folder / "front.parquet").read_bytes() == (straight / "front.parquet").read_bytes()
+
+
+def test_a_problem_in_python_is_searched(tmp_path: Path) -> None:
+    (tmp_path / "problems").symlink_to(Path(__file__).parent.parent.parent / "problems")
+    found = run_json(tmp_path, "search", "problems.two_tier:problem", "--evaluations", "2000")
+    assert {"radix", "time_ms", "cost_usd"} <= found["front"][0].keys()
+
+
+def test_problem_named_by_entry_point(tmp_path: Path) -> None:
+    code = Path(__file__).parent.parent.parent / "problems" / "two_tier.py"
+    (tmp_path / "two_tier.py").write_text(code.read_text())
+    info = tmp_path / "mine-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[evo_libra.problems]\nmy-two-tier = two_tier:problem\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    words = [COMMAND, "search", "my-two-tier", "--evaluations", "500", "--json"]
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(done.stdout)["evaluations"] == 500
