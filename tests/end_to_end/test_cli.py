@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
@@ -97,7 +98,8 @@ def test_catalog_and_schema_are_json(tmp_path: Path) -> None:
     (["search", "gpt3-4k", "--set", "workloads[0].compute_TFLOPS=-1"], "above 0"),
     (["search", "gpt3-4k", "--set", "workloads[0].compute_TFLOPS=.nan"], "finite"),
     (["search", "gpt3-4k", "--set", "fabric.blocks=[rings]"], "did you mean 'ring'"),
-    (["search", "gpt3-4k", "--set", "fabric={catalog: libra-cosearch, blocks: [ring]}"], "cannot be built"),
+    (["search", "gpt3-4k", "--set", "npus=4093", "--set", "workloads[0].parallelism.tp=1", "--set",
+      "fabric.blocks=[fully-connected]"], "4093 NPUs cannot be built"),
     (["search", "gpt3-4k", "--set", "constraints=['bw[0] <= 10 GB/s', 'bw[0] >= 20 GB/s']"], "bw[0] >= 20 GB/s"),
     (["evaluate", "gpt3-4k", "--design", "RI(4)@chiplet:250"], "4 NPUs"),
     (["evaluate", "gpt3-4k", "--design", "RX(4)"], "unknown block"),
@@ -127,7 +129,8 @@ def wait_for(condition: Any) -> None:
 def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path: Path, number: int, code: int) -> None:
     words = [COMMAND, "search", "gpt3-4k", "--engine", "nsga2", "--population", "50", "--out", "stopped"]
     environment = {**os.environ, "PYTHONWARNINGS": "error"}
-    process = subprocess.Popen([*words, "--evaluations", "100000000"], cwd=tmp_path, stderr=subprocess.PIPE, env=environment)
+    words += ["--evaluations", "100000000"]
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, env=environment)
     wait_for(lambda: list(tmp_path.glob("stopped/*/*/checkpoint.npz")))
     process.send_signal(number)
     _, message = process.communicate(timeout=60)
@@ -139,8 +142,6 @@ def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path:
         manifest = json.loads((folder / "manifest.json").read_text())
         assert manifest["status"] == "interrupted"
         assert (folder / "front.parquet").exists()
-    import numpy as np
-
     with np.load(folder / "checkpoint.npz") as data:
         done = json.loads(bytes(data["head"]).decode())["evaluations"]
     assert done > 0

@@ -559,7 +559,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         source = parse_source(text, "f")
     except InputError as error:
-        assert len(str(error).split("\n")) == len(error.mistakes) == 1  # noqa: PT017 - most texts are refused
+        assert len(str(error).split("\n")) == len(error.mistakes) == 1
     else:
         json.dumps(source.data, allow_nan=False).encode()
 
@@ -574,7 +574,7 @@ def paths(data: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | in
     return [path, *(inner for key, value in items for inner in paths(value, (*path, key)))]
 
 
-def mutated(data: Any, path: tuple[str | int, ...], value: object, key: str | None) -> Any:  # noqa: ANN401
+def mutated(data: Any, path: tuple[str | int, ...], value: object, key: str | None) -> Any:
     if not path:
         return {**data, key: value} if key is not None and isinstance(data, dict) else value
     changed = data.copy()
@@ -619,9 +619,9 @@ def test_any_mutation_is_valid_or_refused_where_it_was_made(data: st.DataObject)
         validate(Problem, source)
     except InputError as error:
         sentences = str(error).split("\n")
-        assert len(sentences) == len(error.mistakes) > 0  # noqa: PT017 - a mutation may be harmless
-        assert all(mistake.line == 1 and mistake.column for mistake in error.mistakes)  # noqa: PT017
-        assert [mistake.column for mistake in error.mistakes] == sorted(mistake.column for mistake in error.mistakes)  # noqa: PT017
+        assert len(sentences) == len(error.mistakes) > 0
+        assert all(mistake.line == 1 and mistake.column for mistake in error.mistakes)
+        assert [mistake.column for mistake in error.mistakes] == sorted(mistake.column for mistake in error.mistakes)
 
 
 def test_recursion_is_far_from_its_limit() -> None:

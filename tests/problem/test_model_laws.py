@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -81,14 +83,11 @@ def test_overlap_never_costs_time_and_never_hides_compute(seed: int) -> None:
     assert (with_overlap >= WIDE.time.loops[0].workload.compute * (1 - 1e-12)).all()
 
 
-def test_overlap_of_one_layer_by_hand(tmp_path: object) -> None:
+def test_overlap_of_one_layer_by_hand(tmp_path: Path) -> None:
     # Per layer in backward: max(ig compute + ig collective, ig compute + wg compute + wg collective).
-    from pathlib import Path
-
-    folder = Path(str(tmp_path))
     text = "HYBRID_TRANSFORMER\n1\nl -1 1000 ALLREDUCE 4000 2000 ALLREDUCE 8000 3000 ALLREDUCE 6000 0\n"
-    (folder / "w.txt").write_text(text)
-    file = f"workloads=[{{file: {folder / 'w.txt'}, parallelism: {{tp: 2}}}}]"
+    (tmp_path / "w.txt").write_text(text)
+    file = f"workloads=[{{file: {tmp_path / 'w.txt'}, parallelism: {{tp: 2}}}}]"
     design = "RI(2)@chiplet:1_SW(4)@pod:2"
     times = {}
     for overlap in ("none", "tp-dp"):

@@ -34,12 +34,12 @@ def front(count: int = 40, label: str = "RI(4) SW(32)", seed: int = 0) -> Series
     return Series(cost, 680 + 240 * (1e6 / cost) ** 0.8, label)
 
 
-def written(path: Path, series: list[Series], **changes: Any) -> bytes:  # noqa: ANN401
+def written(path: Path, series: list[Series], **changes: Any) -> bytes:
     front_figure(series, **LABELS | changes, path=path)
     return path.read_bytes()
 
 
-def svg(folder: Path, series: list[Series], **changes: Any) -> str:  # noqa: ANN401
+def svg(folder: Path, series: list[Series], **changes: Any) -> str:
     return written(folder / "figure.svg", series, **changes).decode()
 
 
@@ -48,7 +48,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """Return the list that collects the figures drawn from here on."""
     figures: list[Figure] = []
 
-    def remembered(*args: Any, **options: Any) -> Figure:  # noqa: ANN401
+    def remembered(*args: Any, **options: Any) -> Figure:
         figures.append(Figure(*args, **options))
         return figures[-1]
 
