@@ -115,7 +115,7 @@ class Problem:
         used = (self.structures.npus > 1).astype(np.float64)
         low = np.array([choice.low for choice in self.choices])[rows, self.structures.technology]
         high = np.array([choice.high for choice in self.choices])[rows, self.structures.technology]
-        return low * used, high * used, used
+        return np.ascontiguousarray(low * used), np.ascontiguousarray(high * used), used
 
     def _tile(self, genes: FloatArray) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray]:
         """Decode a tile: structure, technology, block, USD per B/s of the network, bandwidth (0 where unused)."""

@@ -46,7 +46,7 @@ def search_command(
             raise InputError(f"--{key}: found {settings[key]}; it must be at least {least}")
     messages = Console(stderr=True)
     with Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TextColumn("{task.fields[figures]}"), TimeRemainingColumn(),
+        SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
         console=messages, transient=True, disable=not messages.is_terminal,
     ) as progress:  # fmt: skip
         watch = _Watch(progress, problem, settings["evaluations"])
@@ -85,7 +85,7 @@ class _Watch:
             # Scaled by the first front, so that the figure only ever grows.
             self.bounds = self.bounds or (objectives.min(axis=1), objectives.max(axis=1))
             volume = f"  hypervolume {hypervolume(objectives, *self.bounds):.4f}"
-        figures = f"{snapshot.evaluations:,} evaluations  {snapshot.evaluations / max(seconds, 1e-9):,.0f}/s"
+        figures = f"  {snapshot.evaluations:,} designs  {snapshot.evaluations / max(seconds, 1e-9):,.0f}/s"
         figures += f"  front {len(snapshot.archive):,}{volume}"
         self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
 
