@@ -199,22 +199,19 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         print(
             f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute"
         )
-        table = Table()
-        for column in ("phase", "collective", "group", "count", "ms"):
-            table.add_column(column, justify="right" if column in ("count", "ms") else "left", no_wrap=True)
+        table = Table(title="time by collective and dimension [ms]; bold is the bottleneck", title_justify="left")
+        for column in ("phase", "collectives", "time"):
+            table.add_column(column, justify="right" if column == "time" else "left", no_wrap=True)
         for dimension in breakdown["dimensions"]:
-            table.add_column(f"dim {dimension['dimension']}", justify="right")
+            table.add_column(f"dim {dimension['dimension']}", justify="right", no_wrap=True)
         for entry in workload["collectives"]:
             slowest = entry["bottleneck_dimension"]
-            times = [Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "")
-                     for d in entry["dimensions"]]  # fmt: skip
-            words = [
-                entry["phase"].replace("_", " "),
-                entry["collective"],
-                entry["group"],
-                str(entry["count"]),
-                f"{entry['time_ms']:.4g}",
+            times = [
+                Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "")
+                for d in entry["dimensions"]
             ]
+            what = f"{entry['count']} {entry['collective']} ({entry['group']})"
+            words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
             table.add_row(*map(Text, words), *times)
         console.print(table)
     table = Table(title="cost by part [USD]", title_justify="left")
