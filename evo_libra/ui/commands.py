@@ -199,7 +199,7 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         print(
             f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute"
         )
-        table = Table(title="time by collective and dimension [ms]; bold is the bottleneck", title_justify="left")
+        table = Table(title=Text("time by collective and dimension [ms]; bold is the bottleneck"), title_justify="left")
         for column in ("phase", "collectives", "time"):
             table.add_column(column, justify="right" if column == "time" else "left", no_wrap=True)
         for dimension in breakdown["dimensions"]:
@@ -214,7 +214,7 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
             words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
             table.add_row(*map(Text, words), *times)
         console.print(table)
-    table = Table(title="cost by part [USD]", title_justify="left")
+    table = Table(title=Text("cost by part [USD]"), title_justify="left")
     for column in ("dimension", "GB/s", "link", "switch", "nic", "total"):
         table.add_column(column, justify="left" if column == "dimension" else "right")
     for d in breakdown["dimensions"]:

@@ -67,6 +67,14 @@ def test_evaluate_breaks_time_and_cost_down(tmp_path: Path) -> None:
         assert max(d["time_ms"] for d in collective["dimensions"]) == pytest.approx(collective["time_ms"])
 
 
+def test_evaluate_for_reading_shows_units_and_fits_80_columns(tmp_path: Path) -> None:
+    shown = run(tmp_path, "evaluate", "gpt3-4k", "--design", DESIGN).stdout
+    assert "time by collective and dimension [ms]" in shown
+    assert "cost by part [USD]" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "\u2026" not in shown
+
+
 def test_a_design_that_breaks_a_limit_is_infeasible(tmp_path: Path) -> None:
     found = run_json(tmp_path, "evaluate", "gpt3-4k", "--design", DESIGN.replace(":20", ":200"), code=1)
     assert found["feasible"] is False
