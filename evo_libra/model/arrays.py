@@ -15,8 +15,8 @@ BoolArray = NDArray[np.bool_]
 GIGA = 1e9
 """Bytes in a GB, everywhere in this package: the border between GB/s and B/s."""
 
-TILE = 1024
-"""Designs evaluated at a time: a handful of (5, 1024) float64 arrays stays in a 1 MiB second-level cache."""
+TILE = 4096
+"""Designs evaluated at a time: measured on 512 to 4096, fewer cost more in calls than they save in cache misses."""
 
 
 @dataclass(frozen=True)

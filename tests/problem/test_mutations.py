@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,10 @@ def mutate(draw: st.DataObject, data: Any) -> None:
     elif kind == "rename" and isinstance(parent, dict):
         parent[f"{path[-1]}x"] = parent.pop(path[-1])
     elif kind == "constrain":
-        data["constraints"] = draw.draw(st.sampled_from(CONSTRAINTS))
+        data["constraints"] = list(draw.draw(st.sampled_from(CONSTRAINTS)))
     else:
-        parent[path[-1]] = draw.draw(st.sampled_from(VALUES))
+        # A copy: a later change to it must not reach the next example.
+        parent[path[-1]] = copy.deepcopy(draw.draw(st.sampled_from(VALUES)))
 
 
 def load(text: str) -> None:
