@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evo_libra.errors import InputError
+from evo_libra.front.front import Front
+from evo_libra.front.indicators import hypervolume
+
+
+def test_hypervolume_of_a_corner_and_of_a_known_staircase() -> None:
+    ideal, nadir = np.array([1.0, 1.0]), np.array([10.0, 10.0])
+    assert hypervolume(np.array([[1.0], [1.0]]), ideal, nadir) == pytest.approx(1.1**2)
+    stairs = np.array([[1.0, 10.0**0.5, 10.0], [10.0, 10.0**0.5, 1.0]])
+    assert hypervolume(stairs, ideal, nadir) == pytest.approx(0.5 * 0.1 + 0.5 * 0.6 + 0.1 * 1.1)
+    assert hypervolume(np.array([[100.0], [1.0]]), ideal, nadir) == 0.0
+
+
+def front_of_points(count: int) -> Front:
+    time = np.geomspace(1.0, 100.0, count)
+    return Front(
+        pl.DataFrame({"id": np.arange(count), "time_ms": time, "cost_usd": 1e6 / time}), ("time_ms", "cost_usd")
+    )
+
+
+def test_spread_keeps_both_ends_in_even_steps() -> None:
+    rows = front_of_points(1001).spread(11)["time_ms"].to_numpy()
+    np.testing.assert_allclose(rows, np.geomspace(1.0, 100.0, 11), rtol=0.01)
+    assert len(front_of_points(5).spread(11)) == 5
+
+
+def test_a_written_front_is_read_back(tmp_path: Path) -> None:
+    front = front_of_points(7)
+    for name in ("a", "b"):
+        front.write(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    again = Front.read(tmp_path / "a")
+    assert again.objectives == front.objectives
+    assert again.frame.equals(front.frame)
+
+
+def test_a_file_that_is_no_front_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("no")
+    for name in ("x", "missing"):
+        with pytest.raises(InputError, match="cannot be read"):
+            Front.read(tmp_path / name)
