@@ -1,0 +1,137 @@
+"""The convex program behind the best bandwidths of a structure, for a whole population at once.
+
+``T(b) = base + sum_g size[g] * t_g + sum_races count * max(chain 0, chain 1)``, where ``t_g = max_d traffic[g, d] / b[d]``
+is the time of one byte of a pattern, is minimised over ``low <= b <= high`` and linear constraints. A price on
+bandwidth may be added to the objective: that is how a trade of time against cost is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.collective import time_per_byte
+from evo_libra.model.training import Race
+
+
+@dataclass(frozen=True)
+class Program:
+    """One convex program a design.
+
+    Attributes
+    ----------
+    base : seconds that no bandwidth changes.
+    size : (g,) bytes of each pattern, weights of workloads included.
+    traffic : (g, d, n) bytes per NPU and dimension, per byte of each pattern.
+    price : (d, n) seconds per B/s that bandwidth costs in the objective; mostly 0.
+    low, high : (d, n) B/s; `high` may be infinite.
+    rows : (k, d, n) coefficients of the linear constraints ``rows . b <= limit``.
+    limit : (k, n).
+    equality : (k,) which of them are equalities.
+    races : overlapped parts of the training loops.
+    """
+
+    base: float
+    size: FloatArray
+    traffic: FloatArray
+    price: FloatArray
+    low: FloatArray
+    high: FloatArray
+    rows: FloatArray
+    limit: FloatArray
+    equality: BoolArray
+    races: tuple[Race, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.low.shape[1])
+
+    def select(self, designs: IntArray | BoolArray | slice) -> Program:
+        """Return the program of some designs."""
+        fields = ("traffic", "price", "low", "high", "rows", "limit")
+        return replace(self, **{name: getattr(self, name)[..., designs] for name in fields})
+
+    def pattern_times(self, bandwidth: FloatArray) -> FloatArray:
+        """Return the (g, n) seconds of one byte of each pattern."""
+        divisor = np.where(bandwidth > 0, bandwidth, np.where(self.traffic.any(axis=0), bandwidth, 1.0))
+        with np.errstate(divide="ignore"):
+            return np.array([time_per_byte(unit, divisor) for unit in self.traffic]).reshape(-1, len(self))
+
+    def chains(self, times: FloatArray) -> FloatArray:
+        """Return the (r, 2, n) seconds of both chains of each race."""
+        if not self.races:
+            return np.empty((0, 2, times.shape[1]))
+        return np.stack([np.array(race.compute)[:, None] + race.size @ times for race in self.races])
+
+    def time(self, bandwidth: FloatArray) -> FloatArray:
+        """Return (n,) seconds; infinite where a dimension with traffic has no bandwidth."""
+        times = self.pattern_times(bandwidth)
+        slower = self.chains(times).max(axis=1)
+        counts = np.array([race.count for race in self.races], dtype=np.float64)
+        return np.asarray(self.base + self.size @ times + counts @ slower)
+
+    def objective(self, bandwidth: FloatArray) -> FloatArray:
+        """Return (n,) the time plus the price of the bandwidth."""
+        return np.asarray(self.time(bandwidth) + (self.price * bandwidth).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Dual variables of a program: they need not be exact, the bound that they give is proven whatever they are.
+
+    Attributes
+    ----------
+    share : (g, d, n) how much each dimension holds up each pattern; at or above 0.
+    rows : (k, n) seconds per unit of each constraint's limit; at or above 0 but for equalities.
+    race : (r, n) in 0 to 1, how much the first chain of each race is the longer one.
+    """
+
+    share: FloatArray
+    rows: FloatArray
+    race: FloatArray
+
+    def select(self, designs: IntArray | BoolArray | slice) -> Multipliers:
+        """Return those of some designs."""
+        return Multipliers(self.share[..., designs], self.rows[..., designs], self.race[..., designs])
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Best bandwidths of a population.
+
+    Attributes
+    ----------
+    bandwidth : (d, n) B/s; meets box and constraints to rounding.
+    objective : (n,) seconds, evaluated from the bandwidths; infinite where none were found.
+    bound : (n,) seconds, no feasible bandwidths can have less; proven from the multipliers in doubles.
+    multipliers : what proves the bound.
+    """
+
+    bandwidth: FloatArray
+    objective: FloatArray
+    bound: FloatArray
+    multipliers: Multipliers
+
+    def gap(self) -> FloatArray:
+        """Return (n,) how far the objective may be above the optimum, relative to it; not below 0."""
+        return np.asarray(np.maximum(self.objective - self.bound, 0.0) / np.abs(self.objective))
+
+    def select(self, designs: IntArray | BoolArray | slice) -> Optimum:
+        """Return those of some designs."""
+        return Optimum(
+            self.bandwidth[:, designs], self.objective[designs], self.bound[designs], self.multipliers.select(designs)
+        )
+
+
+def joined(parts: Sequence[Optimum]) -> Optimum:
+    """Return the optima of all parts, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Optimum(
+        *(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in ("bandwidth", "objective", "bound")),
+        Multipliers(
+            *(np.concatenate([getattr(part.multipliers, n) for part in parts], axis=-1) for n in ("share", "rows", "race"))
+        ),
+    )  # fmt: skip
