@@ -7,21 +7,27 @@ import numpy as np
 from evo_libra.model.allocation.program import Multipliers, Program
 from evo_libra.model.arrays import FloatArray
 
+_TINY = 1e-300
+
 
 def legal(program: Program, multipliers: Multipliers) -> Multipliers:
     """Return multipliers with their signs and sums made right, which the bound needs."""
-    share = np.where(program.traffic > 0, np.maximum(multipliers.share, 0.0), 0.0)
+    carries = program.traffic > 0
+    share = np.maximum(multipliers.share, 0.0)
+    share *= carries
     total = share.sum(axis=1, keepdims=True)
-    even = (program.traffic > 0) / np.maximum((program.traffic > 0).sum(axis=1, keepdims=True), 1)
-    share = np.where(total > 0, share / np.where(total > 0, total, 1.0), even)
+    if not (total > 0).all():
+        share += carries * (total <= 0)
+        total = np.maximum(share.sum(axis=1, keepdims=True), _TINY)
+    share /= total
     rows = np.where(program.equality[:, None], multipliers.rows, np.maximum(multipliers.rows, 0.0))
     return Multipliers(share, rows, np.clip(multipliers.race, 0.0, 1.0))
 
 
-def weights(program: Program, race: FloatArray) -> tuple[FloatArray, FloatArray]:
+def weights(program: Program, race: FloatArray) -> tuple[FloatArray | float, FloatArray]:
     """Return (n,) base and (g, n) bytes of the program in which each race is a fixed mixture of its chains."""
-    base = np.full(race.shape[1], program.base)
-    size = np.repeat(program.size[:, None], race.shape[1], axis=1)
+    base: FloatArray | float = program.base
+    size = program.size[:, None]
     for term, first in zip(program.races, race, strict=True):
         for chain, part in enumerate((first, 1.0 - first)):
             base = base + term.count * part * term.compute[chain]
@@ -38,13 +44,38 @@ def lower_bound(program: Program, multipliers: Multipliers) -> FloatArray:
     """
     multipliers = legal(program, multipliers)
     base, size = weights(program, multipliers.race)
-    alpha = np.einsum("gn,gdn->dn", size, multipliers.share * program.traffic)
-    slope = program.price + np.einsum("kn,kdn->dn", multipliers.rows, program.rows)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        best = np.where(slope > 0, np.sqrt(alpha / slope), np.inf)
-        best = np.clip(best, program.low, program.high)
-        falling = np.where(alpha > 0, alpha / best, 0.0)
-        rising = np.where(slope != 0, slope * best, 0.0)
-    # With sqrt's rounding aside, b = sqrt(alpha / q) gives 2 sqrt(alpha q) whatever its last digits are.
-    inner = np.where(np.isnan(falling + rising), -np.inf, falling + rising)
+    alpha, slope = np.zeros(program.low.shape), program.price
+    for bytes_, share, traffic in zip(size, multipliers.share, program.traffic, strict=True):
+        alpha += bytes_ * share * traffic
+    for row, pressure in zip(program.rows, multipliers.rows, strict=True):
+        slope = slope + row * pressure
+    inner = _least(alpha, slope, program.low, program.high)
+    if not np.isfinite(inner).all():
+        inner = _least(alpha, slope, program.low, np.minimum(program.high, _implied(program)))
+        inner = np.where(np.isnan(inner), -np.inf, inner)
     return np.asarray(base + inner.sum(axis=0) - (multipliers.rows * program.limit).sum(axis=0))
+
+
+def _least(alpha: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return the least ``alpha / b + slope * b`` in the box; not finite where nothing bounds it from below."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        best = alpha / slope
+        if not (slope > 0).all():
+            best = np.where(slope > 0, best, np.inf)
+        np.sqrt(best, out=best)
+        np.minimum(best, high, out=best)
+        np.maximum(best, low, out=best)
+        np.maximum(best, _TINY, out=best)
+        # Where alpha is 0, sqrt(0 / 0) must not count: any bandwidth costs nothing there.
+        inner = alpha / best + slope * best
+        return np.where(np.isinf(best) & (slope == 0), 0.0, inner) if np.isinf(best).any() else inner
+
+
+def _implied(program: Program) -> FloatArray:
+    """Return (d, n) caps that follow from rows without a negative coefficient: one dimension takes the whole limit."""
+    reach = np.full(program.low.shape, np.inf)
+    for row, limit in zip(program.rows, program.limit, strict=True):
+        usable = (row >= 0).all(axis=0) & (limit >= 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.fmin(reach, np.where(usable & (row > 0), limit / row, np.inf))
+    return np.asarray(np.maximum(reach, program.low))

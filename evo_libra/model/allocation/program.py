@@ -115,8 +115,10 @@ class Optimum:
     multipliers: Multipliers
 
     def gap(self) -> FloatArray:
-        """Return (n,) how far the objective may be above the optimum, relative to it; not below 0."""
-        return np.asarray(np.maximum(self.objective - self.bound, 0.0) / np.abs(self.objective))
+        """Return (n,) how far the objective may be above the optimum, relative to it; infinite without bandwidths."""
+        with np.errstate(invalid="ignore"):
+            gap = np.maximum(self.objective - self.bound, 0.0) / np.abs(self.objective)
+        return np.asarray(np.where(np.isnan(gap), np.inf, gap))
 
     def select(self, designs: IntArray | BoolArray | slice) -> Optimum:
         """Return those of some designs."""

@@ -1,0 +1,1 @@
+"""Exact optimal bandwidths of fixed structures, for whole populations, with a proof for each answer."""

@@ -1,0 +1,149 @@
+"""Optimal bandwidths of a population: the quickest method that fits each design, and a proof for every answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evo_libra.model.allocation.bound import lower_bound
+from evo_libra.model.allocation.closed import closed_form, has_closed_form
+from evo_libra.model.allocation.interior import interior_point
+from evo_libra.model.allocation.program import Multipliers, Optimum, Program, joined
+from evo_libra.model.arrays import BoolArray, FloatArray
+
+_TILE = 4096
+_GOOD_GAP = 1e-6
+_BROKEN = 1e-9
+_SWEEPS = 3
+
+
+def optimal_bandwidth(program: Program) -> Optimum:
+    """Return the bandwidths that minimise the objective of each design, with a proven lower bound.
+
+    Where no bandwidths meet the constraints the objective is infinite. Where the box alone limits the bandwidth, it is
+    at its caps; a program that nothing limits has no optimum, see `unlimited`.
+    """
+    starts = range(0, max(len(program), 1), _TILE)
+    return joined([_tile(program.select(slice(start, start + _TILE))) for start in starts])
+
+
+def _tile(program: Program) -> Optimum:
+    if not len(program.limit) and not program.price.any() and np.isfinite(program.high).all():
+        return _optimum(program, program.high, _at_caps(program))
+    easy = has_closed_form(program)
+    if easy.all() and len(program):
+        bandwidth, multipliers, short = closed_form(program)
+        if not short.any():
+            return _optimum(program, bandwidth, multipliers)
+    else:
+        bandwidth, multipliers, short = _nothing(program)
+        if easy.any():
+            chosen = np.flatnonzero(easy)
+            _put(bandwidth, multipliers, chosen, *(found := closed_form(program.select(chosen)))[:2])
+            short[chosen] = found[2]
+    hard = np.flatnonzero(short)
+    part = program.select(hard)
+    found_b, found_m = interior_point(part)
+    _put(bandwidth, multipliers, hard, _onto_rows(part, found_b), found_m)
+    optimum = _optimum(program, bandwidth, multipliers)
+    doubtful = hard[~(optimum.gap()[hard] < _GOOD_GAP) | (violation(program, bandwidth)[hard] > _BROKEN)]
+    return _checked(program, optimum, doubtful) if len(doubtful) else optimum
+
+
+def _nothing(program: Program) -> tuple[FloatArray, Multipliers, BoolArray]:
+    patterns, depth, count = program.traffic.shape
+    share, rows = np.zeros((patterns, depth, count)), np.zeros(program.limit.shape)
+    race = np.zeros((len(program.races), count))
+    return np.zeros((depth, count)), Multipliers(share, rows, race), np.ones(count, dtype=np.bool_)
+
+
+def _put(
+    bandwidth: FloatArray, multipliers: Multipliers, chosen: FloatArray, new: FloatArray, found: Multipliers
+) -> None:
+    bandwidth[:, chosen] = new
+    multipliers.share[..., chosen], multipliers.rows[:, chosen] = found.share, found.rows
+    multipliers.race[:, chosen] = found.race
+
+
+def _optimum(program: Program, bandwidth: FloatArray, multipliers: Multipliers) -> Optimum:
+    return Optimum(bandwidth, program.objective(bandwidth), lower_bound(program, multipliers), multipliers)
+
+
+def _at_caps(program: Program) -> Multipliers:
+    """Return the multipliers of bandwidths that only the caps limit."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        times = np.where(program.traffic > 0, program.traffic / program.high, 0.0)
+    share = (np.arange(program.traffic.shape[1])[:, None] == times.argmax(axis=1)[:, None]) * 1.0
+    chains = program.chains(program.pattern_times(program.high))
+    race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)
+    return Multipliers(share, np.zeros((0, len(program))), race)
+
+
+def violation(program: Program, bandwidth: FloatArray) -> FloatArray:
+    """Return (n,) the largest violation of the linear constraints, relative to the size of their terms."""
+    if not len(program.limit):
+        return np.zeros(len(program))
+    terms = program.rows * bandwidth
+    over = terms.sum(axis=1) - program.limit
+    over = np.where(program.equality[:, None], np.abs(over), np.maximum(over, 0.0))
+    size = np.maximum(np.abs(terms).max(axis=1), np.abs(program.limit))
+    return np.asarray((over / np.where(size > 0, size, 1.0)).max(axis=0))
+
+
+def _onto_rows(program: Program, bandwidth: FloatArray) -> FloatArray:
+    """Return bandwidths moved by the last residual of a method, so that the rows hold to rounding."""
+    for _ in range(_SWEEPS):
+        for row, limit, equality in zip(program.rows, program.limit, program.equality, strict=True):
+            rest = limit - (row * bandwidth).sum(axis=0)
+            rest = rest if equality else np.minimum(rest, 0.0)
+            step = row * bandwidth * bandwidth
+            step = np.where((bandwidth <= program.low) & (step * rest < 0), 0.0, step)
+            step = np.where((bandwidth >= program.high) & (step * rest > 0), 0.0, step)
+            length = (row * step).sum(axis=0)
+            stride = np.divide(rest, length, out=np.zeros_like(rest), where=length > 0)
+            bandwidth = np.clip(bandwidth + step * stride, program.low, program.high)
+    return bandwidth
+
+
+def _checked(program: Program, optimum: Optimum, doubtful: FloatArray) -> Optimum:
+    """Ask the conic solver about designs whose answer is not proven; the better answer of the two stays."""
+    from evo_libra.model.allocation.conic import conic  # noqa: PLC0415 - few programs need it
+
+    part = program.select(doubtful)
+    bandwidth, multipliers, solved = conic(part)
+    bandwidth = np.where(solved, bandwidth, program.low[:, doubtful])
+    second = _optimum(part, _onto_rows(part, bandwidth), multipliers)
+    for place, n in enumerate(doubtful):
+        if not solved[place]:
+            optimum.objective[n], optimum.bound[n] = np.inf, np.inf
+            continue
+        kept_breaks = violation(program.select([n]), optimum.bandwidth[:, [n]])[0] > _BROKEN
+        if kept_breaks or not optimum.objective[n] <= second.objective[place]:
+            optimum.objective[n], optimum.bandwidth[:, n] = second.objective[place], second.bandwidth[:, place]
+        if not optimum.bound[n] >= second.bound[place]:
+            optimum.bound[n] = second.bound[place]
+            optimum.multipliers.share[..., n] = multipliers.share[..., place]
+            optimum.multipliers.rows[:, n] = multipliers.rows[:, place]
+            optimum.multipliers.race[:, n] = multipliers.race[:, place]
+    return optimum
+
+
+def unlimited(program: Program) -> BoolArray:
+    """Return (d,) the dimensions whose bandwidth nothing limits, in the first design of a program.
+
+    They are the directions in which the bandwidths that meet the constraints never end: the support of the largest
+    ``v`` in 0 to 1 with ``rows . v <= 0`` (``== 0`` for equalities), found by one linear program.
+    """
+    from scipy.optimize import linprog  # noqa: PLC0415 - takes a third of a second
+
+    rows, equality = program.rows[..., 0], program.equality
+    top = np.where(np.isfinite(program.high[:, 0]), 0.0, 1.0)
+    sizes = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
+    rows = rows / np.where(sizes > 0, sizes, 1.0)
+    less, equal = rows[~equality], rows[equality]
+    found = linprog(
+        -np.ones(len(top)),
+        A_ub=less if len(less) else None, b_ub=np.zeros(len(less)) if len(less) else None,
+        A_eq=equal if len(equal) else None, b_eq=np.zeros(len(equal)) if len(equal) else None,
+        bounds=np.stack([np.zeros(len(top)), top], axis=1),
+    )  # fmt: skip
+    return np.asarray(found.x > 1e-9)  # noqa: PLR2004 - the solver's tolerance
