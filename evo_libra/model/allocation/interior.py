@@ -20,7 +20,7 @@ from evo_libra.model.arrays import FloatArray, IntArray
 _MOST_STEPS = 60
 _PATIENCE = 14
 """Steps after which the best iterate is kept, as rounding may stop what is left; most designs are done after 11."""
-_DONE = 1e-11
+_DONE = 1e-10
 _BOUNDARY = 0.995
 
 
@@ -49,15 +49,21 @@ class _State:
     Attributes
     ----------
     residual : rows and races: left sides minus slacks; `equal_residual` : (e, n) the same of equalities.
-    count, mu : (n,) number of inequalities, mean product of slack and multiplier.
+    slope : (r, 2, g, n) of the races, None without any.
+    product : of slacks and multipliers; `count`, `mu` : (n,) their number and mean.
+    pull, push : (g, n) what the objective and what the constraints pull the rates with.
     dual : (n,) error of the stationarity.
     merit : (n,) the largest of all errors, relative to the time of the patterns.
     """
 
     residual: FloatArray
     equal_residual: FloatArray
+    slope: FloatArray | None
+    product: FloatArray
     count: FloatArray
     mu: FloatArray
+    pull: FloatArray
+    push: FloatArray
     dual: FloatArray
     merit: FloatArray
 
@@ -95,7 +101,7 @@ def interior_point(program: Program) -> tuple[FloatArray, Multipliers]:
 
 def _first(part: Scaled) -> _Iterate:
     count = part.link.shape[2]
-    s, b = np.ones((len(part.link), count)), np.where(part.fixed > 0, part.low, 1.0)
+    s, b = np.ones((len(part.link), count)), np.where(part.loose > 0, 1.0, part.low)
     z = (part.race_compute + part.race.sum(axis=2)).max(axis=1) + 0.1
     w = np.maximum(part.values(s, b, z), 0.05)
     y = 0.1 / w
@@ -106,84 +112,115 @@ def _first(part: Scaled) -> _Iterate:
     return _Iterate(s, b, z, w, y * part.active, np.zeros((len(part.equal), count)))
 
 
-def _slope(part: Scaled, it: _Iterate) -> FloatArray | None:
-    return part.race / (it.s * it.s) if len(part.race) else None
-
-
 def _state(part: Scaled, it: _Iterate) -> _State:
     residual = part.curved(it.s, it.b, it.z) - it.w[part.parts[3].start :]
     equal_residual = part.equal_limit - (part.equal * it.b).sum(axis=1)
-    count = np.maximum(part.active.sum(axis=0), 1.0)
-    products = (it.w * it.y).sum(axis=0)
-    s, b, z = part.backward(it.y, _slope(part, it))
-    s = (s + part.size / (it.s * it.s)) * it.s * (1.0 - part.idle)
-    b = (b - part.price - (part.equal * it.nu[:, None]).sum(axis=0)) * it.b * (1.0 - part.fixed)
-    dual = np.maximum(np.abs(s).max(axis=0, initial=0.0), np.abs(b).max(axis=0, initial=0.0))
-    dual = np.maximum(dual, np.abs(z - 1.0).max(axis=0, initial=0.0))
+    count = part.count
+    product = it.w * it.y
+    products = product.sum(axis=0)
+    work = part.size / it.s
+    pull = work / it.s
+    work = work.sum(axis=0)
+    slope = None
+    if len(part.race):
+        each = part.race / it.s
+        slope = each / it.s
+        work = work + each.sum(axis=2).max(axis=1).sum(axis=0)
+        pull = pull + (slope * part.race_part(it.y)[:, :, None]).sum(axis=(0, 1))
+    push, b, z = part.backward(it.y, None)
+    push = -push
+    dual = np.abs((pull - push) * it.s * part.busy).max(axis=0, initial=0.0)
+    b -= part.price
+    for row, pressure in zip(part.equal, it.nu, strict=True):
+        b -= row * pressure
+    dual = np.maximum(dual, np.abs(b * it.b * part.loose).max(axis=0, initial=0.0))
+    if len(z):
+        dual = np.maximum(dual, np.abs(z - 1.0).max(axis=0))
     primal = np.abs(residual).max(axis=0, initial=0.0)
-    primal = np.maximum(primal, np.abs(equal_residual).max(axis=0, initial=0.0))
-    work = (part.size / it.s).sum(axis=0) + (part.race / it.s).sum(axis=2).max(axis=1).sum(axis=0)
-    work = np.where(work > 0, work, 1.0)
-    merit = np.maximum(np.maximum(products, dual) / work, primal)
-    return _State(residual, equal_residual, count, products / count, dual, merit)
+    if len(equal_residual):
+        primal = np.maximum(primal, np.abs(equal_residual).max(axis=0))
+    merit = np.maximum(np.maximum(products, dual) / np.where(work > 0, work, 1.0), primal)
+    return _State(residual, equal_residual, slope, product, count, products / count, pull, push, dual, merit)
 
 
 def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
-    """Return the iterate after one predictor-corrector step."""
-    inverse_w, slope = 1.0 / it.w, _slope(part, it)
-    ratio = it.y * inverse_w
-    newton = _factorised(part, it, ratio, slope)
-    equal = _equality_columns(part, newton)
-    pull = part.size / (it.s * it.s)
-    free, loose, tail = 1.0 - part.idle, 1.0 - part.fixed, part.parts[3].start
+    """Return the iterate after one predictor-corrector step.
 
-    def direction(target: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        aim = target * inverse_w
-        aim[tail:] -= ratio[tail:] * state.residual
-        s, b, z = part.backward(aim, slope)
-        head = np.concatenate([z - 1.0, (s + pull) * free])
-        x, db = newton.solve(head, (b - part.price) * loose)
+    With ``r = dw / w`` and a target ``t`` for the products, ``dy / y = t / (w y) - 1 - r``; the predictor has t = 0.
+    """
+    inverse_w = 1.0 / it.w
+    ratio = it.y * inverse_w
+    newton = _factorised(part, it, ratio, state)
+    equal = _equality_columns(part, newton)
+    tail = part.parts[3].start
+    held = ratio[tail:] * state.residual
+    pull = part.size / (it.s * it.s)
+
+    def direction(aim: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        s, b, z = part.backward(aim, state.slope) if aim is not None else part.backward_tail(-held, state.slope)
+        s += pull
+        s *= part.busy
+        b -= part.price
+        b *= part.loose
+        x, db = newton.solve(np.concatenate([z - 1.0, s]) if len(z) else s, b)
         x, db, nu = _onto_equalities(part, equal, x, db, state.equal_residual)
         dz, ds = x[: len(it.z)], x[len(it.z) :]
-        dw = part.forward(ds, db, dz, slope)
-        dw[tail:] += state.residual
-        dy = target * inverse_w - ratio * dw - it.y
-        return ds, db, dz, dw, dy, nu
+        relative = part.forward(ds, db, dz, state.slope)
+        relative[tail:] += state.residual
+        relative *= inverse_w
+        return ds, db, dz, relative, nu
 
-    _, _, _, dw, dy, _ = direction(np.zeros_like(it.w))
-    length = _length(inverse_w, dw, it.y, dy)
-    after = ((it.w + length * dw) * (it.y + length * dy)).sum(axis=0) / state.count
+    r = direction(None)[3]
+    length = 1.0 / np.maximum(np.maximum(-r.min(axis=0), 1.0 + r.max(axis=0)), 1.0)
+    second = r * r
+    second += r
+    second *= state.product
+    after = ((1.0 - length) * state.mu * state.count - length * length * second.sum(axis=0)) / state.count
     center = np.clip((after / np.maximum(state.mu, 1e-300)) ** 3, 1e-6, 1.0)
     # Progress in the products must not outrun the stationarity, which a curved objective brings down more slowly.
     mu = np.maximum(center * state.mu, np.minimum(state.dual / state.count, state.mu))
-    ds, db, dz, dw, dy, nu = direction((mu - dw * dy) * part.active)
-    length = np.minimum(_BOUNDARY * _length(inverse_w, dw, it.y, dy), 1.0)
+    second += mu
+    second *= part.active
+    aim = second * inverse_w
+    aim[tail:] -= held
+    ds, db, dz, r, nu = direction(aim)
+    # Where nothing is active the product is 0, and so is its target.
+    second /= np.maximum(state.product, 1e-300)
+    second -= 1.0
+    second -= r
+    length = _BOUNDARY / np.maximum(np.maximum(-r.min(axis=0), -second.min(axis=0)), _BOUNDARY)
     # The rates have no slack of their own.
     length = np.minimum(length, 0.9 / np.maximum((-ds / it.s).max(axis=0, initial=0.0), 0.9))
-    change = (ds, db, dz, dw, dy, nu - it.nu)
-    return _Iterate(*(old + length * new for old, new in zip(it.arrays(), change, strict=True)))
+    r *= length
+    r += 1.0
+    r *= it.w
+    second *= length
+    second += 1.0
+    second *= it.y
+    s, b = it.s + length * ds, it.b + length * db
+    return _Iterate(s, b, it.z + length * dz, r, second, it.nu + length * (nu - it.nu))
 
 
-def _factorised(part: Scaled, it: _Iterate, ratio: FloatArray, slope: FloatArray | None) -> DiagonalHead | DenseHead:
+def _factorised(part: Scaled, it: _Iterate, ratio: FloatArray, state: _State) -> DiagonalHead | DenseHead:
     """Return the Newton system over times of races and rates (the head) and bandwidths (the tail)."""
     _, low, high, rows, _ = part.parts
     patterns, depth, count = part.link.shape
     link = part.link_part(ratio)
     cross = part.link * link
-    pull = part.size / (it.s * it.s)
-    push = (part.link * part.link_part(it.y)).sum(axis=1)
-    if slope is not None:
-        pull = pull + (slope * part.race_part(it.y)[:, :, None]).sum(axis=(0, 1))
     # At the solution push equals pull; before it, the larger one keeps a step from overshooting towards rate 0.
-    curvature = (pull + np.maximum(pull, push)) / it.s + (part.link * cross).sum(axis=1) + part.idle
+    curvature = np.maximum(state.pull, state.push)
+    curvature += state.pull
+    curvature /= it.s
+    curvature += np.einsum("gdn,gdn->gn", part.link, cross)
+    curvature += 1.0 - part.busy
     tail = np.zeros((depth, depth, count))
     for row, stiff in zip(part.rows, ratio[rows], strict=True):
         tail += row * (row * stiff)[:, None]
     every = np.arange(depth)
     tail[every, every] += link.sum(axis=0) + ratio[low] + ratio[high]
-    if slope is None:
+    if state.slope is None:
         return DiagonalHead(curvature, cross, tail, part.any_fixed)
-    races, stiff = len(part.race), part.race_part(ratio)
+    races, stiff, slope = len(part.race), part.race_part(ratio), state.slope
     head = np.zeros((races + patterns, races + patterns, count))
     head[np.arange(races), np.arange(races)] = stiff.sum(axis=1)
     mixed = (stiff[:, :, None] * slope).sum(axis=1)
@@ -201,7 +238,7 @@ def _equality_columns(part: Scaled, newton: DiagonalHead | DenseHead) -> _Equal 
     """Return what eliminates the equalities: their rows, the system's answers to them, the factor of the rest."""
     if not len(part.equal):
         return None
-    rows = part.equal * (1.0 - part.fixed)
+    rows = part.equal * part.loose
     head = np.zeros((len(part.race) + len(part.link), part.link.shape[2]))
     answers = [newton.solve(head, row) for row in rows]
     heads, tails = np.stack([head for head, _ in answers]), np.stack([tail for _, tail in answers])
@@ -222,19 +259,12 @@ def _onto_equalities(
     return head - (heads * nu[:, None]).sum(axis=0), tail - (tails * nu[:, None]).sum(axis=0), nu
 
 
-def _length(inverse_w: FloatArray, dw: FloatArray, y: FloatArray, dy: FloatArray) -> FloatArray:
-    """Return (n,) the longest step in 0 to 1 that keeps slacks and multipliers at or above 0."""
-    slack = (dw * inverse_w).min(axis=0)
-    pressure = (dy / np.maximum(y, 1e-300)).min(axis=0)
-    return np.asarray(1.0 / np.maximum(-np.minimum(slack, pressure), 1.0))
-
-
 def _unscaled(program: Program, whole: Scaled, it: _Iterate) -> tuple[FloatArray, Multipliers]:
     inside = np.clip(it.b * whole.unit_b, program.low, program.high)
     rows = np.empty(program.limit.shape)
     rows[~program.equality], rows[program.equality] = it.y[whole.parts[3]], it.nu
     races = whole.race_part(it.y)
     share = whole.link_part(it.y) * whole.link
-    return np.where(whole.fixed > 0, program.low, inside), Multipliers(
+    return np.where(whole.loose > 0, inside, program.low), Multipliers(
         share, rows * whole.unit / whole.row_scale, races[:, 0] / np.maximum(races.sum(axis=1), 1e-300)
     )

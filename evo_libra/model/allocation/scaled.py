@@ -24,8 +24,8 @@ class Scaled:
     size : (g, n) weight of each pattern; `link` : (g, d, n) its traffic; `price` : (d, n).
     low, high, rows, limit : the box and the inequalities; `equal`, `equal_limit` the equalities.
     race, race_compute : (r, 2, g, n) and (r, 2, n), the chains.
-    fixed : (d, n) 1 where the box leaves no room; `idle` : (g, n) 1 where a pattern has no traffic.
-    active : (m, n) 1 for the inequalities that are there.
+    loose : (d, n) 0 where the box leaves no room; `busy` : (g, n) 0 where a pattern has no traffic, else 1.
+    active : (m, n) 1 for the inequalities that are there; `count` : (n,) their number, at least 1.
     """
 
     unit_b: FloatArray
@@ -43,9 +43,10 @@ class Scaled:
     equal_limit: FloatArray
     race: FloatArray
     race_compute: FloatArray
-    fixed: FloatArray
-    idle: FloatArray
+    loose: FloatArray
+    busy: FloatArray
     active: FloatArray
+    count: FloatArray
 
     def select(self, chosen: IntArray) -> Scaled:
         """Return some of the designs."""
@@ -61,8 +62,8 @@ class Scaled:
 
     @cached_property
     def any_fixed(self) -> FloatArray | None:
-        """`fixed`, or None where no bandwidth is."""
-        return self.fixed if self.fixed.any() else None
+        """The bandwidths without room, 1 each, or None where there are none."""
+        return None if self.loose.all() else 1.0 - self.loose
 
     def link_part(self, stack: FloatArray) -> FloatArray:
         """Return the links of a stack as (g, d, n)."""
@@ -101,15 +102,27 @@ class Scaled:
         return stack
 
     def backward(self, stack: FloatArray, slope: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the transpose of `forward`, applied to a stack that is 0 where nothing is active."""
+        """Return the transpose of `forward`, applied to a stack that is 0 where nothing is active.
+
+        Without a slope the races have no part in the rates.
+        """
         _, low, high, rows, _ = self.parts
-        link, races = self.link_part(stack), self.race_part(stack)
-        s = -(self.link * link).sum(axis=1)
-        b = link.sum(axis=0)
+        link = self.link_part(stack)
+        s, b, z = self.backward_tail(stack[rows.start :], slope)
+        s -= np.einsum("gdn,gdn->gn", self.link, link)
+        for part in link:
+            b += part
         b += stack[low]
         b -= stack[high]
-        for row, pressure in zip(self.rows, stack[rows], strict=True):
+        return s, b, z
+
+    def backward_tail(self, stack: FloatArray, slope: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the same of a stack that has nothing but rows and races."""
+        patterns, depth, count = self.link.shape
+        s, b = np.zeros((patterns, count)), np.zeros((depth, count))
+        for row, pressure in zip(self.rows, stack, strict=False):
             b -= row * pressure
+        races = stack[len(self.rows) :].reshape(len(self.race), 2, count)
         if slope is not None:
             s += (slope * races[:, :, None]).sum(axis=(0, 1))
         return s, b, races.sum(axis=1)
@@ -138,13 +151,14 @@ def scaled(program: Program) -> Scaled:
     link = program.traffic * unit_s[:, None] / unit_b
     active = [(link > 0).reshape(-1, count), ~fixed, ~fixed & np.isfinite(high)]
     active += [np.ones((int((~program.equality).sum()) + 2 * races, count), dtype=np.bool_)]
+    present = np.concatenate(active).astype(np.float64)
     # Only the difference of the chains of a race matters; without it the numbers would be those of the whole iteration.
     computes = computes - computes.min(axis=1, keepdims=True, initial=np.inf) if races else computes
     return Scaled(
         unit_b, unit_s, unit, row_scale, size / unit, link, program.price * unit_b / unit, low,
         np.where(np.isfinite(high), high, 0.0), rows[~program.equality], limit[~program.equality],
         rows[program.equality], limit[program.equality], race / unit, computes[..., None] / unit,
-        fixed.astype(np.float64), idle.astype(np.float64), np.concatenate(active).astype(np.float64),
+        1.0 - fixed, 1.0 - idle, present, np.maximum(present.sum(axis=0), 1.0),
     )  # fmt: skip
 
 
