@@ -20,8 +20,10 @@ from evo_libra.model.arrays import FloatArray, IntArray
 _MOST_STEPS = 60
 _PATIENCE = 14
 """Steps after which the best iterate is kept, as rounding may stop what is left; most designs are done after 11."""
-_DONE = 1e-10
+_DONE = 1e-9
 _BOUNDARY = 0.995
+_SPARSE = 0.6
+_FIRST = 0.03
 
 
 @dataclass
@@ -77,23 +79,23 @@ def interior_point(program: Program) -> tuple[FloatArray, Multipliers]:
     whole = part = scaled(program)
     it = _first(part)
     result, best = _first(part), np.full(len(program), np.inf)
-    left = np.arange(len(program))
+    left, going = np.arange(len(program)), np.ones(len(program), dtype=np.bool_)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for step in range(_MOST_STEPS):
             state = _state(part, it)
-            done = (state.merit < _DONE) | ~np.isfinite(state.merit)
-            kept = done & np.isfinite(state.merit)
-            if step >= _PATIENCE:
-                kept |= state.merit < best[left]
+            done = ~(state.merit >= _DONE)
+            kept = going & (state.merit < best[left]) & (done | (step >= _PATIENCE))
             if kept.any():
                 for target, source in zip(result.arrays(), it.arrays(), strict=True):
                     target[:, left[kept]] = source[:, kept]
                 best[left[kept]] = state.merit[kept]
-            if done.all():
+            going &= ~done
+            if not going.any():
                 break
-            if done.any():
-                going = np.flatnonzero(~done)
-                left, part, it = left[going], part.select(going), it.select(going)
+            # Moving what is left together costs as much as a step of it.
+            if going.mean() < _SPARSE:
+                chosen = np.flatnonzero(going)
+                left, part, it, going = left[chosen], part.select(chosen), it.select(chosen), going[chosen]
                 state = _state(part, it)
             it = _step(part, it, state)
     return _unscaled(program, whole, result)
@@ -104,7 +106,7 @@ def _first(part: Scaled) -> _Iterate:
     s, b = np.ones((len(part.link), count)), np.where(part.loose > 0, 1.0, part.low)
     z = (part.race_compute + part.race.sum(axis=2)).max(axis=1) + 0.1
     w = np.maximum(part.values(s, b, z), 0.05)
-    y = 0.1 / w
+    y = _FIRST / w
     part.race_part(y)[:] = 0.5
     # Links and box are met from the start on, and stay so: their slacks are their left sides.
     exact = part.parts[3].start

@@ -11,6 +11,11 @@ from evo_libra.model.allocation.program import Program
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 
 
+_ASCENT = 3
+_USE = 0.95
+_RATE = 0.9
+
+
 @dataclass(frozen=True)
 class Scaled:
     """Rates ``s`` (g), bandwidths ``b`` (d) and times of races ``z`` (r), with one stack of inequalities above 0.
@@ -136,7 +141,7 @@ def scaled(program: Program) -> Scaled:
     unit_b = _start(program, fixed)
     with np.errstate(divide="ignore"):
         rate = (unit_b / program.traffic).min(axis=1, initial=np.inf)
-    unit_s = np.where(idle, 1.0, 0.8 * np.where(idle, 1.0, rate))
+    unit_s = np.where(idle, 1.0, _RATE * np.where(idle, 1.0, rate))
     races = len(program.races)
     sizes = np.array([race.count * race.size for race in program.races]).reshape(races, 2, patterns)
     computes = np.array([race.count * np.array(race.compute) for race in program.races]).reshape(races, 2)
@@ -164,21 +169,34 @@ def scaled(program: Program) -> Scaled:
 
 def _start(program: Program, fixed: BoolArray) -> FloatArray:
     """Return (d, n) bandwidths strictly inside the box, near what budgets with positive coefficients allow."""
-    size = program.size + sum(race.count * race.size.max(axis=0) for race in program.races)
-    need = (np.asarray(size)[:, None, None] * program.traffic).sum(axis=0)
+    size = np.asarray(program.size + sum(race.count * race.size.max(axis=0) for race in program.races))
     budget = (program.rows >= 0).all(axis=1) & (program.limit > 0)
     safe = np.where(budget, program.limit, np.inf)
-    price = (program.rows / safe[:, None]).sum(axis=0) + program.price / np.maximum(need.sum(axis=0), 1e-300)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wish = np.sqrt(need / price)
-    good = np.isfinite(wish) & (wish > 0)
-    caps = np.where(np.isfinite(program.high), program.high, 0.0).max(axis=0)
-    typical = np.where(good.any(axis=0), np.where(good, wish, 0.0).max(axis=0), np.where(caps > 0, caps, 1e9))
-    wish = np.where(good, wish, np.minimum(0.1 * typical, program.high))
-    used = ((program.rows * wish).sum(axis=1) / safe).max(axis=0, initial=0.0)
-    wish = wish * np.where(used > 0, 0.7 / np.where(used > 0, used, 1.0), 1.0)
+    share = program.traffic / np.maximum(program.traffic.sum(axis=1, keepdims=True), 1e-300)
+    for step in range(_ASCENT + 1):
+        need = np.einsum("g,gdn->dn", size, share * program.traffic)
+        price = (program.rows / safe[:, None]).sum(axis=0) + program.price / np.maximum(need.sum(axis=0), 1e-300)
+        wish = _within_budgets(program, need, price, safe)
+        if step == _ASCENT:
+            break
+        # Multiplicative ascent on the shares: what is slowest carries more of a pattern.
+        share *= (program.traffic / wish) ** 2
+        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
     reach = np.maximum(wish, program.low)
     room = np.where(np.isfinite(program.high), program.high - program.low, reach)
     inside = np.clip(wish, program.low + 0.05 * np.minimum(room, reach), program.low + 0.9 * room)
     inside = np.where(fixed, program.low, inside)
     return np.where(inside > 0, inside, 1.0)
+
+
+def _within_budgets(program: Program, need: FloatArray, price: FloatArray, safe: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wish = np.sqrt(need / price)
+    good = np.isfinite(wish) & (wish > 0)
+    if not good.all():
+        caps = np.where(np.isfinite(program.high), program.high, 0.0).max(axis=0)
+        typical = np.where(good.any(axis=0), np.where(good, wish, 0.0).max(axis=0), np.where(caps > 0, caps, 1e9))
+        wish = np.where(good, wish, np.minimum(0.1 * typical, program.high))
+    wish = np.minimum(wish, program.high)
+    used = ((program.rows * wish).sum(axis=1) / safe).max(axis=0, initial=0.0)
+    return wish * np.where(used > 0, _USE / np.where(used > 0, used, 1.0), 1.0)
