@@ -22,12 +22,12 @@ class Race:
 
     Attributes
     ----------
-    count : how many layers of the iteration are alike.
+    count : how many layers of the iteration are alike, times the weight of their workload.
     compute : seconds of the two chains.
     size : (2, s) bytes of each stream in the two chains.
     """
 
-    count: int
+    count: float
     compute: tuple[float, float]
     size: FloatArray
 

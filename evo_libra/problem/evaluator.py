@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evo_libra.model.allocation.program import Program
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.collective import Pattern, time_per_byte, unit_traffic
 from evo_libra.model.parallelism import ALL, lay_groups
-from evo_libra.model.training import IterationTime, Stream, iteration_time
+from evo_libra.model.training import IterationTime, Race, Stream, iteration_time
 from evo_libra.model.workload import Workload
 
 
@@ -114,3 +115,25 @@ class TimeModel:
         """Return (n,) weighted seconds of all workloads."""
         times = self.workload_times(traffic, bandwidth)
         return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
+
+    def program(
+        self,
+        traffic: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        rows: FloatArray,
+        limit: FloatArray,
+        equality: BoolArray,
+    ) -> Program:
+        """Return the convex program of the best bandwidths; the parameters are those of `Program`."""
+        size, base, races = np.zeros(len(self.channels)), 0.0, []
+        for loop in self.loops:
+            place = np.zeros((len(loop.time.streams), len(self.channels)))
+            for s, stream in enumerate(loop.time.streams):
+                place[s, self.channels.index(_channel(loop, stream))] = 1.0
+            base += loop.weight * loop.time.compute
+            size += loop.weight * (loop.time.size @ place)
+            races += [
+                Race(loop.weight * race.count, race.compute, race.size @ place) for race in loop.time.races
+            ]
+        return Program(base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races))

@@ -20,7 +20,6 @@ from evo_libra.model.arrays import FloatArray, IntArray
 _MOST_STEPS = 60
 _PATIENCE = 14
 """Steps after which the best iterate is kept, as rounding may stop what is left; most designs are done after 11."""
-_DONE = 1e-9
 _BOUNDARY = 0.995
 _SPARSE = 0.6
 _FIRST = 0.03
@@ -70,7 +69,7 @@ class _State:
     merit: FloatArray
 
 
-def interior_point(program: Program) -> tuple[FloatArray, Multipliers]:
+def interior_point(program: Program, accuracy: float) -> tuple[FloatArray, Multipliers]:
     """Return bandwidths near the optimum and multipliers that nearly prove it.
 
     The bandwidths meet the box, and linear constraints up to the method's last residual; where no bandwidths meet the
@@ -83,7 +82,7 @@ def interior_point(program: Program) -> tuple[FloatArray, Multipliers]:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for step in range(_MOST_STEPS):
             state = _state(part, it)
-            done = ~(state.merit >= _DONE)
+            done = ~(state.merit >= accuracy)
             kept = going & (state.merit < best[left]) & (done | (step >= _PATIENCE))
             if kept.any():
                 for target, source in zip(result.arrays(), it.arrays(), strict=True):

@@ -17,6 +17,9 @@ from evo_libra.model.collective import time_per_byte
 from evo_libra.model.training import Race
 
 
+_PROPORTIONAL = 1e-14
+
+
 @dataclass(frozen=True)
 class Program:
     """One convex program a design.
@@ -75,6 +78,37 @@ class Program:
     def objective(self, bandwidth: FloatArray) -> FloatArray:
         """Return (n,) the time plus the price of the bandwidth."""
         return np.asarray(self.time(bandwidth) + (self.price * bandwidth).sum(axis=0))
+
+
+def merged(program: Program) -> Program:
+    """Return the same program with fewer patterns: idle ones are left out, proportional ones added up.
+
+    Two patterns merge where their traffic has one ratio in all dimensions of all designs.
+    """
+    sizes = np.column_stack([program.size, *(race.size.T for race in program.races)])
+    kept: list[int] = []
+    into = np.zeros((len(program.traffic), len(program.traffic)))
+    for g, traffic in enumerate(program.traffic):
+        if not traffic.any() or not sizes[g].any():
+            continue
+        for place, other in enumerate(kept):
+            ratio = _ratio(traffic, program.traffic[other])
+            if ratio:
+                into[place, g] = ratio
+                break
+        else:
+            into[len(kept), g] = 1.0
+            kept.append(g)
+    into = into[: len(kept)]
+    races = tuple(replace(race, size=race.size @ into.T) for race in program.races)
+    return replace(program, size=into @ program.size, traffic=program.traffic[kept], races=races)
+
+
+def _ratio(traffic: FloatArray, other: FloatArray) -> float:
+    """Return how often one pattern's traffic is another's, 0 where there is no such number."""
+    largest = np.unravel_index(other.argmax(), other.shape)
+    ratio = float(traffic[largest] / other[largest])
+    return ratio if np.allclose(traffic, ratio * other, rtol=_PROPORTIONAL, atol=0.0) else 0.0
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,21 @@ _BROKEN = 1e-9
 _SWEEPS = 3
 
 
-def optimal_bandwidth(program: Program) -> Optimum:
+ACCURACY = 1e-9
+"""Relative gap at which the iterative method stops; the closed forms are exact to rounding."""
+
+
+def optimal_bandwidth(program: Program, accuracy: float = ACCURACY) -> Optimum:
     """Return the bandwidths that minimise the objective of each design, with a proven lower bound.
 
-    Where no bandwidths meet the constraints the objective is infinite. Where the box alone limits the bandwidth, it is
-    at its caps; a program that nothing limits has no optimum, see `unlimited`.
+    Where no bandwidths meet the constraints, objective and bound are infinite. Where the box alone limits the
+    bandwidth, it is at its caps; a program that nothing limits has no optimum, see `unlimited`.
     """
     starts = range(0, max(len(program), 1), _TILE)
-    return joined([_tile(program.select(slice(start, start + _TILE))) for start in starts])
+    return joined([_tile(program.select(slice(start, start + _TILE)), accuracy) for start in starts])
 
 
-def _tile(program: Program) -> Optimum:
+def _tile(program: Program, accuracy: float) -> Optimum:
     if not len(program.limit) and not program.price.any() and np.isfinite(program.high).all():
         return _optimum(program, program.high, _at_caps(program))
     easy = has_closed_form(program)
@@ -40,13 +44,28 @@ def _tile(program: Program) -> Optimum:
             chosen = np.flatnonzero(easy)
             _put(bandwidth, multipliers, chosen, *(found := closed_form(program.select(chosen)))[:2])
             short[chosen] = found[2]
-    hard = np.flatnonzero(short)
+    hopeless = short & _out_of_reach(program)
+    hard = np.flatnonzero(short & ~hopeless)
     part = program.select(hard)
-    found_b, found_m = interior_point(part)
+    found_b, found_m = interior_point(part, accuracy)
     _put(bandwidth, multipliers, hard, _onto_rows(part, found_b), found_m)
     optimum = _optimum(program, bandwidth, multipliers)
     doubtful = hard[~(optimum.gap()[hard] < _GOOD_GAP) | (violation(program, bandwidth)[hard] > _BROKEN)]
+    optimum.objective[hopeless] = optimum.bound[hopeless] = np.inf
     return _checked(program, optimum, doubtful) if len(doubtful) else optimum
+
+
+def _out_of_reach(program: Program) -> BoolArray:
+    """Return (n,) whether some row cannot hold anywhere in the box."""
+    found = np.zeros(len(program), dtype=np.bool_)
+    for row, limit, equality in zip(program.rows, program.limit, program.equality, strict=True):
+        with np.errstate(invalid="ignore"):
+            ends = np.where(row == 0, 0.0, row * np.stack([program.low, program.high]))
+        size = _BROKEN * np.maximum(np.abs(limit), np.abs(row * program.low).max(axis=0))
+        found |= ends.min(axis=0).sum(axis=0) > limit + size
+        if equality:
+            found |= ends.max(axis=0).sum(axis=0) < limit - size
+    return found
 
 
 def _nothing(program: Program) -> tuple[FloatArray, Multipliers, BoolArray]:
