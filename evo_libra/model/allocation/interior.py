@@ -151,7 +151,7 @@ def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
     """
     inverse_w = 1.0 / it.w
     ratio = it.y * inverse_w
-    newton = _factorised(part, it, ratio, state)
+    newton, stiffness = _factorised(part, it, ratio, state)
     equal = _equality_columns(part, newton)
     tail = part.parts[3].start
     held = ratio[tail:] * state.residual
@@ -162,6 +162,8 @@ def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
         s += pull
         s *= part.busy
         b -= part.price
+        for row, rest in zip(part.equal, state.equal_residual, strict=True):
+            b += row * (rest * stiffness)
         b *= part.loose
         x, db = newton.solve(np.concatenate([z - 1.0, s]) if len(z) else s, b)
         x, db, nu = _onto_equalities(part, equal, x, db, state.equal_residual)
@@ -202,8 +204,14 @@ def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
     return _Iterate(s, b, it.z + length * dz, r, second, it.nu + length * (nu - it.nu))
 
 
-def _factorised(part: Scaled, it: _Iterate, ratio: FloatArray, state: _State) -> DiagonalHead | DenseHead:
-    """Return the Newton system over times of races and rates (the head) and bandwidths (the tail)."""
+def _factorised(
+    part: Scaled, it: _Iterate, ratio: FloatArray, state: _State
+) -> tuple[DiagonalHead | DenseHead, FloatArray]:
+    """Return the Newton system over times of races and rates (the head) and bandwidths (the tail).
+
+    Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it what
+    holds the level of the bandwidths is lost in rounding.
+    """
     _, low, high, rows, _ = part.parts
     patterns, depth, count = part.link.shape
     link = part.link_part(ratio)
@@ -219,8 +227,11 @@ def _factorised(part: Scaled, it: _Iterate, ratio: FloatArray, state: _State) ->
         tail += row * (row * stiff)[:, None]
     every = np.arange(depth)
     tail[every, every] += link.sum(axis=0) + ratio[low] + ratio[high]
+    stiffness = tail[every, every].max(axis=0)
+    for row in part.equal:
+        tail += row * (row * stiffness)[:, None]
     if state.slope is None:
-        return DiagonalHead(curvature, cross, tail, part.any_fixed)
+        return DiagonalHead(curvature, cross, tail, part.any_fixed), stiffness
     races, stiff, slope = len(part.race), part.race_part(ratio), state.slope
     head = np.zeros((races + patterns, races + patterns, count))
     head[np.arange(races), np.arange(races)] = stiff.sum(axis=1)
@@ -229,7 +240,8 @@ def _factorised(part: Scaled, it: _Iterate, ratio: FloatArray, state: _State) ->
     head[races:, races:] = np.einsum("rcn,rcgn,rchn->ghn", stiff, slope, slope)
     every = np.arange(races, races + patterns)
     head[every, every] += curvature
-    return DenseHead(head, np.concatenate([np.zeros((races, depth, count)), cross]), tail, part.any_fixed)
+    cross = np.concatenate([np.zeros((races, depth, count)), cross])
+    return DenseHead(head, cross, tail, part.any_fixed), stiffness
 
 
 _Equal = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
