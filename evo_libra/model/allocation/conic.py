@@ -52,7 +52,8 @@ def _one(program: Program) -> tuple[FloatArray, Multipliers, bool]:
     unit = _typical(rows, limit, low, high)
     pace = np.where(traffic.any(axis=1), traffic.max(axis=1, initial=0.0), 1.0) / unit
     size = program.size * pace
-    scale = max(float(size.sum() + sum(r.count * (r.size * pace).sum(axis=1).max() for r in program.races)), 1e-300)
+    scale = float(size.sum() + sum(r.count * (r.size * pace).sum(axis=1).max() for r in program.races))
+    scale = scale + float(np.abs(price * unit).sum()) or 1.0
     count = depth + patterns + races
     cost = np.concatenate([price * unit, size, [race.count for race in program.races]]) / scale
     cost[depth + patterns :] = 1.0

@@ -7,14 +7,20 @@ import numpy as np
 from evo_libra.model.arrays import FloatArray
 
 _SMALLEST = 1e-300
+_EPSILON = 1e-16
 
 
 def cholesky(matrix: FloatArray) -> FloatArray:
-    """Factorise (k, k, n) positive definite matrices in place; the lower triangles hold the factors."""
+    """Factorise (k, k, n) positive definite matrices in place; the lower triangles hold the factors.
+
+    A pivot that rounding has eaten up is replaced by the least that its diagonal entry can tell from 0.
+    """
     size = len(matrix)
+    every = np.arange(size)
+    least = np.maximum(matrix[every, every] * _EPSILON, _SMALLEST)
     for j in range(size):
         pivot = matrix[j, j]
-        np.sqrt(np.maximum(pivot, _SMALLEST, out=pivot), out=pivot)
+        np.sqrt(np.maximum(pivot, least[j], out=pivot), out=pivot)
         column = matrix[j + 1 :, j]
         column /= pivot
         for i in range(j + 1, size):

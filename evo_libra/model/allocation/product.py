@@ -18,7 +18,7 @@ from evo_libra.model.arrays import FloatArray, IntArray
 GOOD_GAP = 1e-9
 _ACCURACY = 1e-11
 _MOST_ROUNDS = 80
-_FIRST_SLOPES = (0.0, 0.1, 0.5, 1.0, 2.0, 10.0, 100.0)
+_FIRST_SLOPES = np.array([0.1, 0.5, 1.0, 2.0, 10.0, 100.0])
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ def least_product(program: Program, price: FloatArray) -> LeastProduct:
     lines = _Lines(np.zeros((1, count)), np.where(np.isfinite(fastest.bound), fastest.bound, -np.inf)[None])
     with np.errstate(divide="ignore", invalid="ignore"):
         start = best.time / best.cost
-        for factor in _FIRST_SLOPES[1:]:
-            _probe(program, price, lines, best, todo, factor * start[todo])
+        _probe(program, price, lines, best, todo, _FIRST_SLOPES[:, None] * start[todo])
         for _ in range(_MOST_ROUNDS):
             best.bound[todo], slope = _weakest(_pick(lines, todo), least_cost[todo])
             product = best.time[todo] * best.cost[todo]
@@ -90,8 +89,7 @@ def least_product(program: Program, price: FloatArray) -> LeastProduct:
             todo, slope = todo[going], slope[going]
             if not len(todo):
                 break
-            _probe(program, price, lines, best, todo, best.time[todo] / best.cost[todo])
-            _probe(program, price, lines, best, todo, slope)
+            _probe(program, price, lines, best, todo, np.stack([best.time[todo] / best.cost[todo], slope]))
     return best
 
 
@@ -107,19 +105,24 @@ def _least_cost(program: Program, price: FloatArray) -> FloatArray:
 
 
 def _probe(
-    program: Program, price: FloatArray, lines: _Lines, best: LeastProduct, chosen: IntArray, slope: FloatArray
+    program: Program, price: FloatArray, lines: _Lines, best: LeastProduct, chosen: IntArray, slopes: FloatArray
 ) -> None:
-    """Minimise time plus slope times cost, add the line that this proves, keep the point where it is better."""
-    part = replace(program.select(chosen), price=slope * price[:, chosen])
+    """Minimise time plus each of (k, n) slopes times cost, add the lines that this proves, keep better points."""
+    which = np.tile(chosen, len(slopes))
+    part = replace(program.select(which), price=slopes.ravel() * price[:, which])
     found = optimal_bandwidth(part, _ACCURACY)
-    lines.add(chosen, slope, np.where(np.isfinite(found.bound), found.bound, -np.inf))
-    time, cost = part.time(found.bandwidth), (price[:, chosen] * found.bandwidth).sum(axis=0)
-    better = np.flatnonzero(np.isfinite(found.objective) & (time * cost < best.time[chosen] * best.cost[chosen]))
-    target = chosen[better]
-    best.bandwidth[:, target], best.time[target], best.cost[target] = found.bandwidth[:, better], time[better], cost[better]
-    best.slope[target] = slope[better]
-    for name in ("share", "rows", "race"):
-        getattr(best.multipliers, name)[..., target] = getattr(found.multipliers, name)[..., better]
+    times, costs = part.time(found.bandwidth), (price[:, which] * found.bandwidth).sum(axis=0)
+    for k, slope in enumerate(slopes):
+        mine = slice(k * len(chosen), (k + 1) * len(chosen))
+        time, cost, height = times[mine], costs[mine], found.bound[mine]
+        lines.add(chosen, slope, np.where(np.isfinite(height), height, -np.inf))
+        product = best.time[chosen] * best.cost[chosen]
+        better = np.flatnonzero(np.isfinite(found.objective[mine]) & (time * cost < product))
+        target, source = chosen[better], better + mine.start
+        best.bandwidth[:, target], best.time[target] = found.bandwidth[:, source], time[better]
+        best.cost[target], best.slope[target] = cost[better], slope[better]
+        for name in ("share", "rows", "race"):
+            getattr(best.multipliers, name)[..., target] = getattr(found.multipliers, name)[..., source]
 
 
 def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatArray]:
