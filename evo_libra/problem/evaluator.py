@@ -116,16 +116,11 @@ class TimeModel:
         times = self.workload_times(traffic, bandwidth)
         return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
 
-    def program(
-        self,
-        traffic: FloatArray,
-        low: FloatArray,
-        high: FloatArray,
-        rows: FloatArray,
-        limit: FloatArray,
-        equality: BoolArray,
-    ) -> Program:
-        """Return the convex program of the best bandwidths; the parameters are those of `Program`."""
+    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> Program:
+        """Return the convex program of the best bandwidths in a box, without linear constraints.
+
+        The parameters are those of `Program`; `traffic` is that of `TimeModel.traffic`.
+        """
         size, base, races = np.zeros(len(self.channels)), 0.0, []
         for loop in self.loops:
             place = np.zeros((len(loop.time.streams), len(self.channels)))
@@ -133,7 +128,7 @@ class TimeModel:
                 place[s, self.channels.index(_channel(loop, stream))] = 1.0
             base += loop.weight * loop.time.compute
             size += loop.weight * (loop.time.size @ place)
-            races += [
-                Race(loop.weight * race.count, race.compute, race.size @ place) for race in loop.time.races
-            ]
+            races += [Race(loop.weight * race.count, race.compute, race.size @ place) for race in loop.time.races]
+        rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
+        equality = np.empty(0, dtype=np.bool_)
         return Program(base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races))

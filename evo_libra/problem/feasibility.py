@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import part_prices
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.space import Structures
-
-if TYPE_CHECKING:
-    from evo_libra.problem.problem import DimensionChoice
+from evo_libra.problem.tables import DimensionChoice
 
 
 def feasible_structures(

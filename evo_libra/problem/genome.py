@@ -1,13 +1,16 @@
 """Genes and designs: a fixed-length array that always decodes to a design with the right number of NPUs.
 
 Genes of a design, in order: the index of its structure (sizes and technologies of the dimensions), the choice of block
-of each dimension, the logarithm of the bandwidth level, and the logarithm of each dimension's share of it. The
-bandwidth of a dimension is level times share over the shares' sum. Splitting level from shares lets crossover pass on
-a good split whatever it costs: under LIBRA's time the best split does not depend on the budget.
+of each dimension, and, where bandwidths are genes, the logarithm of the bandwidth level and that of each dimension's
+share of it. The bandwidth of a dimension is level times share over the shares' sum. Splitting level from shares lets
+crossover pass on a good split whatever it costs: under LIBRA's time the best split does not depend on the budget. Where
+bandwidths are solved for, the level is the logarithm of the budget in USD and there are no shares; with no cost to trade
+against, there is no level either.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,3 +48,26 @@ class Genome:
         """Return (g, n) legal genes: whole numbers where they must be, all within the bounds."""
         whole = np.where(self.categorical[:, None], np.rint(genes), genes)
         return np.clip(whole, self.lower[:, None], self.upper[:, None])
+
+
+def genome_of(
+    structures: int, most_block: Sequence[int], level: tuple[float, float] | None, spread: float | None
+) -> Genome:
+    """Return the genome of a space.
+
+    Parameters
+    ----------
+    structures : number of structures.
+    most_block : (d,) highest block gene of each dimension.
+    level : least and largest level, in its unit; None for no such gene.
+    spread : largest ratio of two shares; None for no such genes.
+    """
+    names = ["structure", *(f"block{d}" for d in range(len(most_block)))]
+    lower, upper = [0.0] * len(names), [structures - 1.0, *map(float, most_block)]
+    whole = len(names)
+    if level is not None:
+        names, lower, upper = [*names, "level"], [*lower, np.log(level[0])], [*upper, np.log(level[1])]
+    if spread is not None:
+        names += [f"share{d}" for d in range(len(most_block))]
+        lower, upper = lower + [-np.log(spread)] * len(most_block), upper + [0.0] * len(most_block)
+    return Genome(tuple(names), np.array(lower), np.array(upper), np.arange(len(names)) < whole)

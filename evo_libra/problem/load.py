@@ -21,10 +21,11 @@ from evo_libra.model.workload import Workload, scale_compute
 from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
 from evo_libra.problem.feasibility import feasible_structures
-from evo_libra.problem.problem import DimensionChoice, Problem
+from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
 from evo_libra.problem.space import DimensionRule, enumerate_structures
 from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec, ProblemSpec, TimeSpec, WorkloadSpec
+from evo_libra.problem.tables import DimensionChoice
 
 
 def problem_of(source: Source, folder: Path) -> Problem:
@@ -97,6 +98,7 @@ class _Loader:
             constraints,
             SearchSettings(settings.engine, settings.evaluations, settings.population, settings.seed),
             self._identity(catalog),
+            self._bandwidth().mode == "optimal",
         )
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
@@ -166,12 +168,18 @@ class _Loader:
         return max([self.spec.fabric.min_dimensions, *(d + 1 for d in pins)])
 
     def _choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
-        bandwidth = BandwidthSpec() if self.spec.bandwidth == "search" else self.spec.bandwidth
+        bandwidth = self._bandwidth()
+        if bandwidth.mode == "search" and not bandwidth.min_GBps:
+            raise self.fail(("bandwidth", "min_GBps"), "found 0; a bandwidth that is searched must be above 0")
         if bandwidth.min_GBps > bandwidth.max_GBps:
             raise self.fail(
                 ("bandwidth", "min_GBps"), f"found {bandwidth.min_GBps:g}; max_GBps is {bandwidth.max_GBps:g}"
             )
         return tuple(self._choice(d, catalog, pins.get(d), bandwidth) for d in range(self._most(pins)))
+
+    def _bandwidth(self) -> BandwidthSpec:
+        given = self.spec.bandwidth
+        return given if isinstance(given, BandwidthSpec) else BandwidthSpec(mode=given)
 
     def _choice(self, d: int, catalog: Catalog, pin: PinSpec | None, bandwidth: BandwidthSpec) -> DimensionChoice:
         fabric: FabricSpec = self.spec.fabric

@@ -5,43 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA, TILE, FloatArray, IntArray, Population
 from evo_libra.model.catalog import Catalog
-from evo_libra.model.cost import network_cost, part_prices
-from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, Fabric, fabrics_of, parse_fabric, population_of
+from evo_libra.model.cost import network_cost
+from evo_libra.model.fabric import BLOCK_NAMES, fabrics_of
+from evo_libra.problem.allocate import allocate, shrunk
 from evo_libra.problem.constraints import Constraint, excess
+from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import TimeModel
-from evo_libra.problem.genome import Genome
+from evo_libra.problem.genome import Genome, genome_of
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
 from evo_libra.problem.space import Structures
-
-T = TypeVar("T", bound=np.generic)
+from evo_libra.problem.tables import DimensionChoice, Skeletons, Tables, tables_of
 
 # How far the level gene reaches beyond what any design can use: with an uneven split, the corner where every dimension
 # is at its cap is only reached by a level far above the caps' sum.
 _OVERSHOOT = 100.0
-
-
-@dataclass(frozen=True)
-class DimensionChoice:
-    """What is left to choose of one dimension.
-
-    Attributes
-    ----------
-    blocks : for each technology, the indices of the blocks that can be built.
-    low, high : (t,) bandwidth per NPU in B/s for each technology.
-    """
-
-    blocks: tuple[tuple[int, ...], ...]
-    low: FloatArray
-    high: FloatArray
+# Without a least bandwidth networks may cost next to nothing; cheaper than this fraction of the dearest is of no use.
+_DECADES = 1e4
 
 
 @dataclass(frozen=True)
@@ -60,6 +46,7 @@ class Problem:
     constraints : linear constraints.
     settings : how a search runs unless it is told otherwise.
     spec : the validated problem file as plain data.
+    optimal : whether bandwidths are solved for instead of being genes.
     """
 
     name: str
@@ -72,70 +59,58 @@ class Problem:
     constraints: tuple[Constraint, ...]
     settings: SearchSettings
     spec: Mapping[str, Any]
+    optimal: bool = False
 
     def identity(self) -> Mapping[str, Any]:
         """Return the validated problem file as plain data, without the settings of the search."""
         return {key: value for key, value in self.spec.items() if key != "search"}
 
     @cached_property
+    def tables(self) -> Tables:
+        """What the structures of the space have in common with their designs."""
+        return tables_of(self.structures, self.choices, self.catalog, self.time, self.npus)
+
+    @cached_property
     def genome(self) -> Genome:
-        """The genes: structure, blocks of the dimensions, logarithms of bandwidth level and of the shares of it."""
-        depth = len(self.choices)
+        """The genes; see `evo_libra.problem.genome`."""
         most = [max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.choices]
+        if self.optimal:
+            priced = any(objective.name == "cost" for objective in self.objectives)
+            return genome_of(len(self.structures), most, self._budgets() if priced else None, None)
         low = min(float(choice.low[choice.high > 0].min()) for choice in self.choices)
         high = max(float(choice.high.max()) for choice in self.choices)
-        dimensions = [str(d) for d in range(depth)]
-        names = ["structure", *("block" + d for d in dimensions), "level", *("share" + d for d in dimensions)]
-        reach = np.log(max(high / low, 1.0))
-        lower = [0.0, *[0.0] * depth, np.log(low), *[-reach] * depth]
-        upper = [len(self.structures) - 1.0, *map(float, most), np.log(high * depth * _OVERSHOOT), *[0.0] * depth]
-        return Genome(tuple(names), np.array(lower), np.array(upper), np.arange(len(names)) <= depth)
+        return genome_of(len(self.structures), most, (low, high * len(most) * _OVERSHOOT), max(high / low, 1.0))
 
-    @cached_property
-    def _traffic(self) -> FloatArray:
-        return self.time.traffic(self.structures.npus)
+    def _budgets(self) -> tuple[float, float]:
+        """Return the least and the largest budget in USD that can make a difference, linear constraints aside."""
+        tables, every = self.tables, np.arange(len(self.structures))
+        designs = tables.skeletons(every, tables.cheapest())
+        dearest = np.take(tables.prices.max(axis=0), designs.technology) * designs.used * self.npus
+        full = shrunk(tables.program, tables.high)
+        # A gene for a block that is dearer than the cheapest one reaches as far.
+        most = float((dearest * full).sum(axis=0).max())
+        return max(float((designs.price * designs.low).sum(axis=0).min()), most / _DECADES), most
 
-    @cached_property
-    def _prices(self) -> FloatArray:
-        return part_prices(self.catalog)
-
-    @cached_property
-    def _blocks(self) -> IntArray:
-        """Block by dimension, technology and gene: (d, t, choice)."""
-        most = max(len(blocks) for choice in self.choices for blocks in choice.blocks)
-        return np.array(
-            [[np.resize(np.array(blocks or (0,)), most) for blocks in choice.blocks] for choice in self.choices],
-            dtype=np.int64,
-        )
-
-    @cached_property
-    def _structure_tables(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Lowest and highest bandwidth of the dimensions of each structure, whether they are in use: (d, s) each."""
-        rows = np.arange(len(self.choices))[:, None]
-        used = (self.structures.npus > 1).astype(np.float64)
-        low = np.array([choice.low for choice in self.choices])[rows, self.structures.technology]
-        high = np.array([choice.high for choice in self.choices])[rows, self.structures.technology]
-        return np.ascontiguousarray(low * used), np.ascontiguousarray(high * used), used
-
-    def _tile(self, genes: FloatArray) -> tuple[IntArray, IntArray, IntArray, FloatArray, FloatArray]:
-        """Decode a tile: structure, technology, block, USD per B/s of the network, bandwidth (0 where unused)."""
+    def _tile(self, genes: FloatArray) -> tuple[Skeletons, FloatArray]:
+        """Decode a tile: designs and their bandwidths (0 where unused)."""
         depth = len(self.choices)
-        structure = genes[0].astype(np.int64)
-        low, high, used = (_columns(table, structure) for table in self._structure_tables)
-        technology = _columns(self.structures.technology, structure)
-        gene = genes[1 : 1 + depth].astype(np.int64)
-        kinds, most = self._blocks.shape[1:]
-        block = np.take(self._blocks, (np.arange(depth)[:, None] * kinds + technology) * most + gene)
-        price = np.take(self._prices.sum(axis=0), block * kinds + technology) * (used * self.npus)
-        share = np.exp(genes[2 + depth :]) * used
+        designs = self.tables.skeletons(genes[0].astype(np.int64), genes[1 : 1 + depth].astype(np.int64))
+        if self.optimal:
+            budget = np.exp(genes[1 + depth]) if len(genes) > 1 + depth else None
+            return designs, allocate(self.tables, self.constraints, designs, budget)
+        share = np.exp(genes[2 + depth :]) * designs.used
         bandwidth = share * (np.exp(genes[1 + depth]) / share.sum(axis=0))
-        linear = [(c, c.coefficients(technology, price) * used) for c in self.constraints if c.quantity != "time"]
-        return structure, technology, block, price, project(bandwidth, low, high, linear)
+        linear = [
+            (c, c.coefficients(designs.technology, designs.price) * designs.used)
+            for c in self.constraints
+            if c.quantity != "time"
+        ]
+        return designs, project(bandwidth, designs.low, designs.high, linear)
 
     def decode(self, genes: FloatArray) -> Population:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""
-        structure, technology, block, _, bandwidth = self._tile(genes)
-        return Population(self.structures.npus[:, structure], block, technology, bandwidth)
+        designs, bandwidth = self._tile(genes)
+        return Population(self.structures.npus[:, designs.structure], designs.block, designs.technology, bandwidth)
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the worth of (g, n) legal genes."""
@@ -143,18 +118,14 @@ class Problem:
         return _joined(tiles)
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
-        structure, technology, _, price, bandwidth = self._tile(genes)
-        return self._worth(self._traffic_of(structure), technology, price, bandwidth)
-
-    def _traffic_of(self, structure: IntArray) -> FloatArray:
-        channels, depth, structures = self._traffic.shape
-        flat = self._traffic.reshape(channels * depth, structures)
-        return _columns(flat, structure).reshape(channels, depth, len(structure))
+        designs, bandwidth = self._tile(genes)
+        traffic = self.tables.traffic_of(designs.structure)
+        return self._worth(traffic, designs.technology, designs.price, bandwidth)
 
     def unit_prices(self, population: Population) -> FloatArray:
         """Return (d, n) USD per B/s of each dimension of whole networks; 0 in unused dimensions."""
         used = population.npus > 1
-        price = self._prices.sum(axis=0)[population.block, population.technology]
+        price = self.tables.prices[population.block, population.technology]
         return np.asarray(price * used * self.npus)
 
     def evaluate_prepared(
@@ -210,69 +181,13 @@ class Problem:
         >>> [f"{value:.6g}" for value in worth.objectives[:, 0]]
         ['0.242113', '9.78129e+06']
         """
-        population = designs if isinstance(designs, Population) else self.read_designs(designs)
+        population = designs if isinstance(designs, Population) else read_designs(self, designs)
         return self.evaluate_prepared(
             self.time.traffic(population.npus),
             population.technology,
             self.unit_prices(population),
             population.bandwidth,
         )
-
-    def read_designs(self, designs: str | Sequence[str]) -> Population:
-        """Read designs of this problem from the notation; see `evaluate` for the errors."""
-        texts = [designs] if isinstance(designs, str) else list(designs)
-        fabrics = [parse_fabric(text) for text in texts]
-        for fabric in fabrics:
-            self._check(fabric)
-        population = population_of(fabrics, self.catalog.names)
-        for fabric, fits in zip(fabrics, self.time.fits(population.npus), strict=True):
-            if not fits:
-                groups = ", ".join(
-                    dict.fromkeys(f"{n} {g}" for loop in self.time.loops for n, g in loop.degrees.items())
-                )
-                raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
-        return population
-
-    def _check(self, fabric: Fabric) -> None:
-        if fabric.npus != self.npus:
-            raise InputError(f"the design '{fabric}' has {fabric.npus} NPUs; the problem has {self.npus}")
-        if len(fabric.dimensions) > len(self.choices):
-            raise InputError(
-                f"the design '{fabric}' has {len(fabric.dimensions)} dimensions, more than {len(self.choices)}"
-            )
-        for dimension in fabric.dimensions:
-            for technology in self.catalog.technologies:
-                block = BLOCKS[dimension.block].name
-                if technology.name == dimension.technology and block not in technology.blocks:
-                    raise InputError(
-                        f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {technology.name}; "
-                        f"allowed: {', '.join(technology.blocks)}"
-                    )
-
-    def violations(self, population: Population) -> list[str]:
-        """Return what the first design of a population breaks, one sentence each."""
-        found = []
-        for d in range(population.npus.shape[0]):
-            npus, bandwidth = int(population.npus[d, 0]), float(population.bandwidth[d, 0])
-            technology = self.catalog.technologies[int(population.technology[d, 0])]
-            if npus > (technology.largest_dimension or npus):
-                found.append(f"dimension {d} has {npus} NPUs; {technology.name} reaches {technology.largest_dimension}")
-            if technology.bandwidth_cap and npus > 1 and bandwidth > technology.bandwidth_cap:
-                cap = technology.bandwidth_cap / GIGA
-                found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")
-        price = self.unit_prices(population)
-        worth = self.time(
-            self.time.traffic(population.npus), np.where(population.bandwidth > 0, population.bandwidth, 1.0)
-        )
-        for constraint in self.constraints:
-            if constraint.quantity == "time":
-                broken = excess(constraint, constraint.objective * worth, 0.0)
-            else:
-                coefficients = constraint.coefficients(population.technology, price)
-                broken = violation(constraint, coefficients, population.bandwidth)
-            if broken[0] > 0:
-                found.append(f"the constraint '{constraint.text}' is broken by {100 * broken[0]:.3g} %")
-        return found
 
     def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
         """Return the columns that tell what designs are: the notation, and each part of each dimension."""
@@ -287,14 +202,6 @@ class Problem:
             columns[f"technology[{d}]"] = names[np.where(used, population.technology[d], -1)].tolist()
             columns[f"bandwidth[{d}]_GBps"] = (population.bandwidth[d] / GIGA).tolist()
         return columns
-
-
-def _columns(table: NDArray[T], chosen: IntArray) -> NDArray[T]:
-    """Return (d, n) the chosen columns of a (d, s) table; a take a row is twice as fast as one over the columns."""
-    found = np.empty((len(table), len(chosen)), dtype=table.dtype)
-    for row, source in zip(found, table, strict=True):
-        np.take(source, chosen, out=row, mode="clip")
-    return found
 
 
 def _joined(tiles: Sequence[Evaluation]) -> Evaluation:

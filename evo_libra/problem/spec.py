@@ -81,8 +81,12 @@ class TimeSpec(_Strict):
 class BandwidthSpec(_Strict):
     """How bandwidth is chosen."""
 
-    mode: Literal["search"] = Field("search", description="bandwidths are genes")
-    min_GBps: PositiveFloat = Field(0.1, description="least bandwidth per NPU of a dimension")
+    mode: Literal["search", "optimal"] = Field(
+        "search", description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation"
+    )
+    min_GBps: Annotated[float, Field(ge=0, le=1e15)] = Field(
+        0.1, description="least bandwidth per NPU of a dimension; may be 0 where it is solved for"
+    )
     max_GBps: PositiveFloat = Field(1000.0, description="most bandwidth per NPU of a dimension")
 
 
@@ -108,5 +112,5 @@ class ProblemSpec(_Strict):
         ("time", "cost"), min_length=1, description="what is minimised"
     )
     constraints: tuple[str, ...] = Field((), description="such as `sum(bw) <= 1000 GB/s` or `bw[0] >= bw[1]`")
-    bandwidth: Literal["search"] | BandwidthSpec = Field("search", description="how bandwidth is chosen")
+    bandwidth: Literal["search", "optimal"] | BandwidthSpec = Field("search", description="how bandwidth is chosen")
     search: SearchSpec = Field(SearchSpec(), description="how the search runs")

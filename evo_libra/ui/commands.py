@@ -168,14 +168,15 @@ def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_j
     """Evaluate one design and break it down."""
     from evo_libra.front.explain import explain  # noqa: PLC0415 - problems in Python have no such breakdown
     from evo_libra.model.fabric import fabrics_of  # noqa: PLC0415 - the same
+    from evo_libra.problem.designs import read_designs, violations  # noqa: PLC0415 - the same
     from evo_libra.problem.problem import Problem  # noqa: PLC0415 - the same
 
     problem = load_problem(name, assignments)
     if not isinstance(problem, Problem):
         raise InputError(f"'{name}' is no problem file; a problem written in Python evaluates genes, not designs")
-    population = problem.read_designs(design)
+    population = read_designs(problem, design)
     worth = problem.evaluate(population)
-    broken = problem.violations(population)
+    broken = violations(problem, population)
     breakdown = explain(problem, population)
     time = sum(entry["weight"] * entry["time_ms"] for entry in breakdown["workloads"])
     cost = sum(entry["cost_usd"] for entry in breakdown["dimensions"])

@@ -56,7 +56,9 @@ def _wish(program: Program, rate: FloatArray) -> FloatArray:
     return wish if len(program.traffic) == 1 else np.maximum(wish, program.traffic[1] * rate[1])
 
 
-def _with_floors(program: Program, floor: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
+def _with_floors(
+    program: Program, floor: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
     """Take dimensions at their floor out of the budget until no other one falls below its own.
 
     Where the dimensions taken out would still be at their floors, the answer is the optimum: the budget without them is
@@ -91,11 +93,26 @@ def _rates(program: Program, price: FloatArray, limit: FloatArray) -> _Answer:
     answer = np.zeros((2, count)), np.zeros((2, *price.shape)), np.zeros(count)
     both = alive.all(axis=0) & (patterns == MOST_PATTERNS)
     if both.any():
-        _put(answer, both, _two(program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]))
+        _put(
+            answer,
+            both,
+            _two(program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]),
+        )
     for g in range(patterns):
         alone = alive[g] & ~both
         if alone.any():
-            _put(answer, alone, _one(program.traffic[g][:, alone], program.size[g], price[:, alone], limit[alone], program.high[:, alone], g))
+            _put(
+                answer,
+                alone,
+                _one(
+                    program.traffic[g][:, alone],
+                    program.size[g],
+                    price[:, alone],
+                    limit[alone],
+                    program.high[:, alone],
+                    g,
+                ),
+            )
     return answer
 
 
@@ -127,9 +144,7 @@ def _one(
     return rate, share, np.where(capped, 0.0, size / bound / limit)
 
 
-def _two(
-    traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatArray, high: FloatArray
-) -> _Answer:
+def _two(traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatArray, high: FloatArray) -> _Answer:
     first, second = traffic
     need_0, need_1 = price * first, price * second
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,7 +185,13 @@ def _best_ratio(
 
 
 def _capped(
-    traffic: FloatArray, price: FloatArray, size: FloatArray, limit: FloatArray, cap: FloatArray, high: FloatArray, held: int
+    traffic: FloatArray,
+    price: FloatArray,
+    size: FloatArray,
+    limit: FloatArray,
+    cap: FloatArray,
+    high: FloatArray,
+    held: int,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Hold one pattern's rate at its cap and give the other what the budget leaves, its own cap at most."""
     other = 1 - held
@@ -185,7 +206,9 @@ def _capped(
         fixed = (need * ~budget).sum(axis=0) * cap[held]
         bound = (limit - fixed) / (rest * budget).sum(axis=0)
         # Where nothing is in reach but the held rate's own bandwidth, that is what the other has.
-        bound = np.fmin(np.where(budget.any(axis=0), bound, np.inf), np.fmin.reduce(np.where(budget, np.inf, reach), axis=0))
+        bound = np.fmin(
+            np.where(budget.any(axis=0), bound, np.inf), np.fmin.reduce(np.where(budget, np.inf, reach), axis=0)
+        )
     full = bound >= cap[other]
     rate[other] = np.where(full, cap[other], bound)
     share, pressure = np.zeros_like(traffic), np.zeros(len(limit))
@@ -194,9 +217,7 @@ def _capped(
         pressure = np.where(full, 0.0, size[other] / (rate[other] ** 2 * (rest * serves).sum(axis=0)))
         share[other] = rest * serves
         at_cap = [high / traffic[g] for g in (0, 1)]
-    slowest = [
-        np.arange(len(high))[:, None] == np.where(np.isnan(c), np.inf, c).argmin(axis=0) for c in at_cap
-    ]
+    slowest = [np.arange(len(high))[:, None] == np.where(np.isnan(c), np.inf, c).argmin(axis=0) for c in at_cap]
     share[other] = np.where(full, slowest[other], share[other])
     share[held] = pressure * need * ~serves * cap[held] ** 2 / size[held]
     share[held] += slowest[held] * np.maximum(1.0 - share[held].sum(axis=0), 0.0)

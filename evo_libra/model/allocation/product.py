@@ -152,7 +152,11 @@ def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatAr
     flat = np.where(tight, slope, np.inf).min(axis=0)
     flatter = np.where(slope < flat, slope, -np.inf).max(axis=0)
     steeper = np.where(slope > steep, slope, np.inf).min(axis=0)
-    between = np.where(steep > flat, _between(steep, flat), np.where(cost > least_cost, _between(steep, flatter), _between(steeper, steep)))
+    between = np.where(
+        steep > flat,
+        _between(steep, flat),
+        np.where(cost > least_cost, _between(steep, flatter), _between(steeper, steep)),
+    )
     return lower.min(axis=0), between
 
 

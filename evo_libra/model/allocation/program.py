@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.model.collective import time_per_byte
 from evo_libra.model.training import Race
-
 
 _PROPORTIONAL = 1e-14
 
@@ -57,10 +55,10 @@ class Program:
         return replace(self, **{name: getattr(self, name)[..., designs] for name in fields})
 
     def pattern_times(self, bandwidth: FloatArray) -> FloatArray:
-        """Return the (g, n) seconds of one byte of each pattern."""
-        divisor = np.where(bandwidth > 0, bandwidth, np.where(self.traffic.any(axis=0), bandwidth, 1.0))
-        with np.errstate(divide="ignore"):
-            return np.array([time_per_byte(unit, divisor) for unit in self.traffic]).reshape(-1, len(self))
+        """Return the (g, n) seconds of one byte of each pattern; infinite where traffic has no bandwidth."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = self.traffic / bandwidth
+        return np.asarray(np.fmax.reduce(times, axis=1, initial=0.0))
 
     def chains(self, times: FloatArray) -> FloatArray:
         """Return the (r, 2, n) seconds of both chains of each race."""

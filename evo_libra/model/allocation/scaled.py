@@ -10,7 +10,6 @@ import numpy as np
 from evo_libra.model.allocation.program import Program
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 
-
 _ASCENT = 3
 _USE = 0.95
 _RATE = 0.9

@@ -1,0 +1,76 @@
+"""Designs that people write: read for a problem, and told what they break."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.model.arrays import GIGA, Population
+from evo_libra.model.fabric import BLOCKS, Fabric, parse_fabric, population_of
+from evo_libra.problem.constraints import excess
+from evo_libra.problem.repair import violation
+
+if TYPE_CHECKING:
+    from evo_libra.problem.problem import Problem
+
+
+def read_designs(problem: Problem, designs: str | Sequence[str]) -> Population:
+    """Read designs of a problem from the notation; see `Problem.evaluate` for the errors."""
+    texts = [designs] if isinstance(designs, str) else list(designs)
+    fabrics = [parse_fabric(text) for text in texts]
+    for fabric in fabrics:
+        _check(problem, fabric)
+    population = population_of(fabrics, problem.catalog.names)
+    for fabric, fits in zip(fabrics, problem.time.fits(population.npus), strict=True):
+        if not fits:
+            groups = ", ".join(
+                dict.fromkeys(f"{n} {g}" for loop in problem.time.loops for n, g in loop.degrees.items())
+            )
+            raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
+    return population
+
+
+def _check(problem: Problem, fabric: Fabric) -> None:
+    if fabric.npus != problem.npus:
+        raise InputError(f"the design '{fabric}' has {fabric.npus} NPUs; the problem has {problem.npus}")
+    if len(fabric.dimensions) > len(problem.choices):
+        raise InputError(
+            f"the design '{fabric}' has {len(fabric.dimensions)} dimensions, more than {len(problem.choices)}"
+        )
+    for dimension in fabric.dimensions:
+        for technology in problem.catalog.technologies:
+            block = BLOCKS[dimension.block].name
+            if technology.name == dimension.technology and block not in technology.blocks:
+                raise InputError(
+                    f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {technology.name}; "
+                    f"allowed: {', '.join(technology.blocks)}"
+                )
+
+
+def violations(problem: Problem, population: Population) -> list[str]:
+    """Return what the first design of a population breaks, one sentence each."""
+    found = []
+    for d in range(population.npus.shape[0]):
+        npus, bandwidth = int(population.npus[d, 0]), float(population.bandwidth[d, 0])
+        technology = problem.catalog.technologies[int(population.technology[d, 0])]
+        if npus > (technology.largest_dimension or npus):
+            found.append(f"dimension {d} has {npus} NPUs; {technology.name} reaches {technology.largest_dimension}")
+        if technology.bandwidth_cap and npus > 1 and bandwidth > technology.bandwidth_cap:
+            cap = technology.bandwidth_cap / GIGA
+            found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")
+    price = problem.unit_prices(population)
+    worth = problem.time(
+        problem.time.traffic(population.npus), np.where(population.bandwidth > 0, population.bandwidth, 1.0)
+    )
+    for constraint in problem.constraints:
+        if constraint.quantity == "time":
+            broken = excess(constraint, constraint.objective * worth, 0.0)
+        else:
+            coefficients = constraint.coefficients(population.technology, price)
+            broken = violation(constraint, coefficients, population.bandwidth)
+        if broken[0] > 0:
+            found.append(f"the constraint '{constraint.text}' is broken by {100 * broken[0]:.3g} %")
+    return found
