@@ -76,12 +76,12 @@ class Problem:
         most = [max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.choices]
         if self.optimal:
             priced = any(objective.name == "cost" for objective in self.objectives)
-            return genome_of(len(self.structures), most, self._budgets() if priced else None, None)
+            return genome_of(len(self.structures), most, self.budgets() if priced else None, None)
         low = min(float(choice.low[choice.high > 0].min()) for choice in self.choices)
         high = max(float(choice.high.max()) for choice in self.choices)
         return genome_of(len(self.structures), most, (low, high * len(most) * _OVERSHOOT), max(high / low, 1.0))
 
-    def _budgets(self) -> tuple[float, float]:
+    def budgets(self) -> tuple[float, float]:
         """Return the least and the largest budget in USD that can make a difference, linear constraints aside."""
         tables, every = self.tables, np.arange(len(self.structures))
         designs = tables.skeletons(every, tables.cheapest())

@@ -79,3 +79,35 @@ def _implied(program: Program) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
             reach = np.fmin(reach, np.where(usable & (row > 0), limit / row, np.inf))
     return np.asarray(np.maximum(reach, program.low))
+
+
+def hyperbola(program: Program, multipliers: Multipliers, price: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return (n,) base and kappa so that whatever the budget, time is at least ``base + kappa / budget``.
+
+    ``sum_d alpha_d / b_d`` under ``sum_d price_d * b_d <= budget`` is at least ``(sum_d sqrt(alpha_d price_d))^2 / budget``.
+    Like `lower_bound` it holds for any multipliers; caps and linear constraints can only raise the time.
+    """
+    multipliers = legal(program, multipliers)
+    base, size = weights(program, multipliers.race)
+    alpha = np.zeros(program.low.shape)
+    for bytes_, share, traffic in zip(size, multipliers.share, program.traffic, strict=True):
+        alpha += bytes_ * share * traffic
+    return np.broadcast_to(base, len(program)).copy(), np.sqrt(alpha * price).sum(axis=0) ** 2
+
+
+def ascend(program: Program, price: FloatArray, steps: int) -> Multipliers:
+    """Return multipliers near those of a budget alone, by multiplicative ascent: what is slowest carries more.
+
+    Rows have the multiplier 0. Good enough to tell which designs are worth solving, at a tenth of the price.
+    """
+    chains = program.chains(program.traffic.max(axis=1, initial=0.0) / max(float(program.high.max()), _TINY))
+    race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)
+    _, size = weights(program, race)
+    share = program.traffic / np.maximum(program.traffic.sum(axis=1, keepdims=True), _TINY)
+    for _ in range(steps):
+        alpha = (size[:, None] * share * program.traffic).sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slowness = np.where(alpha > 0, np.sqrt(price / alpha), 0.0)
+        share *= (program.traffic * slowness) ** 2
+        share /= np.maximum(share.sum(axis=1, keepdims=True), _TINY)
+    return Multipliers(share, np.zeros(program.limit.shape), race)

@@ -1,0 +1,283 @@
+"""The ideal: the least time at each cost that any design of a space has, exact and proven.
+
+Every structure gets a cheap bound first: time is at least ``base + kappa / cost`` and at least its time with all bandwidths
+at their caps. At each cost the structure with the lowest bound is solved, until no bound is below the best time found. A
+solved structure's multipliers bound its time at all other costs, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.model.allocation.bound import ascend, hyperbola
+from evo_libra.model.allocation.program import Optimum
+from evo_libra.model.allocation.solve import optimal_bandwidth
+from evo_libra.model.arrays import TILE, FloatArray, IntArray
+from evo_libra.problem.allocate import program_for, shrunk
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.tables import Skeletons
+
+EXACT = 1e-9
+"""Relative gap up to which a time counts as the least one."""
+
+_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Cheap bounds of every variant of a space; a variant is a structure with a choice of blocks, v of them.
+
+    Attributes
+    ----------
+    structure : (v,) index of the structure; `gene` : (d, v) block genes.
+    base, kappa : (v,) time is at least ``base + kappa / cost``.
+    saturated : (v,) seconds that no budget undercuts.
+    least : (v,) USD that no feasible bandwidths undercut.
+    """
+
+    structure: IntArray
+    gene: IntArray
+    base: FloatArray
+    kappa: FloatArray
+    saturated: FloatArray
+    least: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.structure)
+
+    def select(self, chosen: IntArray) -> Screen:
+        """Return some of the variants."""
+        fields = ("structure", "gene", "base", "kappa", "saturated", "least")
+        return Screen(*(getattr(self, name)[..., chosen] for name in fields))
+
+    def bound(self, cost: FloatArray) -> FloatArray:
+        """Return the (v, k) seconds that no variant undercuts at (k,) costs; infinite below its least cost."""
+        bound = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.saturated[:, None])
+        return np.where(cost < self.least[:, None] * (1.0 - EXACT), np.inf, bound)
+
+
+def screen(problem: Problem) -> Screen:
+    """Bound every variant of a space.
+
+    Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
+
+    Raises
+    ------
+    InputError : the problem does not minimise time.
+    """
+    if "time" not in [objective.name for objective in problem.objectives]:
+        raise InputError("least times at each cost are asked for, but time is no objective of the problem")
+    structure, gene = _variants(problem)
+    tiles = [slice(start, start + TILE) for start in range(0, len(structure), TILE)]
+    parts = [_bounds(problem, structure[tile], gene[:, tile]) for tile in tiles]
+    return Screen(structure, gene, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _variants(problem: Problem) -> tuple[IntArray, IntArray]:
+    tables, every = problem.tables, np.arange(len(problem.structures))
+    if not any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in problem.constraints):
+        return every, tables.cheapest()
+    structure, gene = every, np.zeros((len(problem.choices), len(every)), dtype=np.int64)
+    for d in range(len(problem.choices)):
+        options = [(gene[d] * 0 + choice) for choice in range(tables.blocks.shape[2])]
+        genes = [np.vstack([gene[:d], option[None], gene[d + 1 :]]) for option in options]
+        structure, gene = np.tile(structure, len(options)), np.concatenate(genes, axis=1)
+        prices = tables.skeletons(structure, gene).price
+        _, first = np.unique(np.vstack([structure[None], prices]), axis=1, return_index=True)
+        structure, gene = structure[first], gene[:, first]
+    return structure, gene
+
+
+def _bounds(
+    problem: Problem, structure: IntArray, gene: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    designs = problem.tables.skeletons(structure, gene)
+    program = program_for(problem.tables, problem.constraints, designs, None)
+    base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
+    least = (designs.price * designs.low).sum(axis=0)
+    if len(program.limit):
+        empty = np.empty((0, *designs.low.shape))
+        cheapest = replace(program, base=0.0, size=np.empty(0), traffic=empty, races=(), price=designs.price)
+        least = np.maximum(least, optimal_bandwidth(cheapest).bound)
+    return base, kappa, optimal_bandwidth(program).bound, least
+
+
+@dataclass(frozen=True)
+class Lines:
+    """What solved variants prove at every cost: ``height - slope * (cost - at)``, m of them."""
+
+    variant: IntArray
+    at: FloatArray
+    height: FloatArray
+    slope: FloatArray
+
+    def join(self, other: Lines) -> Lines:
+        """Return both."""
+        fields = ("variant", "at", "height", "slope")
+        return Lines(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in fields))
+
+
+@dataclass(frozen=True)
+class Ideal:
+    """Least times at some costs, as far as variants have been looked at.
+
+    Attributes
+    ----------
+    cost : (k,) USD, ascending: the budgets.
+    time : (k,) seconds of the best designs found; infinite where there are none.
+    variant : (k,) their index in the screen; `bandwidth` : (d, k) theirs.
+    bound : (k,) seconds that none of the variants undercuts.
+    lines : what was proven on the way.
+    """
+
+    cost: FloatArray
+    time: FloatArray
+    variant: IntArray
+    bandwidth: FloatArray
+    bound: FloatArray
+    lines: Lines
+
+
+def nothing_yet(cost: FloatArray, depth: int) -> Ideal:
+    """Return an ideal before any variant has been looked at."""
+    count, empty = len(cost), np.empty(0)
+    lines = Lines(np.empty(0, dtype=np.int64), empty, empty, empty)
+    none = np.full(count, np.inf)
+    return Ideal(cost, none, np.full(count, -1), np.zeros((depth, count)), none.copy(), lines)
+
+
+def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ideal) -> Ideal:
+    """Return the ideal once (v,) more variants of a screen have been looked at."""
+    part = bounds.select(chosen)
+    time, variant, bandwidth = ideal.time.copy(), ideal.variant.copy(), ideal.bandwidth.copy()
+    lower, lines = part.bound(ideal.cost), ideal.lines
+    solved = np.isinf(lower)
+    every = np.arange(len(ideal.cost))
+    while True:
+        waiting = np.where(solved | (lower >= time * (1.0 - EXACT)), np.inf, lower)
+        first = waiting.argmin(axis=0)
+        levels = every[np.isfinite(waiting[first, every])]
+        if not len(levels):
+            break
+        which = first[levels]
+        found = _solve(problem, part.select(which), ideal.cost[levels])
+        solved[which, levels] = True
+        lower[which, levels] = np.maximum(lower[which, levels], found.bound)
+        better = np.flatnonzero(found.objective < time[levels])
+        target = levels[better]
+        time[target], bandwidth[:, target] = found.objective[better], found.bandwidth[:, better]
+        variant[target] = chosen[which[better]]
+        finite = np.flatnonzero(np.isfinite(found.bound))
+        new = Lines(
+            chosen[which[finite]], ideal.cost[levels[finite]], found.bound[finite], found.multipliers.rows[-1, finite]
+        )
+        lines = lines.join(new)
+        for v in np.unique(which[finite]):
+            mine = which[finite] == v
+            lower[v] = np.maximum(lower[v], _nearest(new.at[mine], new.height[mine], new.slope[mine], ideal.cost))
+    return Ideal(ideal.cost, time, variant, bandwidth, np.minimum(ideal.bound, lower.min(axis=0, initial=np.inf)), lines)
+
+
+def _solve(problem: Problem, part: Screen, budget: FloatArray) -> Optimum:
+    designs = problem.tables.skeletons(part.structure, part.gene)
+    program = program_for(problem.tables, problem.constraints, designs, budget)
+    found = optimal_bandwidth(program)
+    return replace(found, bandwidth=shrunk(program, found.bandwidth))
+
+
+def _nearest(at: FloatArray, height: FloatArray, slope: FloatArray, cost: FloatArray) -> FloatArray:
+    """Return (k,) the larger one of the two lines next to each cost; the lines are of one variant."""
+    order = np.argsort(at)
+    at, height, slope = at[order], height[order], slope[order]
+    right = np.searchsorted(at, cost).clip(0, len(at) - 1)
+    left = np.maximum(right - 1, 0)
+    return np.asarray(
+        np.maximum(height[left] - slope[left] * (cost - at[left]), height[right] - slope[right] * (cost - at[right]))
+    )
+
+
+def bound_at(bounds: Screen, ideal: Ideal, cost: FloatArray) -> FloatArray:
+    """Return (k,) seconds that no variant undercuts at other costs than those of the ideal."""
+    lower = np.full(len(cost), np.inf)
+    solved = np.unique(ideal.lines.variant)
+    rest = np.setdiff1d(np.arange(len(bounds)), solved)
+    for v in solved:
+        mine = ideal.lines.variant == v
+        line = _nearest(ideal.lines.at[mine], ideal.lines.height[mine], ideal.lines.slope[mine], cost)
+        lower = np.minimum(lower, np.maximum(line, bounds.select(np.array([v])).bound(cost)[0]))
+    for v in _extreme(bounds.select(rest)):
+        lower = np.minimum(lower, bounds.select(rest[v : v + 1]).bound(cost)[0])
+    return lower
+
+
+def _extreme(bounds: Screen) -> IntArray:
+    """Return the variants whose bound is the lowest one somewhere."""
+    values = np.stack([bounds.base, bounds.kappa, bounds.saturated, bounds.least])
+    order = np.lexsort(values[::-1])
+    kept: list[int] = []
+    for v in order:
+        if not kept or not (values[:, kept] <= values[:, v : v + 1]).all(axis=0).any():
+            kept.append(int(v))
+    return np.array(kept, dtype=np.int64)
+
+
+def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
+    """Return (count,) costs in even steps of their logarithm, from the cheapest design to the fastest one.
+
+    Where cost is no objective there is one level, at which nothing is out of reach.
+    """
+    priced = any(objective.name == "cost" for objective in problem.objectives)
+    low, most = problem.budgets()
+    if not priced:
+        return np.array([2.0 * _dearest(problem)])
+    low = max(low, float(bounds.least.min()))
+    fastest = np.flatnonzero(bounds.saturated <= bounds.saturated.min() * (1.0 + EXACT))
+    designs = problem.tables.skeletons(bounds.structure[fastest], bounds.gene[:, fastest])
+    cost = _saturation_cost(problem, designs)
+    high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(most, low)
+    return np.geomspace(low, high, count) if count > 1 else np.array([high])
+
+
+def _dearest(problem: Problem) -> float:
+    tables = problem.tables
+    every = np.arange(len(problem.structures))
+    designs = tables.skeletons(every, tables.cheapest())
+    return float(tables.prices.max() * problem.npus * designs.high.sum(axis=0).max())
+
+
+def _saturation_cost(problem: Problem, designs: Skeletons) -> FloatArray:
+    program = program_for(problem.tables, problem.constraints, designs, None)
+    found = optimal_bandwidth(program)
+    cost = (designs.price * shrunk(program, found.bandwidth)).sum(axis=0)
+    return np.asarray(np.where(np.isfinite(found.objective), cost, np.inf))
+
+
+def tiles(bounds: Screen) -> Iterator[IntArray]:
+    """Yield the variants in tiles, those that promise most first."""
+    order = np.argsort(bounds.kappa, kind="stable")
+    for start in range(0, len(order), TILE):
+        yield order[start : start + TILE]
+
+
+def ideal_of(problem: Problem, cost: FloatArray, bounds: Screen | None = None) -> Ideal:
+    """Return the least time at each of (k,) costs in USD, over every design of the space.
+
+    Parameters
+    ----------
+    problem : which designs there are.
+    cost : the budgets; those below the cheapest design have time infinity.
+    bounds : from `screen`, if it is known.
+
+    Raises
+    ------
+    InputError : the problem does not minimise time.
+    """
+    bounds = bounds or screen(problem)
+    ideal = nothing_yet(np.sort(np.asarray(cost, dtype=np.float64)), len(problem.choices))
+    for tile in tiles(bounds):
+        ideal = with_variants(problem, bounds, tile, ideal)
+    return ideal
