@@ -179,7 +179,7 @@ def _start(program: Program, fixed: BoolArray) -> FloatArray:
         if step == _ASCENT:
             break
         # Multiplicative ascent on the shares: what is slowest carries more of a pattern.
-        share *= (program.traffic / wish) ** 2
+        share *= (program.traffic / np.maximum(wish, 1e-300)) ** 2
         share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
     reach = np.maximum(wish, program.low)
     room = np.where(np.isfinite(program.high), program.high - program.low, reach)

@@ -8,7 +8,7 @@ from evo_libra.model.allocation.bound import lower_bound
 from evo_libra.model.allocation.closed import closed_form, has_closed_form
 from evo_libra.model.allocation.interior import interior_point
 from evo_libra.model.allocation.program import Multipliers, Optimum, Program, joined
-from evo_libra.model.arrays import BoolArray, FloatArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 
 _TILE = 4096
 _GOOD_GAP = 1e-6
@@ -34,25 +34,44 @@ def _tile(program: Program, accuracy: float) -> Optimum:
     if not len(program.limit) and not program.price.any() and np.isfinite(program.high).all():
         return _optimum(program, program.high, _at_caps(program))
     easy = has_closed_form(program)
-    if easy.all() and len(program):
+    if easy.all():
         bandwidth, multipliers, short = closed_form(program)
-        if not short.any():
-            return _optimum(program, bandwidth, multipliers)
+        optimum = _optimum(program, bandwidth, multipliers)
     else:
-        bandwidth, multipliers, short = _nothing(program)
-        if easy.any():
-            chosen = np.flatnonzero(easy)
-            _put(bandwidth, multipliers, chosen, *(found := closed_form(program.select(chosen)))[:2])
-            short[chosen] = found[2]
-    hopeless = short & _out_of_reach(program)
-    hard = np.flatnonzero(short & ~hopeless)
-    part = program.select(hard)
-    found_b, found_m = interior_point(part, accuracy)
-    _put(bandwidth, multipliers, hard, _onto_rows(part, found_b), found_m)
-    optimum = _optimum(program, bandwidth, multipliers)
-    doubtful = hard[~(optimum.gap()[hard] < _GOOD_GAP) | (violation(program, bandwidth)[hard] > _BROKEN)]
-    optimum.objective[hopeless] = optimum.bound[hopeless] = np.inf
-    return _checked(program, optimum, doubtful) if len(doubtful) else optimum
+        optimum, short = _nothing(program), np.ones(len(program), dtype=np.bool_)
+        chosen = np.flatnonzero(easy)
+        if len(chosen):
+            part = program.select(chosen)
+            bandwidth, multipliers, short[chosen] = closed_form(part)
+            _put(optimum, chosen, _optimum(part, bandwidth, multipliers))
+    # What the closed form could not do shows in its gap.
+    hard = np.flatnonzero(short | ~(optimum.gap() <= accuracy))
+    hopeless = _out_of_reach(program.select(hard))
+    optimum.objective[hard], optimum.bound[hard] = np.inf, np.inf
+    hard = hard[~hopeless]
+    if len(hard):
+        part = program.select(hard)
+        bandwidth, multipliers = interior_point(part, accuracy)
+        _put(optimum, hard, _checked(part, _optimum(part, _onto_rows(part, bandwidth), multipliers)))
+    return optimum
+
+
+def _nothing(program: Program) -> Optimum:
+    patterns, depth, count = program.traffic.shape
+    share, rows = np.zeros((patterns, depth, count)), np.zeros(program.limit.shape)
+    multipliers = Multipliers(share, rows, np.zeros((len(program.races), count)))
+    return Optimum(np.zeros((depth, count)), np.full(count, np.inf), np.full(count, np.inf), multipliers)
+
+
+def _put(optimum: Optimum, chosen: IntArray, part: Optimum) -> None:
+    optimum.bandwidth[:, chosen], optimum.objective[chosen] = part.bandwidth, part.objective
+    optimum.bound[chosen] = part.bound
+    for name in ("share", "rows", "race"):
+        getattr(optimum.multipliers, name)[..., chosen] = getattr(part.multipliers, name)
+
+
+def _optimum(program: Program, bandwidth: FloatArray, multipliers: Multipliers) -> Optimum:
+    return Optimum(bandwidth, program.objective(bandwidth), lower_bound(program, multipliers), multipliers)
 
 
 def _out_of_reach(program: Program) -> BoolArray:
@@ -66,25 +85,6 @@ def _out_of_reach(program: Program) -> BoolArray:
         if equality:
             found |= ends.max(axis=0).sum(axis=0) < limit - size
     return found
-
-
-def _nothing(program: Program) -> tuple[FloatArray, Multipliers, BoolArray]:
-    patterns, depth, count = program.traffic.shape
-    share, rows = np.zeros((patterns, depth, count)), np.zeros(program.limit.shape)
-    race = np.zeros((len(program.races), count))
-    return np.zeros((depth, count)), Multipliers(share, rows, race), np.ones(count, dtype=np.bool_)
-
-
-def _put(
-    bandwidth: FloatArray, multipliers: Multipliers, chosen: FloatArray, new: FloatArray, found: Multipliers
-) -> None:
-    bandwidth[:, chosen] = new
-    multipliers.share[..., chosen], multipliers.rows[:, chosen] = found.share, found.rows
-    multipliers.race[:, chosen] = found.race
-
-
-def _optimum(program: Program, bandwidth: FloatArray, multipliers: Multipliers) -> Optimum:
-    return Optimum(bandwidth, program.objective(bandwidth), lower_bound(program, multipliers), multipliers)
 
 
 def _at_caps(program: Program) -> Multipliers:
@@ -123,26 +123,27 @@ def _onto_rows(program: Program, bandwidth: FloatArray) -> FloatArray:
     return bandwidth
 
 
-def _checked(program: Program, optimum: Optimum, doubtful: FloatArray) -> Optimum:
+def _checked(program: Program, optimum: Optimum) -> Optimum:
     """Ask the conic solver about designs whose answer is not proven; the better answer of the two stays."""
+    broken = violation(program, optimum.bandwidth) > _BROKEN
+    doubtful = np.flatnonzero(~(optimum.gap() < _GOOD_GAP) | broken)
+    if not len(doubtful):
+        return optimum
     from evo_libra.model.allocation.conic import conic  # noqa: PLC0415 - few programs need it
 
-    part = program.select(doubtful)
+    part, first = program.select(doubtful), optimum.select(doubtful)
     bandwidth, multipliers, solved = conic(part)
-    bandwidth = np.where(solved, bandwidth, program.low[:, doubtful])
-    second = _optimum(part, _onto_rows(part, bandwidth), multipliers)
-    for place, n in enumerate(doubtful):
-        if not solved[place]:
-            optimum.objective[n], optimum.bound[n] = np.inf, np.inf
-            continue
-        kept_breaks = violation(program.select([n]), optimum.bandwidth[:, [n]])[0] > _BROKEN
-        if kept_breaks or not optimum.objective[n] <= second.objective[place]:
-            optimum.objective[n], optimum.bandwidth[:, n] = second.objective[place], second.bandwidth[:, place]
-        if not optimum.bound[n] >= second.bound[place]:
-            optimum.bound[n] = second.bound[place]
-            optimum.multipliers.share[..., n] = multipliers.share[..., place]
-            optimum.multipliers.rows[:, n] = multipliers.rows[:, place]
-            optimum.multipliers.race[:, n] = multipliers.race[:, place]
+    bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low))
+    second = _optimum(part, bandwidth, multipliers)
+    second.objective[~solved] = second.bound[~solved] = np.inf
+    first.objective[broken[doubtful] | ~solved] = np.inf
+    worse = np.flatnonzero(first.objective < second.objective)
+    second.bandwidth[:, worse], second.objective[worse] = first.bandwidth[:, worse], first.objective[worse]
+    looser = np.flatnonzero(first.bound > second.bound)
+    second.bound[looser] = first.bound[looser]
+    for name in ("share", "rows", "race"):
+        getattr(second.multipliers, name)[..., looser] = getattr(first.multipliers, name)[..., looser]
+    _put(optimum, doubtful, second)
     return optimum
 
 
