@@ -94,7 +94,7 @@ def run_search(
     ------
     InputError : there is no such engine, or the checkpoint is damaged.
     """
-    chosen = load_engine(engine)
+    chosen = load_engine(engine, problem)
     settings = {"engine": engine, "population": population}
     digest = canonical_hash({"problem": dict(problem.identity()), **settings})
     folder = run_folder(results, problem.name, engine, digest, seed)

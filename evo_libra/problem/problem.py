@@ -112,6 +112,24 @@ class Problem:
         designs, bandwidth = self._tile(genes)
         return Population(self.structures.npus[:, designs.structure], designs.block, designs.technology, bandwidth)
 
+    def encode(self, structure: IntArray, gene: IntArray, bandwidth: FloatArray, budget: FloatArray) -> FloatArray:
+        """Return the (g, n) genes of designs.
+
+        Parameters
+        ----------
+        structure : (n,) index of the structure; `gene` : (d, n) block genes.
+        bandwidth : (d, n) B/s, within the box.
+        budget : (n,) USD that the bandwidths are the best ones for; only used where bandwidths are solved for.
+        """
+        head = [structure, *gene]
+        if self.optimal:
+            level = [np.log(budget)] if len(self.genome) > len(head) else []
+            return self.genome.repair(np.array([*head, *level], dtype=np.float64))
+        share = bandwidth / bandwidth.max(axis=0)
+        with np.errstate(divide="ignore"):
+            genes = np.array([*head, np.log(bandwidth.sum(axis=0)), *np.log(share)], dtype=np.float64)
+        return self.genome.repair(genes)
+
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the worth of (g, n) legal genes."""
         tiles = [self._evaluate_tile(genes[:, start : start + TILE]) for start in range(0, genes.shape[1], TILE)]

@@ -11,6 +11,7 @@ import numpy as np
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import SearchProblem
 
 
 @dataclass(frozen=True)
@@ -51,20 +52,24 @@ class Engine(Protocol):
         """Return the state after the (g, n) genes that were asked have got (m, n) objectives and (n,) violations."""
 
 
-ENGINES = ("nsga2", "nsga3", "random")
+ENGINES = ("nsga2", "nsga3", "random", "exhaustive")
 
 
-def load_engine(name: str) -> Engine:
-    """Return an engine by name.
+def load_engine(name: str, problem: SearchProblem) -> Engine:
+    """Return an engine by name for a problem.
 
     Raises
     ------
-    InputError : there is no such engine.
+    InputError : there is no such engine, or it cannot search this problem.
     """
     if name not in ENGINES:
         raise InputError(unknown("engine", name, ENGINES))
+    if name == "exhaustive":
+        from evo_libra.search.exhaustive_engine import ExhaustiveEngine  # noqa: PLC0415 - engines are imported when chosen
+
+        return ExhaustiveEngine.of(problem)
     if name == "random":
-        from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - engines are imported when chosen
+        from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - the same
 
         return RandomEngine()
     from evo_libra.search.pymoo_engine import PymooEngine  # noqa: PLC0415 - pymoo takes a third of a second

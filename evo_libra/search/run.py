@@ -105,7 +105,7 @@ def search(
     seed = settings.seed if seed is None else seed
     if evaluations < 1 or population < 4 or seed < 0:  # noqa: PLR2004 - two pairs of parents
         raise InputError("evaluations of at least 1, a population of at least 4 and a seed of at least 0 are needed")
-    chosen = load_engine(engine or settings.engine) if engine is None or isinstance(engine, str) else engine
+    chosen = load_engine(engine or settings.engine, problem) if engine is None or isinstance(engine, str) else engine
     archive = Archive.empty(len(problem.genome), len(problem.objectives))
     for snapshot in generations(problem, chosen, population=population, seed=seed, evaluations=evaluations):
         archive = snapshot.archive

@@ -80,7 +80,7 @@ def search(
     problem:
         Path of a problem file, name of a problem, or module:object.
     engine:
-        nsga2, nsga3 or random.
+        nsga2, nsga3, random or exhaustive.
     evaluations:
         How many designs to evaluate.
     population:
