@@ -6,18 +6,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evo_libra.front.certificate import certify
     from evo_libra.front.front import Front
+    from evo_libra.problem.optimize import optimize
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.registry import load_problem
     from evo_libra.search.run import search
 
 __version__ = "0.1.0"
-__all__ = ["Front", "Problem", "__version__", "load_problem", "search"]
+__all__ = ["Front", "Problem", "__version__", "certify", "load_problem", "optimize", "search"]
 
 # Imported when first asked for, so that `evo-libra --help` does not wait for NumPy.
 _HOMES = {
     "Front": "evo_libra.front.front",
     "Problem": "evo_libra.problem.problem",
+    "certify": "evo_libra.front.certificate",
+    "optimize": "evo_libra.problem.optimize",
     "load_problem": "evo_libra.problem.registry",
     "search": "evo_libra.search.run",
 }

@@ -48,6 +48,19 @@ class InputError(EvoLibraError):
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
 
 
+class ConflictError(InputError):
+    """Constraints that no design can meet together.
+
+    Attributes
+    ----------
+    conflict : a smallest set of them, as the user wrote them.
+    """
+
+    def __init__(self, mistakes: str | Mistake | Iterable[Mistake], conflict: tuple[str, ...]) -> None:
+        super().__init__(mistakes)
+        self.conflict = conflict
+
+
 class InfeasibleError(EvoLibraError):
     """A question that has no answer: no design meets the constraints."""
 

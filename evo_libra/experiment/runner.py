@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from evo_libra.experiment.provenance import canonical_hash, git_state, machine, versions
 from evo_libra.experiment.store import (
@@ -78,6 +79,7 @@ def run_search(
     seed: int,
     results: Path,
     resume: bool,
+    source: Mapping[str, Any],
     on_generation: Callable[[Snapshot, float], None],
 ) -> Outcome:
     """Search, and keep front, manifest and checkpoint in a folder of its own.
@@ -87,6 +89,7 @@ def run_search(
     problem : the problem.
     engine, population, evaluations, seed : as for `evo_libra.search.run.search`.
     results : the folder that holds the folders of all problems.
+    source : what the user named, kept in the manifest: the problem and its assignments.
     resume : go on from the checkpoint of the same run, if it has one; else its folder is written anew.
     on_generation : called after each generation with the snapshot and the seconds since the start.
 
@@ -104,6 +107,7 @@ def run_search(
     (folder.path / DONE).unlink(missing_ok=True)
     manifest = {
         "problem": dict(problem.identity()),
+        "source": dict(source),
         "name": problem.name,
         "hash": digest,
         **settings,

@@ -16,6 +16,8 @@ from evo_libra.problem.protocol import COST, TIME
 
 _LEVELS = 1000
 _FINE = 100_000
+_BELOW = 1e-8
+"""What counts as just below a cost; more than the tolerance of a least cost."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def certify(problem: Problem, front: Front) -> Certificate:
     limits = _limits(bounds, ideal)
     factor = time / ideal.bound[np.searchsorted(ideal.cost, cost)]
     # Just below the cost of the next design, the front still has nothing better than this one.
-    following = np.append(ideal.bound[np.searchsorted(ideal.cost, cost[1:])], bounds.saturated.min())
+    following = np.append(bound_at(bounds, ideal, cost[1:] * (1.0 - _BELOW)), bounds.saturated.min())
     between = time / following
     worst = int(between.argmax())
     volume, most = _hypervolumes(ideal, limits, time, cost)

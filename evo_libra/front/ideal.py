@@ -25,6 +25,7 @@ EXACT = 1e-9
 """Relative gap up to which a time counts as the least one."""
 
 _STEPS = 12
+_COARSE = 48
 
 
 @dataclass(frozen=True)
@@ -179,7 +180,9 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
         for v in np.unique(which[finite]):
             mine = which[finite] == v
             lower[v] = np.maximum(lower[v], _nearest(new.at[mine], new.height[mine], new.slope[mine], ideal.cost))
-    return Ideal(ideal.cost, time, variant, bandwidth, np.minimum(ideal.bound, lower.min(axis=0, initial=np.inf)), lines)
+    return Ideal(
+        ideal.cost, time, variant, bandwidth, np.minimum(ideal.bound, lower.min(axis=0, initial=np.inf)), lines
+    )
 
 
 def _solve(problem: Problem, part: Screen, budget: FloatArray) -> Optimum:
@@ -226,20 +229,33 @@ def _extreme(bounds: Screen) -> IntArray:
 
 
 def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
-    """Return (count,) costs in even steps of their logarithm, from the cheapest design to the fastest one.
+    """Return (count,) costs in even steps along the ideal on logarithmic axes, from the cheapest design to the fastest.
 
     Where cost is no objective there is one level, at which nothing is out of reach.
     """
-    priced = any(objective.name == "cost" for objective in problem.objectives)
-    low, most = problem.budgets()
-    if not priced:
+    if all(objective.name != "cost" for objective in problem.objectives):
         return np.array([2.0 * _dearest(problem)])
+    low, most = problem.budgets()
     low = max(low, float(bounds.least.min()))
     fastest = np.flatnonzero(bounds.saturated <= bounds.saturated.min() * (1.0 + EXACT))
     designs = problem.tables.skeletons(bounds.structure[fastest], bounds.gene[:, fastest])
     cost = _saturation_cost(problem, designs)
     high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(most, low)
-    return np.geomspace(low, high, count) if count > 1 else np.array([high])
+    # Next to the cheapest design the ideal is steep.
+    coarse = np.unique([*np.geomspace(low, high, _COARSE), *(low + (high - low) * np.geomspace(1e-7, 1, _COARSE))])
+    # Where a structure becomes affordable the ideal may jump.
+    jumps = np.unique(bounds.least[(bounds.least > low) & (bounds.least < high)])
+    jumps = jumps[:: max(1, -(-len(jumps) // (count // 4 + 1)))]
+    ideal = ideal_of(problem, coarse, bounds)
+    reached = np.isfinite(ideal.time)
+    if count == 1 or not reached.any() or high <= low:
+        return np.array([high])
+    axes = np.log(np.stack([ideal.cost[reached], ideal.time[reached]]))
+    span = np.ptp(axes, axis=1, keepdims=True)
+    steps = np.abs(np.diff(axes / np.where(span > 0, span, 1.0), axis=1)).max(axis=0)
+    along = np.concatenate([[0.0], np.cumsum(steps)])
+    chosen = np.exp(np.interp(np.linspace(0.0, along[-1], count - len(jumps)), along, axes[0]))
+    return np.sort(np.clip(np.concatenate([chosen, jumps]), ideal.cost[reached][0], high))
 
 
 def _dearest(problem: Problem) -> float:

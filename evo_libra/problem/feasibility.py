@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evo_libra.errors import InputError
+from evo_libra.errors import ConflictError
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import part_prices
@@ -29,7 +29,7 @@ def feasible_structures(
 
     Raises
     ------
-    InputError : no structure is left; the sentence names a smallest set of constraints that conflict.
+    ConflictError : no structure is left; the sentence names a smallest set of constraints that conflict.
     """
     linear = [constraint for constraint in constraints if constraint.quantity != "time"]
     if not linear:
@@ -40,8 +40,9 @@ def feasible_structures(
     meets = np.array([_solvable(kind, box, linear) for kind, box in zip(kinds.T, boxes, strict=True)])
     if not meets.any():
         conflict = _conflict(kinds.T, boxes, linear)
-        texts = ", ".join(f"'{text}'" for text in dict.fromkeys(constraint.text for constraint in conflict))
-        raise InputError(f"no bandwidths within the allowed range can meet {texts}")
+        texts = tuple(dict.fromkeys(constraint.text for constraint in conflict))
+        listed = ", ".join(f"'{text}'" for text in texts)
+        raise ConflictError(f"no bandwidths within the allowed range can meet {listed}", texts)
     return structures.select(meets[inverse.ravel()])
 
 
@@ -68,7 +69,8 @@ def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bo
     limits: dict[bool, list[float]] = {True: [], False: []}
     for constraint in constraints:
         row = constraint.coefficients(np.maximum(kind, 0)[:, None], price[:, None])[:, 0] * used
-        size = float(np.abs(row * high).max()) or 1.0
+        reach = np.where(np.isfinite(high), high, np.maximum(low, 1e9))
+        size = float(np.abs(row * reach).max()) or 1.0
         rows[constraint.equality].append(row * 1e9 / size)
         limits[constraint.equality].append(constraint.limit / size)
     result = linprog(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evo_libra.errors import InputError, unknown
+from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.arrays import GIGA
 from evo_libra.model.catalog import MODELS_FILE, Catalog, load_catalog, load_models
 from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
@@ -28,26 +29,27 @@ from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec, ProblemSp
 from evo_libra.problem.tables import DimensionChoice
 
 
-def problem_of(source: Source, folder: Path) -> Problem:
+def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Problem:
     """Build a problem from the data of a problem file.
 
     Parameters
     ----------
     source : the data, with the place of every key.
     folder : what paths in the file are relative to.
+    open_box : solve for bandwidths; bounds that the file leaves out are 0 and infinity instead of the schema's.
 
     Raises
     ------
     InputError : with all mistakes of the file; those of a later stage are looked for when the earlier ones are clean.
     """
-    return _Loader(source, folder).load()
+    return _Loader(source, folder, open_box=open_box).load()
 
 
 class _Loader:
     """Collects mistakes while it builds the parts of one problem."""
 
-    def __init__(self, source: Source, folder: Path) -> None:
-        self.source, self.folder = source, folder
+    def __init__(self, source: Source, folder: Path, *, open_box: bool) -> None:
+        self.source, self.folder, self.open_box = source, folder, open_box
         self.spec = validate(ProblemSpec, source)
 
     def fail(self, path: KeyPath, message: str) -> InputError:
@@ -84,8 +86,8 @@ class _Loader:
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
         try:
             structures = feasible_structures(structures, choices, constraints, catalog, self.spec.npus)
-        except InputError as error:
-            raise self.fail(("constraints",), str(error)) from None
+        except ConflictError as error:
+            raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
         settings = self.spec.search
         return Problem(
             self.spec.name,
@@ -179,7 +181,13 @@ class _Loader:
 
     def _bandwidth(self) -> BandwidthSpec:
         given = self.spec.bandwidth
-        return given if isinstance(given, BandwidthSpec) else BandwidthSpec(mode=given)
+        spec = given if isinstance(given, BandwidthSpec) else BandwidthSpec(mode=given)
+        if not self.open_box:
+            return spec
+        stated = spec.model_fields_set
+        least = spec.min_GBps if "min_GBps" in stated else 0.0
+        most = spec.max_GBps if "max_GBps" in stated else math.inf
+        return spec.model_copy(update={"mode": "optimal", "min_GBps": least, "max_GBps": most})
 
     def _choice(self, d: int, catalog: Catalog, pin: PinSpec | None, bandwidth: BandwidthSpec) -> DimensionChoice:
         fabric: FabricSpec = self.spec.fabric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 from collections.abc import Sequence
 from importlib.metadata import entry_points
@@ -13,6 +14,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.problem.protocol import SearchProblem
 
 if TYPE_CHECKING:
+    from evo_libra.model.source import Source
     from evo_libra.problem.problem import Problem
 
 ENTRY_POINTS = "evo_libra.problems"
@@ -69,13 +71,54 @@ def _find_file(name: str) -> Path | None:
 
 
 def _load_file(path: Path, assignments: Sequence[str]) -> Problem:
+    from evo_libra.problem.load import problem_of  # noqa: PLC0415 - only problem files need YAML
+
+    return problem_of(_source(path, assignments), path.parent)
+
+
+def _source(path: Path, assignments: Sequence[str]) -> Source:
     from evo_libra.model.source import read_source, set_value  # noqa: PLC0415 - only problem files need YAML
-    from evo_libra.problem.load import problem_of  # noqa: PLC0415 - the same
 
     source = read_source(path)
     for assignment in assignments:
         source = set_value(source, assignment)
-    return problem_of(source, path.parent)
+    return source
+
+
+def load_open_problem(
+    name: str, assignments: Sequence[str] = (), shape: str | None = None, constraints: Sequence[str] = ()
+) -> Problem:
+    """Load a problem file for `optimize`: bandwidths are solved for, bounds that it leaves out do not exist.
+
+    Parameters
+    ----------
+    name, assignments : as for `load_problem`.
+    shape : pins the network, in the notation; None leaves it as in the file.
+    constraints : added to those of the file.
+
+    Raises
+    ------
+    InputError : as for `load_problem`, or the problem is written in Python.
+    """
+    from evo_libra.model.source import set_value  # noqa: PLC0415 - only problem files need YAML
+    from evo_libra.problem.load import problem_of  # noqa: PLC0415 - the same
+
+    path = _find_file(name)
+    if path is None:
+        raise InputError(f"'{name}' is no problem file; bandwidths of a problem in Python cannot be solved for")
+    source = _source(path, assignments)
+    if shape is not None:
+        fabric = source.data.get("fabric") if isinstance(source.data, dict) else None
+        # The shape says all that these would.
+        for key in ("pin", "min_dimensions"):
+            if isinstance(fabric, dict) and key in fabric:
+                source = set_value(source, f"fabric.{key}={'[]' if key == 'pin' else '1'}")
+        source = set_value(source, f"fabric.shape={json.dumps(shape)}")
+    if constraints:
+        known = source.data.get("constraints") if isinstance(source.data, dict) else None
+        if known is None or isinstance(known, list):
+            source = set_value(source, f"constraints={json.dumps([*(known or []), *constraints])}")
+    return problem_of(source, path.parent, open_box=True)
 
 
 def _from_python(name: str) -> SearchProblem:

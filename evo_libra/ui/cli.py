@@ -141,6 +141,65 @@ def evaluate(problem: str, *, design: str, set_: Assignments = None, json_: Json
 
 
 @app.command
+def optimize(
+    problem: str,
+    *,
+    shape: str | None = None,
+    total: float | None = None,
+    cost: float | None = None,
+    constraint: Annotated[list[str] | None, Parameter(negative="")] = None,
+    objective: str = "time",
+    set_: Assignments = None,
+    json_: Json = False,
+) -> int:
+    """Find the best bandwidths of one network, exactly, with a proof and what holds them back.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, or name of a problem. Bounds of bandwidth that it leaves out do not exist here.
+    shape:
+        Such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
+    total:
+        GB/s per NPU over all dimensions, exactly.
+    cost:
+        USD at most.
+    constraint:
+        As in a problem file, such as "bw[0] >= bw[1]"; may be repeated.
+    objective:
+        time, or time-cost: the product of both, LIBRA's perf-per-cost.
+    set_:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.proofs import optimize_command  # noqa: PLC0415 - see the top
+
+    limits = {"total": total, "cost": cost, "constraints": constraint or []}
+    return optimize_command(problem, shape, limits, objective, set_ or [], as_json=json_)
+
+
+@app.command
+def certify(result: Path, *, problem: str | None = None, set_: Assignments = None, json_: Json = False) -> int:
+    """Prove how far the front of a result is from optimal.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, as in the run; only together with --problem.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.proofs import certify_command  # noqa: PLC0415 - see the top
+
+    return certify_command(result, problem, set_ or [], as_json=json_)
+
+
+@app.command
 def catalog(name: str | None = None, *, json_: Json = False) -> int:
     """List what can be used in a problem file: catalogues with their prices, models, problems, engines.
 

@@ -58,6 +58,7 @@ def search_command(
             seed=settings["seed"],
             results=results,
             resume=resume,
+            source={"problem": name, "set": list(assignments)},
             on_generation=watch,
         )
     if len(outcome.front):
@@ -146,16 +147,17 @@ def _show(front: Front, objectives: Sequence[Objective], name: str, rows: int) -
         table.add_column(Text(column), justify="right", no_wrap=True)
     table.add_column("design", overflow="fold")
     for row in front.spread(rows).to_dicts():
-        values = [Text(str(row["id"])), *(Text(_number(row[column])) for column in front.objectives)]
-        table.add_row(*values, Text(_short(str(row.get("design", "")))))
+        values = [Text(str(row["id"])), *(Text(number(row[column])) for column in front.objectives)]
+        table.add_row(*values, Text(short_design(str(row.get("design", "")))))
     console.print(table)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a figure for reading."""
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"  # noqa: PLR2004 - large figures read better whole
 
 
-def _short(design: str) -> str:
+def short_design(design: str) -> str:
     """Return the notation with bandwidths to four digits, for reading; files keep them all."""
     parts = []
     for part in design.split("_"):
@@ -192,7 +194,7 @@ def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_j
 
 def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> None:
     console = Console()
-    print(f"{_short(head['design'])}\ntime   {head['time_ms']:.6g} ms\ncost   {head['cost_usd']:,.0f} USD")
+    print(f"{short_design(head['design'])}\ntime   {head['time_ms']:.6g} ms\ncost   {head['cost_usd']:,.0f} USD")
     for sentence in head["violations"]:
         print(f"broken: {sentence}")
     for workload in breakdown["workloads"]:

@@ -32,7 +32,7 @@ def optimal_bandwidth(program: Program, accuracy: float = ACCURACY) -> Optimum:
 
 def _tile(program: Program, accuracy: float) -> Optimum:
     if not len(program.limit) and not program.price.any() and np.isfinite(program.high).all():
-        return _optimum(program, program.high, _at_caps(program))
+        return _optimum(program, program.high.copy(), _at_caps(program))
     easy = has_closed_form(program)
     if easy.all():
         bandwidth, multipliers, short = closed_form(program)

@@ -1,0 +1,269 @@
+"""The best bandwidths of one network, with what holds them back: LIBRA's own question, answered with a proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from evo_libra.errors import ConflictError, InputError, unknown
+from evo_libra.model.allocation.product import least_product
+from evo_libra.model.allocation.program import Multipliers, Program
+from evo_libra.model.allocation.solve import optimal_bandwidth, unlimited
+from evo_libra.model.arrays import GIGA, FloatArray, IntArray, Population
+from evo_libra.model.fabric import fabrics_of
+from evo_libra.problem.allocate import program_for, shrunk
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.registry import load_open_problem
+from evo_libra.problem.tables import Skeletons
+
+GOALS = ("time", "time-cost")
+_BINDING = 1e-7
+_ACCURACY, _SAME = 1e-12, 1e-10
+
+
+@dataclass(frozen=True)
+class Binding:
+    """A limit that holds the optimum back.
+
+    Attributes
+    ----------
+    limit : the constraint as written, or the cap or floor of a dimension.
+    quantity : ``bandwidth`` or ``cost``.
+    price : seconds saved per B/s or USD that the limit is moved by in its own direction; an equality is raised.
+    """
+
+    limit: str
+    quantity: str
+    price: float
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The best bandwidths of a network.
+
+    Attributes
+    ----------
+    status : ``optimal``, or ``unbounded`` where nothing holds bandwidth back, and `reason` says what.
+    design : the network in the notation.
+    bandwidth : (d,) B/s per NPU, innermost dimension first.
+    time, cost : seconds, USD.
+    bound : no feasible bandwidths have less time (or time times cost) than this; `gap` is the distance to it.
+    binding : what holds it back, with shadow prices.
+    exchange : USD that one second is worth at the optimum of time times cost; None for time.
+    equal_bandwidth, equal_time, equal_cost : the same total split equally, whatever the other constraints say.
+    """
+
+    status: str
+    reason: str
+    design: str
+    bandwidth: FloatArray
+    time: float
+    cost: float
+    bound: float
+    gap: float
+    binding: tuple[Binding, ...]
+    exchange: float | None
+    equal_bandwidth: FloatArray
+    equal_time: float
+    equal_cost: float
+
+    @property
+    def speedup(self) -> float:
+        """How many times faster it is than the equal split."""
+        return self.equal_time / self.time
+
+    @property
+    def performance_per_cost(self) -> float:
+        """How many times more performance per USD it has than the equal split."""
+        return self.equal_time * self.equal_cost / (self.time * self.cost)
+
+
+def optimize(
+    problem: str | Problem,
+    *,
+    shape: str | None = None,
+    total: float | None = None,
+    cost: float | None = None,
+    constraints: Sequence[str] = (),
+    objective: str = "time",
+    assignments: Sequence[str] = (),
+) -> Allocation:
+    """Return the best bandwidths of a network; technologies and blocks that the shape leaves open are chosen, too.
+
+    Parameters
+    ----------
+    problem : name or path of a problem file, whose least and largest bandwidths, caps and constraints hold; bounds that
+        it leaves out do not exist here. Or a problem, with its own bounds, and without the next four parameters.
+    shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None takes what the problem allows.
+    total : B/s per NPU over all dimensions, exactly.
+    cost : USD at most.
+    constraints : more of them, as in a problem file.
+    objective : ``time``, or ``time-cost``, the product of both (LIBRA's perf-per-cost).
+    assignments : ``KEY=VALUE``, as for `evo_libra.problem.registry.load_problem`.
+
+    Raises
+    ------
+    InputError : the problem or a parameter is wrong; a `ConflictError` where no bandwidths meet the constraints.
+
+    >>> from evo_libra import optimize
+    >>> best = optimize("gpt3-4k", shape="RI(4)_FC(8)_RI(4)_SW(32)", total=500e9)
+    >>> (best.bandwidth / 1e9).round(3).tolist()
+    [338.45, 84.612, 58.158, 18.78]
+    """
+    if objective not in GOALS:
+        raise InputError(unknown("objective", objective, GOALS))
+    if isinstance(problem, str):
+        more = [] if total is None else [f"sum(bw) == {_positive('total', total) / GIGA:.15g} GB/s"]
+        more += [] if cost is None else [f"cost <= {_positive('cost', cost):.15g} USD"]
+        problem = load_open_problem(problem, assignments, shape, [*more, *constraints])
+    designs = _every_design(problem)
+    program = program_for(problem.tables, problem.constraints, designs, None)
+    return _time(problem, designs, program) if objective == "time" else _product(problem, designs, program)
+
+
+def _positive(name: str, value: float) -> float:
+    if not 0 < value < np.inf:
+        raise InputError(f"{name}: found {value:g}; it must be above 0")
+    return float(value)
+
+
+def _every_design(problem: Problem) -> Skeletons:
+    """Return every structure with every choice of its blocks."""
+    most = [range(max(len(blocks) for blocks in choice.blocks)) for choice in problem.choices]
+    genes = np.array(list(product(*most)), dtype=np.int64).T
+    structure = np.repeat(np.arange(len(problem.structures)), genes.shape[1])
+    designs = problem.tables.skeletons(structure, np.tile(genes, len(problem.structures)))
+    key = np.vstack([designs.structure, designs.price])
+    # Blocks that cost the same are equally good; what is named first is kept.
+    first = np.sort(np.unique(key, axis=1, return_index=True)[1])
+    return problem.tables.skeletons(structure[first], np.tile(genes, len(problem.structures))[:, first])
+
+
+def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
+    for n in range(len(program)):
+        free = _free(program.select(np.array([n])))
+        if len(free):
+            return _unbounded(problem, designs, n, f"nothing limits the bandwidth of {_dimensions(free)}")
+    found = optimal_bandwidth(program, _ACCURACY)
+    least = float(found.objective.min())
+    if not np.isfinite(least):
+        raise _conflict(problem)
+    # Of equally fast designs the cheapest one.
+    bandwidth = shrunk(program, found.bandwidth)
+    cost = (designs.price * bandwidth).sum(axis=0)
+    best = int(np.where(found.objective <= least * (1.0 + _SAME), cost, np.inf).argmin())
+    one = np.array([best])
+    return _allocation(
+        problem, designs, program.select(one), best, bandwidth[:, best], float(found.bound.min()),
+        float(found.objective[best]), found.multipliers.select(one), None,
+    )  # fmt: skip
+
+
+def _product(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
+    found = least_product(program, designs.price)
+    product_ = found.time * found.cost
+    best = int(np.nanargmin(np.where(np.isfinite(product_), product_, np.inf)))
+    if found.bound[best] <= 0 and np.isfinite(product_[best]):
+        reason = (
+            "nothing keeps bandwidth above 0, and time times cost falls with it; a total, or a least bandwidth, does"
+        )
+        return _unbounded(problem, designs, best, reason)
+    if not np.isfinite(product_[best]):
+        free = _free(program.select(np.array([best])))
+        if len(free):
+            return _unbounded(problem, designs, best, f"nothing limits the bandwidth of {_dimensions(free)}")
+        raise _conflict(problem)
+    one = np.array([best])
+    slope = float(found.slope[best])
+    part = replace(program.select(one), price=slope * designs.price[:, one])
+    exchange = float(found.cost[best] / found.time[best])
+    return _allocation(
+        problem, designs, part, best, found.bandwidth[:, best], float(np.nanmin(found.bound)),
+        float(product_[best]), found.multipliers.select(one), exchange,
+    )  # fmt: skip
+
+
+def _conflict(problem: Problem) -> ConflictError:
+    texts = tuple(dict.fromkeys(c.text for c in problem.constraints if c.quantity != "time"))
+    return ConflictError(f"no bandwidths within the allowed range meet {', '.join(map(repr, texts))}", texts)
+
+
+def _free(program: Program) -> IntArray:
+    """Return the dimensions that nothing limits, if some traffic runs on nothing else: it could be faster without end."""
+    if np.isfinite(program.high).all():
+        return np.empty(0, dtype=np.int64)
+    free = unlimited(program)
+    used = program.traffic[..., 0] > 0
+    endless = used.any(axis=1) & ~(used & ~free).any(axis=1)
+    return np.flatnonzero(free & used[endless].any(axis=0))
+
+
+def _dimensions(free: IntArray) -> str:
+    listed = ", ".join(str(d) for d in free)
+    return f"dimension {listed}" if len(free) == 1 else f"dimensions {listed}"
+
+
+def _named(problem: Problem, designs: Skeletons, n: int, bandwidth: FloatArray) -> str:
+    one = np.array([n])
+    structure = designs.structure[one]
+    population = Population(
+        problem.structures.npus[:, structure], designs.block[:, one], designs.technology[:, one], bandwidth[:, None]
+    )
+    return str(fabrics_of(population, problem.catalog.names)[0])
+
+
+def _unbounded(problem: Problem, designs: Skeletons, n: int, reason: str) -> Allocation:
+    depth = int(designs.used[:, n].sum())
+    nothing, none = np.full(depth, np.nan), float("nan")
+    name = _named(problem, designs, n, np.ones(len(designs.used)))
+    shape = "_".join(part.partition(":")[0] for part in name.split("_"))
+    return Allocation("unbounded", reason, shape, nothing, none, none, none, none, (), None, nothing, none, none)
+
+
+def _allocation(
+    problem: Problem, designs: Skeletons, program: Program, n: int, bandwidth: FloatArray, bound: float, value: float,
+    multipliers: Multipliers, exchange: float | None,
+) -> Allocation:  # fmt: skip
+    used = designs.used[:, n] > 0
+    price = designs.price[:, n]
+    equal = np.where(used, bandwidth[used].sum() / used.sum(), 0.0)
+    return Allocation(
+        "optimal", "", _named(problem, designs, n, bandwidth), bandwidth[used],
+        float(program.time(bandwidth[:, None])[0]), float(price @ bandwidth), bound, max(value - bound, 0.0) / value,
+        _bindings(problem, program, bandwidth, multipliers, used), exchange,
+        equal[used], float(program.time(equal[:, None])[0]), float(price @ equal),
+    )  # fmt: skip
+
+
+def _bindings(
+    problem: Problem, program: Program, bandwidth: FloatArray, multipliers: Multipliers, used: FloatArray
+) -> tuple[Binding, ...]:
+    """Return what holds bandwidths back: rows by their multipliers, the box by what is left of the stationarity."""
+    linear = [constraint for constraint in problem.constraints if constraint.quantity != "time"]
+    rows = multipliers.rows[:, 0]
+    work = float((program.size * program.pattern_times(bandwidth[:, None])[:, 0]).sum()) or 1.0
+    found = []
+    for constraint, pressure, row in zip(linear, rows, program.rows[..., 0], strict=True):
+        if abs(pressure) * float(np.abs(row * bandwidth).max()) > _BINDING * work:
+            found.append(Binding(constraint.text, constraint.quantity, float(pressure)))
+    share = multipliers.share[..., 0]
+    total = share.sum(axis=1, keepdims=True)
+    share = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
+    size = program.size + sum(
+        (race.count * (chain * race.size[0] + (1.0 - chain) * race.size[1]))
+        for race, chain in zip(program.races, multipliers.race[:, 0], strict=True)
+    )
+    alpha = np.einsum("g,gd->d", size, share * program.traffic[..., 0])
+    slope = program.price[:, 0] + rows @ program.rows[..., 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.where(bandwidth > 0, alpha / bandwidth**2, 0.0) - slope
+    for d in np.flatnonzero(used):
+        for name, edge, price in (("most", program.high[d, 0], rest[d]), ("least", program.low[d, 0], -rest[d])):
+            at_edge = np.isfinite(edge) and edge > 0 and abs(bandwidth[d] - edge) <= _BINDING * edge
+            if at_edge and price * edge > _BINDING * work:
+                text = f"bw[{d}] {'<=' if name == 'most' else '>='} {edge / GIGA:g} GB/s"
+                found.append(Binding(text, "bandwidth", float(price)))
+    return tuple(found)

@@ -1,0 +1,198 @@
+"""The commands that prove something: the best bandwidths of a network, the distance of a front from the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import ConflictError, InfeasibleError, InputError
+from evo_libra.experiment.provenance import canonical_hash
+from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.front.certificate import Certificate, certify
+from evo_libra.front.front import Front
+from evo_libra.model.arrays import GIGA
+from evo_libra.problem.optimize import Allocation, Binding, optimize
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.registry import load_problem
+from evo_libra.ui.commands import number, print_json, short_design
+
+_FAILED = 1
+
+
+def optimize_command(
+    name: str,
+    shape: str | None,
+    limits: Mapping[str, Any],
+    objective: str,
+    assignments: Sequence[str],
+    *,
+    as_json: bool,
+) -> int:
+    """Find the best bandwidths of a network."""
+    total = None if limits["total"] is None else limits["total"] * GIGA
+    try:
+        found = optimize(
+            name, shape=shape, total=total, cost=limits["cost"], constraints=limits["constraints"],
+            objective=objective, assignments=assignments,
+        )  # fmt: skip
+    except ConflictError as error:
+        if not as_json:
+            raise InfeasibleError(str(error)) from None
+        print_json({"status": "infeasible", "reason": str(error.mistakes[0].message), "conflict": list(error.conflict)})
+        return _FAILED
+    if as_json:
+        print_json(_allocation_json(found, objective))
+    elif found.status == "optimal":
+        _show_allocation(found, objective)
+    if found.status == "unbounded" and not as_json:
+        raise InfeasibleError(f"the problem is unbounded: {found.reason}")
+    return 0 if found.status == "optimal" else _FAILED
+
+
+def _allocation_json(found: Allocation, objective: str) -> dict[str, Any]:
+    head: dict[str, Any] = {"status": found.status, "objective": objective, "design": found.design}
+    if found.status != "optimal":
+        return {**head, "reason": found.reason}
+    bound = {"bound_ms": found.bound * 1e3} if objective == "time" else {"bound_usd_s": found.bound}
+    exchange = {} if found.exchange is None else {"usd_per_second": found.exchange}
+    return {
+        **head,
+        "bandwidth_GBps": (found.bandwidth / GIGA).tolist(),
+        "time_ms": found.time * 1e3,
+        "cost_usd": found.cost,
+        "gap": found.gap,
+        **bound,
+        **exchange,
+        "speedup": found.speedup,
+        "performance_per_cost": found.performance_per_cost,
+        "equal_split": {
+            "bandwidth_GBps": (found.equal_bandwidth / GIGA).tolist(),
+            "time_ms": found.equal_time * 1e3,
+            "cost_usd": found.equal_cost,
+        },
+        "binding": [_binding_json(binding) for binding in found.binding],
+    }
+
+
+def _binding_json(binding: Binding) -> dict[str, Any]:
+    if binding.quantity == "cost":
+        return {"limit": binding.limit, "usd_per_second": 1.0 / binding.price, "seconds_per_usd": binding.price}
+    return {"limit": binding.limit, "seconds_per_GBps": binding.price * GIGA}
+
+
+def _show_allocation(found: Allocation, objective: str) -> None:
+    console = Console()
+    table = Table(title=Text("best bandwidths [GB/s per NPU]"), title_justify="left")
+    for column in ("dimension", "best", "equal split"):
+        table.add_column(column, justify="left" if column == "dimension" else "right", no_wrap=True)
+    for part, best, equal in zip(found.design.split("_"), found.bandwidth, found.equal_bandwidth, strict=True):
+        table.add_row(Text(part.partition(":")[0]), f"{best / GIGA:.6g}", f"{equal / GIGA:.6g}")
+    table.add_section()
+    table.add_row(Text("time [ms]"), f"{found.time * 1e3:.6g}", f"{found.equal_time * 1e3:.6g}")
+    table.add_row(Text("cost [USD]"), number(found.cost), number(found.equal_cost))
+    console.print(table)
+    print(f"\nthan the equal split: {found.speedup:.4g} times as fast, {found.performance_per_cost:.4g} times")
+    print(f"the performance per USD; no bandwidths are better by more than {found.gap:.1e}")
+    if found.binding:
+        print("\nwhat holds it back:")
+    for binding in found.binding:
+        print(f"  {binding.limit:34s} {_price(binding)}")
+    if objective != "time" and found.exchange is not None:
+        print(f"\nat this point one second is worth {number(found.exchange)} USD")
+
+
+def _price(binding: Binding) -> str:
+    if binding.quantity == "cost":
+        return f"{number(1.0 / binding.price)} USD buy one second"
+    verb = "saves" if binding.price > 0 else "costs"
+    return f"one GB/s more {verb} {abs(binding.price) * GIGA * 1e3:.4g} ms"
+
+
+def certify_command(result: Path, name: str | None, assignments: Sequence[str], *, as_json: bool) -> int:
+    """Prove how far a front is from the best one."""
+    folder = RunFolder(result)
+    manifest, front = folder.read_json(MANIFEST), folder.read_front()
+    problem = _problem_of(manifest, name, assignments)
+    console = Console(stderr=True)
+    with console.status("proving") if console.is_terminal else _Quiet():
+        found = certify(problem, front)
+    if as_json:
+        print_json(_certificate_json(found, front, result))
+    else:
+        _show_certificate(found, front, problem)
+    return 0
+
+
+class _Quiet:
+    def __enter__(self) -> None:
+        """Show nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Show nothing."""
+
+
+def _problem_of(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str]) -> Problem:
+    source = manifest.get("source", {})
+    if name is None and assignments:
+        raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
+    if name is None and "problem" not in source:
+        raise InputError("the result does not say which problem it is of; name it with --problem")
+    problem = load_problem(name or source["problem"], assignments if name else source["set"])
+    if not isinstance(problem, Problem):
+        raise InputError(
+            f"'{problem.name}' is written in Python: its space is unknown, and nothing can be proven of it"
+        )
+    if canonical_hash(problem.identity()) != canonical_hash(manifest.get("problem", {})):
+        raise InputError(
+            f"the problem '{problem.name}' is not the one of the result any more; name that with --problem"
+        )
+    return problem
+
+
+def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[str, Any]:
+    return {
+        "result": str(result),
+        "hypervolume": found.hypervolume,
+        "most_hypervolume": found.most_hypervolume,
+        "missed_hypervolume": found.missed_hypervolume,
+        "largest_factor": found.largest_factor,
+        "at_cost_usd": found.at_cost,
+        "designs": [
+            {"id": int(i), "factor": float(factor)} for i, factor in zip(front.frame["id"], found.factor, strict=True)
+        ],
+        "rests_on": {
+            "structures": found.structures,
+            "programs_solved": found.solved,
+            "largest_gap": found.gap,
+            "cheapest_usd": found.cheapest,
+            "fastest_ms": found.fastest * 1e3,
+        },
+    }
+
+
+def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
+    share = found.missed_hypervolume / found.most_hypervolume
+    print(f"{problem.name}: a front of {len(front):,} designs")
+    print(
+        f"  hypervolume        {found.hypervolume:.6f} of at most {found.most_hypervolume:.6f}: misses at most {share:.2%}"
+    )
+    print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
+    print(f"  each design        {_spread(found)}")
+    print(f"  cheapest, fastest  {number(found.cheapest)} USD, {number(found.fastest * 1e3)} ms")
+    print(f"it rests on bounds of all {found.structures:,} structures; {found.solved:,} programs solved, each proven")
+    print(f"to {found.gap:.1e}. Time model, prices, box and linear constraints are the problem's.")
+    worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
+    for factor, row in worst:
+        if factor > 1 + 1e-6:
+            print(f"  {factor:.4g} times the ideal: {short_design(str(row.get('design', row['id'])))}")
+
+
+def _spread(found: Certificate) -> str:
+    ordered = sorted(found.factor)
+    middle, most = ordered[len(ordered) // 2], ordered[-1]
+    return f"at most {most:.6g} times the ideal; median {middle:.6g}"
