@@ -19,6 +19,7 @@ from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import TILE, FloatArray, IntArray
 from evo_libra.problem.allocate import program_for, shrunk
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons
 
 EXACT = 1e-9
@@ -34,13 +35,16 @@ class Screen:
 
     Attributes
     ----------
-    structure : (v,) index of the structure; `gene` : (d, v) block genes.
+    structure : (v,) index of the structure, -1 for one that is not in a table.
+    npus, technology, gene : (d, v) sizes, technologies and block genes.
     base, kappa : (v,) time is at least ``base + kappa / cost``.
     saturated : (v,) seconds that no budget undercuts.
     least : (v,) USD that no feasible bandwidths undercut.
     """
 
     structure: IntArray
+    npus: IntArray
+    technology: IntArray
     gene: IntArray
     base: FloatArray
     kappa: FloatArray
@@ -52,7 +56,7 @@ class Screen:
 
     def select(self, chosen: IntArray) -> Screen:
         """Return some of the variants."""
-        fields = ("structure", "gene", "base", "kappa", "saturated", "least")
+        fields = ("structure", "npus", "technology", "gene", "base", "kappa", "saturated", "least")
         return Screen(*(getattr(self, name)[..., chosen] for name in fields))
 
     def bound(self, cost: FloatArray) -> FloatArray:
@@ -72,16 +76,25 @@ def screen(problem: Problem) -> Screen:
     """
     if "time" not in [objective.name for objective in problem.objectives]:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")
-    structure, gene = _variants(problem)
-    tiles = [slice(start, start + TILE) for start in range(0, len(structure), TILE)]
-    parts = [_bounds(problem, structure[tile], gene[:, tile]) for tile in tiles]
-    return Screen(structure, gene, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+    if not isinstance(problem.structures, Structures):
+        raise InputError(f"the space has {len(problem.structures):,} structures, too many to look at each")
+    structure, gene = _variants(problem, problem.structures)
+    npus, technology = problem.structures.look_up(structure)
+    return bounded(problem, structure, npus, technology, gene)
 
 
-def _variants(problem: Problem) -> tuple[IntArray, IntArray]:
-    tables, every = problem.tables, np.arange(len(problem.structures))
-    if not any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in problem.constraints):
-        return every, tables.cheapest()
+def bounded(problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray) -> Screen:
+    """Bound variants; the parameters are those of `Screen`."""
+    tiles = [slice(start, start + TILE) for start in range(0, max(len(structure), 1), TILE)]
+    designs = [problem.tables.skeletons_of(npus[:, t], technology[:, t], gene[:, t], structure[t]) for t in tiles]
+    parts = [_bounds(problem, part) for part in designs]
+    return Screen(structure, npus, technology, gene, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _variants(problem: Problem, structures: Structures) -> tuple[IntArray, IntArray]:
+    tables, every = problem.tables, np.arange(len(structures))
+    if not asks_for_cost(problem):
+        return every, tables.cheapest(structures.technology)
     structure, gene = every, np.zeros((len(problem.choices), len(every)), dtype=np.int64)
     for d in range(len(problem.choices)):
         options = [(gene[d] * 0 + choice) for choice in range(tables.blocks.shape[2])]
@@ -93,10 +106,12 @@ def _variants(problem: Problem) -> tuple[IntArray, IntArray]:
     return structure, gene
 
 
-def _bounds(
-    problem: Problem, structure: IntArray, gene: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    designs = problem.tables.skeletons(structure, gene)
+def asks_for_cost(problem: Problem) -> bool:
+    """Return whether some constraint wants a network to cost more, so that dear blocks may be of use."""
+    return any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in problem.constraints)
+
+
+def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     program = program_for(problem.tables, problem.constraints, designs, None)
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     least = (designs.price * designs.low).sum(axis=0)
@@ -186,10 +201,15 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
 
 
 def _solve(problem: Problem, part: Screen, budget: FloatArray) -> Optimum:
-    designs = problem.tables.skeletons(part.structure, part.gene)
+    designs = skeletons(problem, part)
     program = program_for(problem.tables, problem.constraints, designs, budget)
     found = optimal_bandwidth(program)
     return replace(found, bandwidth=shrunk(program, found.bandwidth))
+
+
+def skeletons(problem: Problem, part: Screen) -> Skeletons:
+    """Return the designs of a screen without their bandwidths."""
+    return problem.tables.skeletons_of(part.npus, part.technology, part.gene, part.structure)
 
 
 def _nearest(at: FloatArray, height: FloatArray, slope: FloatArray, cost: FloatArray) -> FloatArray:
@@ -238,7 +258,7 @@ def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
     low, most = problem.budgets()
     low = max(low, float(bounds.least.min()))
     fastest = np.flatnonzero(bounds.saturated <= bounds.saturated.min() * (1.0 + EXACT))
-    designs = problem.tables.skeletons(bounds.structure[fastest], bounds.gene[:, fastest])
+    designs = skeletons(problem, bounds.select(fastest))
     cost = _saturation_cost(problem, designs)
     high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(most, low)
     # Next to the cheapest design the ideal is steep.
@@ -260,9 +280,7 @@ def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
 
 def _dearest(problem: Problem) -> float:
     tables = problem.tables
-    every = np.arange(len(problem.structures))
-    designs = tables.skeletons(every, tables.cheapest())
-    return float(tables.prices.max() * problem.npus * designs.high.sum(axis=0).max())
+    return float((tables.prices.max(axis=0) * tables.high).max(axis=1).sum()) * problem.npus
 
 
 def _saturation_cost(problem: Problem, designs: Skeletons) -> FloatArray:

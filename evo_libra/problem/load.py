@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
 from evo_libra.model.source import KeyPath, Source, validate
 from evo_libra.model.workload import Workload, scale_compute
 from evo_libra.problem.constraints import Constraint, parse_constraint
+from evo_libra.problem.counting import count_structures
 from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
 from evo_libra.problem.feasibility import feasible_structures
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
-from evo_libra.problem.space import DimensionRule, enumerate_structures
+from evo_libra.problem.space import DimensionRule, Space, TooManyError, enumerate_structures
 from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec, ProblemSpec, TimeSpec, WorkloadSpec
 from evo_libra.problem.tables import DimensionChoice
 
@@ -67,27 +69,7 @@ class _Loader:
             )
             for d, choice in enumerate(choices)
         ]
-        try:
-            structures = enumerate_structures(
-                self.spec.npus,
-                catalog.technologies,
-                rules,
-                self._fewest(pins),
-                one_each=self.spec.fabric.one_dimension_per_technology,
-            )
-        except InputError as error:
-            raise self.fail(("fabric",), str(error)) from None
-        if not len(structures):
-            raise self.fail(
-                ("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
-            )
-        structures = structures.select(time.fits(structures.npus))
-        if not len(structures):
-            raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
-        try:
-            structures = feasible_structures(structures, choices, constraints, catalog, self.spec.npus)
-        except ConflictError as error:
-            raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
+        structures = self._space(catalog, rules, pins, time, choices, constraints)
         settings = self.spec.search
         return Problem(
             self.spec.name,
@@ -102,6 +84,37 @@ class _Loader:
             self._identity(catalog),
             self._bandwidth().mode == "optimal",
         )
+
+    def _space(
+        self,
+        catalog: Catalog,
+        rules: Sequence[DimensionRule],
+        pins: dict[int, PinSpec],
+        time: TimeModel,
+        choices: tuple[DimensionChoice, ...],
+        constraints: tuple[Constraint, ...],
+    ) -> Space:
+        """Return the structures of the space: a table where it is small enough, else what counts them."""
+        one_each = self.spec.fabric.one_dimension_per_technology
+        given = self.spec.npus, catalog.technologies, rules, self._fewest(pins)
+        try:
+            structures = enumerate_structures(*given, one_each=one_each)
+        except TooManyError:
+            try:
+                return count_structures(*given, one_each=one_each)
+            except InputError as error:
+                raise self.fail(("fabric",), str(error)) from None
+        if not len(structures):
+            raise self.fail(
+                ("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
+            )
+        structures = structures.select(time.fits(structures.npus))
+        if not len(structures):
+            raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
+        try:
+            return feasible_structures(structures, choices, constraints, catalog, self.spec.npus)
+        except ConflictError as error:
+            raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         prices = {

@@ -17,6 +17,7 @@ from evo_libra.model.fabric import fabrics_of
 from evo_libra.problem.allocate import program_for, shrunk
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
+from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons
 
 GOALS = ("time", "time-cost")
@@ -132,14 +133,19 @@ def _positive(name: str, value: float) -> float:
 
 def _every_design(problem: Problem) -> Skeletons:
     """Return every structure with every choice of its blocks."""
+    if not isinstance(problem.structures, Structures):
+        raise InputError(
+            f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
+        )
     most = [range(max(len(blocks) for blocks in choice.blocks)) for choice in problem.choices]
     genes = np.array(list(product(*most)), dtype=np.int64).T
     structure = np.repeat(np.arange(len(problem.structures)), genes.shape[1])
-    designs = problem.tables.skeletons(structure, np.tile(genes, len(problem.structures)))
-    key = np.vstack([designs.structure, designs.price])
+    gene = np.tile(genes, len(problem.structures))
+    designs = problem.tables.skeletons(structure, gene)
     # Blocks that cost the same are equally good; what is named first is kept.
+    key = np.vstack([designs.structure, designs.price])
     first = np.sort(np.unique(key, axis=1, return_index=True)[1])
-    return problem.tables.skeletons(structure[first], np.tile(genes, len(problem.structures))[:, first])
+    return problem.tables.skeletons(structure[first], gene[:, first])
 
 
 def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
@@ -208,10 +214,7 @@ def _dimensions(free: IntArray) -> str:
 
 def _named(problem: Problem, designs: Skeletons, n: int, bandwidth: FloatArray) -> str:
     one = np.array([n])
-    structure = designs.structure[one]
-    population = Population(
-        problem.structures.npus[:, structure], designs.block[:, one], designs.technology[:, one], bandwidth[:, None]
-    )
+    population = Population(designs.npus[:, one], designs.block[:, one], designs.technology[:, one], bandwidth[:, None])
     return str(fabrics_of(population, problem.catalog.names)[0])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
-from evo_libra.problem.space import Structures
+from evo_libra.problem.space import Space, Structures
 from evo_libra.problem.tables import DimensionChoice, Skeletons, Tables, tables_of
 
 # How far the level gene reaches beyond what any design can use: with an uneven split, the corner where every dimension
@@ -52,7 +52,7 @@ class Problem:
     name: str
     npus: int
     catalog: Catalog
-    structures: Structures
+    structures: Space
     choices: tuple[DimensionChoice, ...]
     time: TimeModel
     objectives: tuple[Objective, ...]
@@ -83,10 +83,16 @@ class Problem:
 
     def budgets(self) -> tuple[float, float]:
         """Return the least and the largest budget in USD that can make a difference, linear constraints aside."""
-        tables, every = self.tables, np.arange(len(self.structures))
-        designs = tables.skeletons(every, tables.cheapest())
+        tables = self.tables
+        if not isinstance(self.structures, Structures):
+            # No table: dimensions that cost and carry the most, and a single cheap one.
+            most = float((tables.prices.max(axis=0) * tables.high).max(axis=1).sum()) * self.npus
+            cheap = tables.prices[tables.prices > 0].min() * self.npus * tables.low.min()
+            return max(float(cheap), most / _DECADES), most
+        every = np.arange(len(self.structures))
+        designs = tables.skeletons(every, tables.cheapest(self.structures.technology))
         dearest = np.take(tables.prices.max(axis=0), designs.technology) * designs.used * self.npus
-        full = shrunk(tables.program, tables.high)
+        full = shrunk(tables.program_of(designs), designs.high)
         # A gene for a block that is dearer than the cheapest one reaches as far.
         most = float((dearest * full).sum(axis=0).max())
         return max(float((designs.price * designs.low).sum(axis=0).min()), most / _DECADES), most
@@ -110,7 +116,7 @@ class Problem:
     def decode(self, genes: FloatArray) -> Population:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""
         designs, bandwidth = self._tile(genes)
-        return Population(self.structures.npus[:, designs.structure], designs.block, designs.technology, bandwidth)
+        return Population(designs.npus, designs.block, designs.technology, bandwidth)
 
     def encode(self, structure: IntArray, gene: IntArray, bandwidth: FloatArray, budget: FloatArray) -> FloatArray:
         """Return the (g, n) genes of designs.
@@ -137,8 +143,11 @@ class Problem:
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
         designs, bandwidth = self._tile(genes)
-        traffic = self.tables.traffic_of(designs.structure)
-        return self._worth(traffic, designs.technology, designs.price, bandwidth)
+        worth = self._worth(self.tables.traffic_of(designs), designs.technology, designs.price, bandwidth)
+        if isinstance(self.structures, Structures):
+            return worth
+        # Without a table, structures that cannot hold a process group are still among those that genes name.
+        return replace(worth, violation=worth.violation + ~self.time.fits(designs.npus))
 
     def unit_prices(self, population: Population) -> FloatArray:
         """Return (d, n) USD per B/s of each dimension of whole networks; 0 in unused dimensions."""

@@ -1,22 +1,19 @@
-"""What every structure of a space has in common with its designs, looked up a population at a time."""
+"""What designs of a space have in common, looked up a population at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evo_libra.model.allocation.program import Program, merged
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import part_prices
 from evo_libra.problem.evaluator import TimeModel
-from evo_libra.problem.space import Structures
-
-T = TypeVar("T", bound=np.generic)
+from evo_libra.problem.space import Space, Structures, columns
 
 
 @dataclass(frozen=True)
@@ -40,14 +37,15 @@ class Skeletons:
 
     Attributes
     ----------
-    structure : (n,) index into the structures of the space.
-    technology, block : (d, n).
+    structure : (n,) index into the structures of the space; -1 where it does not matter.
+    npus, technology, block : (d, n).
     price : (d, n) USD per B/s of the whole network; 0 in unused dimensions.
     low, high : (d, n) the box of the bandwidths in B/s; both 0 in unused dimensions.
     used : (d, n) 1 where a dimension is in use.
     """
 
     structure: IntArray
+    npus: IntArray
     technology: IntArray
     block: IntArray
     price: FloatArray
@@ -58,85 +56,88 @@ class Skeletons:
 
 @dataclass(frozen=True)
 class Tables:
-    """Tables of a space: a column a structure, s of them.
+    """Tables of a space.
 
     Attributes
     ----------
-    structures : sizes and technologies.
+    space : its structures.
+    time : the time model.
     npus : of the network.
-    low, high, used : (d, s) as in `Skeletons`.
-    traffic : (c, d, s) bytes per NPU and dimension, per byte of each channel of the time model.
+    low, high : (d, t) B/s of a dimension in each technology.
     blocks : (d, t, choice) the block that each gene stands for.
     prices : (block, technology) USD per NPU and B/s.
-    program : the convex program of every structure's best bandwidths, without linear constraints.
     """
 
-    structures: Structures
+    space: Space
+    time: TimeModel
     npus: int
     low: FloatArray
     high: FloatArray
-    used: FloatArray
-    traffic: FloatArray
     blocks: IntArray
     prices: FloatArray
-    program: Program
 
     def skeletons(self, structure: IntArray, gene: IntArray) -> Skeletons:
         """Return the designs of (n,) structures and (d, n) block genes."""
-        technology = columns(self.structures.technology, structure)
-        low, high, used = (columns(table, structure) for table in (self.low, self.high, self.used))
-        kinds, most = self.blocks.shape[1:]
-        block = np.take(self.blocks, (np.arange(len(gene))[:, None] * kinds + technology) * most + gene)
-        price = np.take(self.prices, block * kinds + technology) * (used * self.npus)
-        return Skeletons(structure, technology, block, price, low, high, used)
+        return self.skeletons_of(*self.space.look_up(structure), gene, structure)
 
-    def traffic_of(self, structure: IntArray) -> FloatArray:
-        """Return the (c, d, n) traffic of structures."""
-        channels, depth, structures = self.traffic.shape
-        flat = self.traffic.reshape(channels * depth, structures)
-        return columns(flat, structure).reshape(channels, depth, len(structure))
+    def skeletons_of(
+        self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None
+    ) -> Skeletons:
+        """Return the designs of (d, n) sizes, technologies and block genes."""
+        depth, kinds, most = self.blocks.shape
+        used = (npus > 1).astype(np.float64)
+        row = np.arange(depth)[:, None] * kinds + technology
+        low, high = np.take(self.low, row), np.take(self.high, row)
+        if not used.all():
+            low *= used
+            high = np.where(used > 0, high, 0.0)
+        block = np.take(self.blocks, row * most + gene)
+        price = np.take(self.prices, block * kinds + technology) * (used * self.npus)
+        index = np.full(npus.shape[1], -1) if structure is None else structure
+        return Skeletons(index, npus, technology, block, price, low, high, used)
+
+    def traffic_of(self, designs: Skeletons) -> FloatArray:
+        """Return the (c, d, n) traffic of designs."""
+        if self._traffic is None or (designs.structure < 0).any():
+            return self.time.traffic(designs.npus)
+        return _planes(self._traffic, designs.structure)
 
     def program_of(self, designs: Skeletons) -> Program:
         """Return the program of the best bandwidths of some designs, without linear constraints."""
-        patterns, depth, structures = self.program.traffic.shape
-        traffic = columns(self.program.traffic.reshape(patterns * depth, structures), designs.structure)
+        if self._program is None or (designs.structure < 0).any():
+            return self.time.program(self.time.traffic(designs.npus), designs.low, designs.high)
+        empty = np.empty((0, *designs.low.shape))
         return replace(
-            self.program,
-            traffic=traffic.reshape(patterns, depth, -1),
-            price=np.zeros(designs.low.shape),
-            low=designs.low,
-            high=designs.high,
-            rows=np.empty((0, *designs.low.shape)),
-            limit=np.empty((0, designs.low.shape[1])),
-        )
+            self._program, traffic=_planes(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
+            low=designs.low, high=designs.high, rows=empty, limit=np.empty((0, designs.low.shape[1])),
+        )  # fmt: skip
 
-    def cheapest(self) -> IntArray:
-        """Return (d, s) the gene of the cheapest block of each dimension of each structure."""
-        rows = np.arange(len(self.blocks))[:, None]
+    def cheapest(self, technology: IntArray) -> IntArray:
+        """Return (d, n) the gene of the cheapest block of each dimension, from (d, n) technologies."""
         gene = self.prices[self.blocks, np.arange(self.blocks.shape[1])[:, None]].argmin(axis=2)
-        return np.asarray(gene[rows, self.structures.technology])
+        return np.asarray(gene[np.arange(len(technology))[:, None], technology])
+
+    @cached_property
+    def _traffic(self) -> FloatArray | None:
+        return self.time.traffic(self.space.npus) if isinstance(self.space, Structures) else None
+
+    @cached_property
+    def _program(self) -> Program | None:
+        if not isinstance(self.space, Structures) or self._traffic is None:
+            return None
+        box = np.zeros(self.space.npus.shape)
+        return merged(self.time.program(self._traffic, box, box))
 
 
-def tables_of(
-    structures: Structures, choices: Sequence[DimensionChoice], catalog: Catalog, time: TimeModel, npus: int
-) -> Tables:
+def tables_of(space: Space, choices: Sequence[DimensionChoice], catalog: Catalog, time: TimeModel, npus: int) -> Tables:
     """Tabulate a space."""
-    rows = np.arange(len(choices))[:, None]
-    used = (structures.npus > 1).astype(np.float64)
-    low = np.array([choice.low for choice in choices])[rows, structures.technology]
-    high = np.array([choice.high for choice in choices])[rows, structures.technology]
-    low, high = np.ascontiguousarray(low * used), np.ascontiguousarray(high * used)
     most = max(len(blocks) for choice in choices for blocks in choice.blocks)
     blocks = [[np.resize(np.array(blocks or (0,)), most) for blocks in choice.blocks] for choice in choices]
-    traffic = time.traffic(structures.npus)
-    program = merged(time.program(traffic, low, high))
+    low, high = np.array([choice.low for choice in choices]), np.array([choice.high for choice in choices])
     prices = part_prices(catalog).sum(axis=0)
-    return Tables(structures, npus, low, high, used, traffic, np.array(blocks, dtype=np.int64), prices, program)
+    return Tables(space, time, npus, low, high, np.array(blocks, dtype=np.int64), prices)
 
 
-def columns(table: NDArray[T], chosen: IntArray) -> NDArray[T]:
-    """Return (d, n) the chosen columns of a (d, s) table; a take a row is twice as fast as one over the columns."""
-    found = np.empty((len(table), len(chosen)), dtype=table.dtype)
-    for row, source in zip(found, table, strict=True):
-        np.take(source, chosen, out=row, mode="clip")
-    return found
+def _planes(table: FloatArray, chosen: IntArray) -> FloatArray:
+    planes, depth, structures = table.shape
+    return columns(table.reshape(planes * depth, structures), chosen).reshape(planes, depth, len(chosen))

@@ -1,0 +1,132 @@
+"""Spaces too large for a table: structures are counted, and built from their index when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.model.arrays import IntArray
+from evo_libra.model.catalog import Technology
+from evo_libra.problem.space import DimensionRule, divisors_of, permits
+
+_MOST = 2**53
+"""Above that, a gene cannot hold every index."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the next dimension of a partial structure may be, k ways.
+
+    Attributes
+    ----------
+    technology, size : (k,).
+    ends : (k,) how many structures begin with one of the first ways, each way included: cumulative.
+    """
+
+    technology: IntArray
+    size: IntArray
+    ends: IntArray
+
+
+@dataclass(frozen=True)
+class CountedStructures:
+    """The structures of a space in the order in which they grow, dimension by dimension.
+
+    Attributes
+    ----------
+    npus : of the network.
+    technologies, rules, fewest, one_each : as for `evo_libra.problem.space.enumerate_structures`.
+    """
+
+    npus: int
+    technologies: tuple[Technology, ...]
+    rules: tuple[DimensionRule, ...]
+    fewest: int
+    one_each: bool
+
+    def __len__(self) -> int:
+        return self.count(0, self.npus, -1)
+
+    def count(self, depth: int, left: int, last: int) -> int:
+        """Return how many structures begin alike.
+
+        Parameters
+        ----------
+        depth : dimensions so far.
+        left : NPUs that they leave to the others.
+        last : technology of the last one, -1 for none.
+        """
+        if left == 1:
+            return int(depth >= self.fewest)
+        if depth == len(self.rules):
+            return 0
+        options = self.options(depth, left, last)
+        return int(options.ends[-1]) if len(options.ends) else 0
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int, int], Options]:
+        return {}
+
+    @cached_property
+    def _divisors(self) -> tuple[int, ...]:
+        return tuple(divisor for divisor in divisors_of(self.npus) if divisor > 1)
+
+    def options(self, depth: int, left: int, last: int) -> Options:
+        """Return what the next dimension may be, without ways that lead nowhere; parameters as for `count`."""
+        key = depth, left, last
+        if key not in self._known:
+            ways = []
+            for technology in self.rules[depth].technologies:
+                if technology < last or (self.one_each and technology == last):
+                    continue
+                for size in self._divisors:
+                    if left % size == 0 and permits(self.rules[depth], self.technologies[technology], size):
+                        count = self.count(depth + 1, left // size, technology)
+                        if count:
+                            ways.append((technology, size, count))
+            table = np.array(ways, dtype=np.int64).reshape(-1, 3)
+            self._known[key] = Options(table[:, 0], table[:, 1], np.cumsum(table[:, 2]))
+        return self._known[key]
+
+    def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the (d, n) sizes and technologies of (n,) structures."""
+        count = len(structure)
+        npus = np.ones((len(self.rules), count), dtype=np.int64)
+        technology = np.zeros((len(self.rules), count), dtype=np.int64)
+        rest, left, last = structure.astype(np.int64), np.full(count, self.npus), np.full(count, -1)
+        for depth in range(len(self.rules)):
+            states, which = np.unique(np.stack([left, last]), axis=1, return_inverse=True)
+            for state, (remaining, before) in enumerate(states.T.tolist()):
+                if remaining == 1:
+                    continue
+                mine = np.flatnonzero(which.ravel() == state)
+                options = self.options(depth, remaining, before)
+                way = np.searchsorted(options.ends, rest[mine], side="right")
+                rest[mine] -= np.where(way > 0, options.ends[way - 1], 0)
+                npus[depth, mine], last[mine] = options.size[way], options.technology[way]
+                left[mine] = remaining // options.size[way]
+            technology[depth] = np.maximum(last, 0)
+        return npus, technology
+
+
+def count_structures(
+    npus: int, technologies: Sequence[Technology], rules: Sequence[DimensionRule], fewest: int, *, one_each: bool
+) -> CountedStructures:
+    """Return the structures of a large space; see `evo_libra.problem.space.enumerate_structures` for the parameters.
+
+    Raises
+    ------
+    InputError : there are more than a gene can tell apart.
+    """
+    structures = CountedStructures(npus, tuple(technologies), tuple(rules), fewest, one_each)
+    total = structures.count(0, npus, -1)
+    if total >= _MOST:
+        raise InputError(
+            f"the space has {total:.3g} structures, more than {_MOST:.3g}; fewer dimensions or technologies, or a largest "
+            "dimension in the catalogue, make it smaller"
+        )
+    return structures
