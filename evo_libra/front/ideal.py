@@ -59,6 +59,11 @@ class Screen:
         fields = ("structure", "npus", "technology", "gene", "base", "kappa", "saturated", "least")
         return Screen(*(getattr(self, name)[..., chosen] for name in fields))
 
+    def join(self, other: Screen) -> Screen:
+        """Return both, this one's variants first."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Screen(*(np.concatenate(pair, axis=-1) for pair in pairs))
+
     def bound(self, cost: FloatArray) -> FloatArray:
         """Return the (v, k) seconds that no variant undercuts at (k,) costs; infinite below its least cost."""
         bound = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.saturated[:, None])

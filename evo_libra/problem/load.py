@@ -26,7 +26,7 @@ from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
 from evo_libra.problem.feasibility import feasible_structures
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
-from evo_libra.problem.space import DimensionRule, Space, TooManyError, enumerate_structures
+from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, enumerate_structures
 from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec, ProblemSpec, TimeSpec, WorkloadSpec
 from evo_libra.problem.tables import DimensionChoice
 
@@ -98,12 +98,12 @@ class _Loader:
         one_each = self.spec.fabric.one_dimension_per_technology
         given = self.spec.npus, catalog.technologies, rules, self._fewest(pins)
         try:
-            structures = enumerate_structures(*given, one_each=one_each)
-        except TooManyError:
-            try:
-                return count_structures(*given, one_each=one_each)
-            except InputError as error:
-                raise self.fail(("fabric",), str(error)) from None
+            counted = count_structures(*given, one_each=one_each)
+        except InputError as error:
+            raise self.fail(("fabric",), str(error)) from None
+        if counted.count(0, self.spec.npus, -1) > MOST_STRUCTURES:
+            return counted
+        structures = enumerate_structures(*given, one_each=one_each)
         if not len(structures):
             raise self.fail(
                 ("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"

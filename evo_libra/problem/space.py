@@ -72,10 +72,6 @@ class DimensionRule:
     technologies: tuple[int, ...]
 
 
-class TooManyError(Exception):
-    """A space has more structures than a table can hold."""
-
-
 def columns(table: NDArray[T], chosen: IntArray) -> NDArray[T]:
     """Return (d, n) the chosen columns of a (d, s) table; a take a row is twice as fast as one over the columns."""
     found = np.empty((len(table), len(chosen)), dtype=table.dtype)
@@ -99,10 +95,6 @@ def enumerate_structures(
     rules : one for each possible dimension, the innermost first.
     fewest : fewest dimensions in use.
     one_each : whether a technology serves one dimension at most.
-
-    Raises
-    ------
-    TooManyError : there are more than `MOST_STRUCTURES`.
     """
     divisors = np.array([divisor for divisor in divisors_of(npus) if divisor > 1], dtype=np.int64)
     left = np.array([npus], dtype=np.int64)
@@ -118,9 +110,6 @@ def enumerate_structures(
             for allowed in [_may_follow(chosen, technology, one_each=one_each) & (left % divisor == 0)]
             if allowed.any()
         ]
-        total = sum(len(parents) for _, _, parents in grown) + sum(len(part) for part in done)
-        if total > MOST_STRUCTURES:
-            raise TooManyError
         parents = np.concatenate([parents for *_, parents in grown] or [np.empty(0, np.int64)])
         size = np.repeat([divisor for _, divisor, _ in grown], [len(parents) for *_, parents in grown]).astype(np.int64)
         kind = np.repeat([technology for technology, *_ in grown], [len(p) for *_, p in grown]).astype(np.int64)

@@ -100,7 +100,7 @@ def ascend(program: Program, price: FloatArray, steps: int) -> Multipliers:
 
     Rows have the multiplier 0. Good enough to tell which designs are worth solving, at a tenth of the price.
     """
-    chains = program.chains(program.traffic.max(axis=1, initial=0.0) / max(float(program.high.max()), _TINY))
+    chains = program.chains(program.traffic.max(axis=1, initial=0.0) / max(float(program.high.max(initial=0.0)), _TINY))
     race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)
     _, size = weights(program, race)
     share = program.traffic / np.maximum(program.traffic.sum(axis=1, keepdims=True), _TINY)
