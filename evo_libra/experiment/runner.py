@@ -54,7 +54,7 @@ class Outcome:
 
 
 @contextmanager
-def _catching_interrupts() -> Iterator[Callable[[], bool]]:
+def catching_interrupts() -> Iterator[Callable[[], bool]]:
     """Turn SIGINT and SIGTERM into a question that the loop asks between generations."""
     caught = False
 
@@ -120,7 +120,7 @@ def run_search(
     }
     folder.write_json(MANIFEST, {**manifest, "status": "running"})
     start = saved = time.perf_counter()
-    with _catching_interrupts() as interrupted:
+    with catching_interrupts() as interrupted:
         for snapshot in generations(
             problem, chosen, population=population, seed=seed, evaluations=evaluations, resume=last
         ):

@@ -70,7 +70,6 @@ class Progress:
     cost : (k,) USD, ascending.
     time : (k,) seconds of the best designs known; `bound` : (k,) seconds that no design undercuts.
     looked : partial and complete structures looked at; `waiting` : partial ones still open; `solved` : programs solved.
-    gap : largest relative gap of a solved program that is the best at some cost.
     """
 
     cost: FloatArray
@@ -88,12 +87,11 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
 
     Parameters
     ----------
-    problem : with a space that is counted.
+    problem : which designs there are.
     cost : (k,) USD, ascending.
     time : (k,) seconds that are known to be reached at these costs; infinity where none are.
     """
-    space = problem.structures
-    assert isinstance(space, CountedStructures), "a table of structures is enumerated instead"  # noqa: S101
+    space = problem.counted
     ideal = replace(nothing_yet(cost, len(problem.choices)), time=time)
     depth = len(problem.choices)
     column = np.ones((depth, 1), dtype=np.int64)
@@ -103,6 +101,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     waiting, leaves, looked = root, None, 1
     while True:
         yield Progress(cost, ideal.time, _bound(waiting, ideal), looked, len(waiting.score), len(ideal.lines.at))
+        # Better designs may have been found since these were put aside.
         waiting = waiting.select(np.flatnonzero(waiting.score < 1.0))
         if not len(waiting.score):
             break

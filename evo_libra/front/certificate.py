@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import time as clock
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.errors import InputError
+from evo_libra.front.branch import branch_and_bound
 from evo_libra.front.front import Front
-from evo_libra.front.ideal import Ideal, Screen, bound_at, ideal_of, levels, screen
+from evo_libra.front.ideal import bound_at, highest_cost, ideal_of, levels, screen
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 
+ENUMERATED = 20_000
+"""Up to so many structures each one is looked at; beyond, branch and bound leaves most of them out."""
+
 _LEVELS = 1000
 _FINE = 100_000
+_BRANCH_LEVELS = 400
 _BELOW = 1e-8
 """What counts as just below a cost; more than the tolerance of a least cost."""
 
@@ -33,9 +40,10 @@ class Certificate:
     largest_factor : the same of the whole front, also between its designs: at every cost from that of its cheapest
         design on, the fastest design the front has for the money, against the ideal.
     at_cost : USD where the largest factor is.
-    cheapest : USD that no feasible design undercuts; `fastest` : seconds that none undercuts.
-    structures : of the space; `solved` : programs solved, the others are excluded by bounds.
-    gap : largest relative gap of the ideal's own times.
+    fastest : seconds that no design undercuts.
+    structures : of the space; `looked` : those looked at, partial ones included; the others are excluded by bounds.
+    waiting : partial structures still to be looked at; 0 where the proof is as tight as it gets.
+    solved : programs solved.
     """
 
     hypervolume: float
@@ -43,11 +51,11 @@ class Certificate:
     factor: FloatArray
     largest_factor: float
     at_cost: float
-    cheapest: float
     fastest: float
     structures: int
+    looked: int
+    waiting: int
     solved: int
-    gap: float
 
     @property
     def missed_hypervolume(self) -> float:
@@ -55,7 +63,34 @@ class Certificate:
         return max(self.most_hypervolume - self.hypervolume, 0.0)
 
 
-def certify(problem: Problem, front: Front) -> Certificate:
+@dataclass(frozen=True)
+class _Designs:
+    """Time and cost of a front, cheapest first; `order` puts what belongs to them in the order of the front."""
+
+    time: FloatArray
+    cost: FloatArray
+    order: FloatArray
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What is proven of the ideal.
+
+    Attributes
+    ----------
+    at : seconds that no design of at most these (k,) costs undercuts.
+    cost : (m,) USD, ascending, from where the ideal is known to be reached, in steps of which the bound is constant.
+    worst : seconds at the cheapest of them.
+    fastest : seconds that nothing undercuts.
+    """
+
+    at: Callable[[FloatArray], FloatArray]
+    cost: FloatArray
+    worst: float
+    fastest: float
+
+
+def certify(problem: Problem, front: Front, seconds: float | None = None) -> Certificate:
     """Prove how far a front is from the best one of a problem.
 
     What it rests on: the problem's own time model, technologies, box and linear constraints, over every structure and
@@ -66,52 +101,93 @@ def certify(problem: Problem, front: Front) -> Certificate:
     ----------
     problem : that the front is of.
     front : designs with time and cost, from any engine.
+    seconds : after which a proof over a large space is as tight as it gets; None has it end by itself.
 
     Raises
     ------
     InputError : the front is empty, or the problem does not minimise time and cost.
+
+    >>> from evo_libra import certify, load_problem, search
+    >>> problem = load_problem("turing-nlg-4k")
+    >>> proof = certify(problem, search(problem, engine="exhaustive"))
+    >>> proof.factor.max() < 1 + 1e-8, proof.missed_hypervolume < 0.001
+    (True, True)
     """
+    start = clock.monotonic()
+    for found in certificates(problem, front):
+        if seconds is not None and clock.monotonic() - start > seconds:
+            break
+    return found
+
+
+def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
+    """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one."""
     if set(front.objectives) != {TIME.column, COST.column}:
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
     if not len(front):
         raise InputError("the front is empty: there is nothing to certify")
-    frame = front.frame.sort(COST.column)
-    time, cost = frame[TIME.column].to_numpy() * TIME.scale, frame[COST.column].to_numpy() * COST.scale
+    time = front.frame[TIME.column].to_numpy() * TIME.scale
+    cost = front.frame[COST.column].to_numpy() * COST.scale
+    order = np.lexsort((time, cost))
+    designs = _Designs(time[order], cost[order], np.argsort(order, kind="stable"))
+    if len(problem.structures) > ENUMERATED:
+        yield from _branched(problem, designs)
+    else:
+        yield _enumerated(problem, designs)
+
+
+def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
     bounds = screen(problem)
-    grid = levels(problem, bounds, _LEVELS)
-    ideal = ideal_of(problem, np.unique(np.concatenate([grid, cost])), bounds)
-    limits = _limits(bounds, ideal)
-    factor = time / ideal.bound[np.searchsorted(ideal.cost, cost)]
+    ideal = ideal_of(problem, np.unique([*levels(problem, bounds, _LEVELS), *designs.cost]), bounds)
+    reached = np.isfinite(ideal.time)
+    fine = np.geomspace(ideal.cost[reached][0], ideal.cost[-1], _FINE)
+    proven = _Bounds(
+        lambda cost: bound_at(bounds, ideal, cost),
+        np.unique(np.concatenate([fine, ideal.cost[reached]])),
+        float(ideal.time[reached].max()),
+        float(bounds.saturated.min()),
+    )
+    return _certificate(problem, designs, proven, len(bounds), 0, len(ideal.lines.at))
+
+
+def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
+    thinned = np.unique(np.linspace(0, len(designs.cost) - 1, _BRANCH_LEVELS).astype(np.int64))
+    # The fastest of equally dear designs counts; at the last level every budget is enough.
+    best = np.minimum.accumulate(designs.time)
+    cost = np.append(designs.cost[thinned], max(highest_cost(problem), 2.0 * designs.cost[-1]))
+    cost, last = np.unique(cost, return_index=True)
+    time = np.append(best[thinned], best[-1])[last]
+    for found in branch_and_bound(problem, cost, time):
+        # Bounds fall with the cost: between two levels the one at the upper end holds.
+        lower = np.minimum.accumulate(found.bound)
+        proven = _Bounds(
+            lambda at, cost=cost, lower=lower: lower[np.searchsorted(cost, at).clip(0, len(cost) - 1)],
+            cost,
+            float(found.time.max()),
+            float(lower[-1]),
+        )
+        yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
+
+
+def _certificate(
+    problem: Problem, designs: _Designs, proven: _Bounds, looked: int, waiting: int, solved: int
+) -> Certificate:
+    factor = np.maximum(designs.time / proven.at(designs.cost), 1.0)
     # Just below the cost of the next design, the front still has nothing better than this one.
-    following = np.append(bound_at(bounds, ideal, cost[1:] * (1.0 - _BELOW)), bounds.saturated.min())
-    between = time / following
+    between = designs.time / np.append(proven.at(designs.cost[1:] * (1.0 - _BELOW)), proven.fastest)
     worst = int(between.argmax())
-    volume, most = _hypervolumes(ideal, limits, time, cost)
-    order = np.argsort(np.argsort(front.frame[COST.column].to_numpy(), kind="stable"), kind="stable")
-    solved = np.isfinite(ideal.time)
+    bound = proven.at(proven.cost[1:])
+    best, nadir = np.array([bound.min(), proven.cost[0]]), np.array([proven.worst, proven.cost[-1]])
+    lower = np.stack([np.append(bound, bound[-1]), proven.cost])
     return Certificate(
-        volume, most, np.maximum(factor, 1.0)[order], float(max(between[worst], 1.0)),
-        float(cost[min(worst + 1, len(cost) - 1)]), float(bounds.least.min()), float(bounds.saturated.min()),
-        len(problem.structures), len(ideal.lines.at),
-        float((1.0 - ideal.bound[solved] / ideal.time[solved]).max(initial=0.0)),
-    )  # fmt: skip
-
-
-def _limits(bounds: Screen, ideal: Ideal) -> tuple[FloatArray, FloatArray]:
-    """Return costs, and (one less) times that no design of a cost between two of them undercuts."""
-    reached = np.isfinite(ideal.time)
-    first, last = ideal.cost[reached][0], ideal.cost[-1]
-    fine = np.unique(np.concatenate([np.geomspace(first, last, _FINE), ideal.cost[reached]]))
-    return fine, bound_at(bounds, ideal, fine[1:])
-
-
-def _hypervolumes(
-    ideal: Ideal, limits: tuple[FloatArray, FloatArray], time: FloatArray, cost: FloatArray
-) -> tuple[float, float]:
-    reached = np.isfinite(ideal.time)
-    fine, bound = limits
-    best = np.array([bound.min(), fine[0]])
-    nadir = np.array([ideal.time[reached].max(), ideal.cost[reached].max()])
-    # Bounds fall with the cost, so the one at the end of an interval holds in all of it.
-    lower = np.stack([np.append(bound, bound[-1]), fine])
-    return hypervolume(np.stack([time, cost]), best, nadir), hypervolume(lower, best, nadir)
+        hypervolume(np.stack([designs.time, designs.cost]), best, nadir),
+        hypervolume(lower, best, nadir),
+        factor[designs.order],
+        float(max(between[worst], factor.max())),
+        float(designs.cost[min(worst + 1, len(designs.cost) - 1)]),
+        proven.fastest,
+        len(problem.structures),
+        looked,
+        waiting,
+        solved,
+    )

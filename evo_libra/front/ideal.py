@@ -259,7 +259,7 @@ def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
     Where cost is no objective there is one level, at which nothing is out of reach.
     """
     if all(objective.name != "cost" for objective in problem.objectives):
-        return np.array([2.0 * _dearest(problem)])
+        return np.array([2.0 * highest_cost(problem)])
     low, most = problem.budgets()
     low = max(low, float(bounds.least.min()))
     fastest = np.flatnonzero(bounds.saturated <= bounds.saturated.min() * (1.0 + EXACT))
@@ -283,7 +283,8 @@ def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
     return np.sort(np.clip(np.concatenate([chosen, jumps]), ideal.cost[reached][0], high))
 
 
-def _dearest(problem: Problem) -> float:
+def highest_cost(problem: Problem) -> float:
+    """Return USD that no design exceeds."""
     tables = problem.tables
     return float((tables.prices.max(axis=0) * tables.high).max(axis=1).sum()) * problem.npus
 

@@ -49,6 +49,11 @@ class CountedStructures:
     one_each: bool
 
     def __len__(self) -> int:
+        return self.total
+
+    @cached_property
+    def total(self) -> int:
+        """How many there are."""
         return self.count(0, self.npus, -1)
 
     def count(self, depth: int, left: int, last: int) -> int:
@@ -123,7 +128,7 @@ def count_structures(
     InputError : there are more than a gene can tell apart.
     """
     structures = CountedStructures(npus, tuple(technologies), tuple(rules), fewest, one_each)
-    total = structures.count(0, npus, -1)
+    total = structures.total
     if total >= _MOST:
         raise InputError(
             f"the space has {total:.3g} structures, more than {_MOST:.3g}; fewer dimensions or technologies, or a largest "

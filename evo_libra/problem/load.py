@@ -21,7 +21,7 @@ from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
 from evo_libra.model.source import KeyPath, Source, validate
 from evo_libra.model.workload import Workload, scale_compute
 from evo_libra.problem.constraints import Constraint, parse_constraint
-from evo_libra.problem.counting import count_structures
+from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
 from evo_libra.problem.feasibility import feasible_structures
 from evo_libra.problem.problem import Problem
@@ -69,7 +69,8 @@ class _Loader:
             )
             for d, choice in enumerate(choices)
         ]
-        structures = self._space(catalog, rules, pins, time, choices, constraints)
+        counted = self._count(catalog, rules, pins)
+        structures = self._space(counted, catalog, time, choices, constraints)
         settings = self.spec.search
         return Problem(
             self.spec.name,
@@ -82,28 +83,31 @@ class _Loader:
             constraints,
             SearchSettings(settings.engine, settings.evaluations, settings.population, settings.seed),
             self._identity(catalog),
+            counted,
             self._bandwidth().mode == "optimal",
         )
 
+    def _count(self, catalog: Catalog, rules: Sequence[DimensionRule], pins: dict[int, PinSpec]) -> CountedStructures:
+        one_each = self.spec.fabric.one_dimension_per_technology
+        try:
+            return count_structures(self.spec.npus, catalog.technologies, rules, self._fewest(pins), one_each=one_each)
+        except InputError as error:
+            raise self.fail(("fabric",), str(error)) from None
+
     def _space(
         self,
+        counted: CountedStructures,
         catalog: Catalog,
-        rules: Sequence[DimensionRule],
-        pins: dict[int, PinSpec],
         time: TimeModel,
         choices: tuple[DimensionChoice, ...],
         constraints: tuple[Constraint, ...],
     ) -> Space:
         """Return the structures of the space: a table where it is small enough, else what counts them."""
-        one_each = self.spec.fabric.one_dimension_per_technology
-        given = self.spec.npus, catalog.technologies, rules, self._fewest(pins)
-        try:
-            counted = count_structures(*given, one_each=one_each)
-        except InputError as error:
-            raise self.fail(("fabric",), str(error)) from None
-        if counted.count(0, self.spec.npus, -1) > MOST_STRUCTURES:
+        if counted.total > MOST_STRUCTURES:
             return counted
-        structures = enumerate_structures(*given, one_each=one_each)
+        structures = enumerate_structures(
+            counted.npus, counted.technologies, counted.rules, counted.fewest, one_each=counted.one_each
+        )
         if not len(structures):
             raise self.fail(
                 ("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"

@@ -15,6 +15,7 @@ from evo_libra.model.cost import network_cost
 from evo_libra.model.fabric import BLOCK_NAMES, fabrics_of
 from evo_libra.problem.allocate import allocate, shrunk
 from evo_libra.problem.constraints import Constraint, excess
+from evo_libra.problem.counting import CountedStructures
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
@@ -46,6 +47,7 @@ class Problem:
     constraints : linear constraints.
     settings : how a search runs unless it is told otherwise.
     spec : the validated problem file as plain data.
+    counted : the structures as they grow, dimension by dimension.
     optimal : whether bandwidths are solved for instead of being genes.
     """
 
@@ -59,7 +61,8 @@ class Problem:
     constraints: tuple[Constraint, ...]
     settings: SearchSettings
     spec: Mapping[str, Any]
-    optimal: bool = False
+    counted: CountedStructures
+    optimal: bool
 
     def identity(self) -> Mapping[str, Any]:
         """Return the validated problem file as plain data, without the settings of the search."""

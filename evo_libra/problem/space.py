@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from evo_libra.model.arrays import BoolArray, IntArray
 from evo_libra.model.catalog import Technology
 
-MOST_STRUCTURES = 4_000_000
-"""A larger space would need more than about 1 GB for its tables; see `evo_libra.problem.counting`."""
+MOST_STRUCTURES = 500_000
+"""A larger space is counted (`evo_libra.problem.counting`): its tables would take longer to make than they save."""
 
 T = TypeVar("T", bound=np.generic)
 

@@ -180,7 +180,14 @@ def optimize(
 
 
 @app.command
-def certify(result: Path, *, problem: str | None = None, set_: Assignments = None, json_: Json = False) -> int:
+def certify(
+    result: Path,
+    *,
+    problem: str | None = None,
+    set_: Assignments = None,
+    seconds: float | None = None,
+    json_: Json = False,
+) -> int:
     """Prove how far the front of a result is from optimal.
 
     Parameters
@@ -191,12 +198,14 @@ def certify(result: Path, *, problem: str | None = None, set_: Assignments = Non
         The problem, where its file is no longer where the run found it.
     set_:
         KEY=VALUE, as in the run; only together with --problem.
+    seconds:
+        After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
     json_:
         Print one JSON object and nothing else.
     """
     from evo_libra.ui.proofs import certify_command  # noqa: PLC0415 - see the top
 
-    return certify_command(result, problem, set_ or [], as_json=json_)
+    return certify_command(result, problem, set_ or [], seconds, as_json=json_)
 
 
 @app.command

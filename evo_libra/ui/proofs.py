@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import ConflictError, InfeasibleError, InputError
 from evo_libra.experiment.provenance import canonical_hash
+from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.front.certificate import Certificate, certify
+from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import GIGA
 from evo_libra.problem.optimize import Allocation, Binding, optimize
@@ -21,7 +24,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.commands import number, print_json, short_design
 
-_FAILED = 1
+_FAILED, _INTERRUPTED = 1, 130
 
 
 def optimize_command(
@@ -113,27 +116,35 @@ def _price(binding: Binding) -> str:
     return f"one GB/s more {verb} {abs(binding.price) * GIGA * 1e3:.4g} ms"
 
 
-def certify_command(result: Path, name: str | None, assignments: Sequence[str], *, as_json: bool) -> int:
-    """Prove how far a front is from the best one."""
+def certify_command(
+    result: Path, name: str | None, assignments: Sequence[str], seconds: float | None, *, as_json: bool
+) -> int:
+    """Prove how far a front is from the best one; stopping it keeps what is proven so far."""
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     problem = _problem_of(manifest, name, assignments)
     console = Console(stderr=True)
-    with console.status("proving") if console.is_terminal else _Quiet():
-        found = certify(problem, front)
+    start, found = time.monotonic(), None
+    with catching_interrupts() as interrupted, Status("proving", console=console) as status:
+        for found in certificates(problem, front):
+            status.update(_state(found))
+            if interrupted() or (seconds is not None and time.monotonic() - start > seconds):
+                break
+        stopped = interrupted()
+    assert found is not None, "there is at least one"  # noqa: S101 - a programming error, not a user's
     if as_json:
         print_json(_certificate_json(found, front, result))
     else:
         _show_certificate(found, front, problem)
-    return 0
+    return _INTERRUPTED if stopped else 0
 
 
-class _Quiet:
-    def __enter__(self) -> None:
-        """Show nothing."""
-
-    def __exit__(self, *_: object) -> None:
-        """Show nothing."""
+def _state(found: Certificate) -> str:
+    share = found.missed_hypervolume / found.most_hypervolume
+    return (
+        f"factor at most {found.largest_factor:.5g}, hypervolume missed at most {share:.3%}; "
+        f"{found.looked:,} looked at, {found.waiting:,} waiting"
+    )
 
 
 def _problem_of(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str]) -> Problem:
@@ -165,12 +176,13 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
         "designs": [
             {"id": int(i), "factor": float(factor)} for i, factor in zip(front.frame["id"], found.factor, strict=True)
         ],
+        "fastest_ms": found.fastest * 1e3,
+        "complete": not found.waiting,
         "rests_on": {
             "structures": found.structures,
+            "looked_at": found.looked,
+            "waiting": found.waiting,
             "programs_solved": found.solved,
-            "largest_gap": found.gap,
-            "cheapest_usd": found.cheapest,
-            "fastest_ms": found.fastest * 1e3,
         },
     }
 
@@ -183,9 +195,12 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     )
     print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
     print(f"  each design        {_spread(found)}")
-    print(f"  cheapest, fastest  {number(found.cheapest)} USD, {number(found.fastest * 1e3)} ms")
-    print(f"it rests on bounds of all {found.structures:,} structures; {found.solved:,} programs solved, each proven")
-    print(f"to {found.gap:.1e}. Time model, prices, box and linear constraints are the problem's.")
+    print(f"  fastest            no design takes less than {number(found.fastest * 1e3)} ms")
+    how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} branches still open) over"
+    print(
+        f"it rests on {how} all {found.structures:,} structures: {found.looked:,} looked at, {found.solved:,} programs"
+    )
+    print("solved, each with its own proof. Time model, prices, box and linear constraints are the problem's.")
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:
         if factor > 1 + 1e-6:
