@@ -1,9 +1,9 @@
 """Branch and bound over partial structures: a bound of the ideal where a space is too large to look at each structure.
 
-A partial structure has its inner dimensions; the others are relaxed to one that holds all NPUs that are left. A process
-group sends as many bytes over it as over all of them together (shrinking messages: exactly; all-to-all: at most), for
-``max_i a_i / b_i >= sum a_i / sum b_i``; it is as cheap as the cheapest of them may be, carries what all of them may carry
-at most and at least what one must. So its best time at any budget is below that of every completion.
+A partial structure has its inner dimensions; the others are relaxed to one that holds all NPUs that are left. A
+process group sends as many bytes over it as over all of them together (shrinking messages: exactly; all-to-all: at
+most), for ``max_i a_i / b_i >= sum a_i / sum b_i``; it is as cheap as the cheapest of them may be, carries what all of
+them may carry at most and at least what one must. So its best time at any budget is below that of every completion.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Progress:
 
 
 def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> Iterator[Progress]:
-    """Yield tighter and tighter bounds of the least time at some costs; ends when every structure is excluded or solved.
+    """Yield ever tighter bounds of the least time at some costs; ends when each structure is excluded or solved.
 
     Linear constraints hold in complete structures; partial ones leave them out, which can only lower the bound.
 
@@ -111,7 +111,8 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         looked += children[0].shape[1]
         done = children[3] == 1
         leaves, ideal = _with_leaves(problem, leaves, ideal, children[0][:, done], children[1][:, done])
-        open_ = _relaxed(problem, space, *(part[..., ~done] for part in children), ideal)
+        npus, technology, deep, left, last = (part[..., ~done] for part in children)
+        open_ = _relaxed(problem, space, npus, technology, deep, left, last, ideal)
         waiting = rest.join(open_)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from evo_libra.front.branch import branch_and_bound
 from evo_libra.front.front import Front
 from evo_libra.front.ideal import bound_at, highest_cost, ideal_of, levels, screen
 from evo_libra.front.indicators import hypervolume
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 
@@ -69,7 +70,7 @@ class _Designs:
 
     time: FloatArray
     cost: FloatArray
-    order: FloatArray
+    order: IntArray
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     """Prove how far a front is from the best one of a problem.
 
     What it rests on: the problem's own time model, technologies, box and linear constraints, over every structure and
-    block; lower bounds computed in doubles from dual multipliers. Constraints on time are left out, which can only lower
-    the bounds.
+    block; lower bounds computed in doubles from dual multipliers. Constraints on time are left out, which can only
+    lower the bounds.
 
     Parameters
     ----------
@@ -114,9 +115,13 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     (True, True)
     """
     start = clock.monotonic()
-    for found in certificates(problem, front):
-        if seconds is not None and clock.monotonic() - start > seconds:
+    proofs = certificates(problem, front)
+    found = next(proofs)
+    while seconds is None or clock.monotonic() - start < seconds:
+        tighter = next(proofs, None)
+        if tighter is None:
             break
+        found = tighter
     return found
 
 
@@ -161,12 +166,16 @@ def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
         # Bounds fall with the cost: between two levels the one at the upper end holds.
         lower = np.minimum.accumulate(found.bound)
         proven = _Bounds(
-            lambda at, cost=cost, lower=lower: lower[np.searchsorted(cost, at).clip(0, len(cost) - 1)],
+            partial(_staircase, cost, lower),
             cost,
             float(found.time.max()),
             float(lower[-1]),
         )
         yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
+
+
+def _staircase(cost: FloatArray, lower: FloatArray, at: FloatArray) -> FloatArray:
+    return np.asarray(lower[np.searchsorted(cost, at).clip(0, len(cost) - 1)])
 
 
 def _certificate(

@@ -1,8 +1,8 @@
 """The ideal: the least time at each cost that any design of a space has, exact and proven.
 
-Every structure gets a cheap bound first: time is at least ``base + kappa / cost`` and at least its time with all bandwidths
-at their caps. At each cost the structure with the lowest bound is solved, until no bound is below the best time found. A
-solved structure's multipliers bound its time at all other costs, too.
+Every structure gets a cheap bound first: time is at least ``base + kappa / cost`` and at least its time with all
+bandwidths at their caps. At each cost the structure with the lowest bound is solved, until no bound is below the best
+time found. A solved structure's multipliers bound its time at all other costs, too.
 """
 
 from __future__ import annotations

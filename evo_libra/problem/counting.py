@@ -131,7 +131,7 @@ def count_structures(
     total = structures.total
     if total >= _MOST:
         raise InputError(
-            f"the space has {total:.3g} structures, more than {_MOST:.3g}; fewer dimensions or technologies, or a largest "
-            "dimension in the catalogue, make it smaller"
+            f"the space has {total:.3g} structures, more than {_MOST:.3g}; fewer dimensions or technologies, or a "
+            "largest dimension in the catalogue, make it smaller"
         )
     return structures

@@ -3,9 +3,9 @@
 Genes of a design, in order: the index of its structure (sizes and technologies of the dimensions), the choice of block
 of each dimension, and, where bandwidths are genes, the logarithm of the bandwidth level and that of each dimension's
 share of it. The bandwidth of a dimension is level times share over the shares' sum. Splitting level from shares lets
-crossover pass on a good split whatever it costs: under LIBRA's time the best split does not depend on the budget. Where
-bandwidths are solved for, the level is the logarithm of the budget in USD and there are no shares; with no cost to trade
-against, there is no level either.
+crossover pass on a good split whatever it costs: under LIBRA's time the best split does not depend on the budget.
+Where bandwidths are solved for, the level is the logarithm of the budget in USD and there are no shares; with no cost
+to trade against, there is no level either.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.allocation.product import least_product
 from evo_libra.model.allocation.program import Multipliers, Program
 from evo_libra.model.allocation.solve import optimal_bandwidth, unlimited
-from evo_libra.model.arrays import GIGA, FloatArray, IntArray, Population
+from evo_libra.model.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.model.fabric import fabrics_of
 from evo_libra.problem.allocate import program_for, shrunk
 from evo_libra.problem.problem import Problem
@@ -198,7 +198,7 @@ def _conflict(problem: Problem) -> ConflictError:
 
 
 def _free(program: Program) -> IntArray:
-    """Return the dimensions that nothing limits, if some traffic runs on nothing else: it could be faster without end."""
+    """Return the dimensions that nothing limits, if some traffic runs on nothing else: it has no least time."""
     if np.isfinite(program.high).all():
         return np.empty(0, dtype=np.int64)
     free = unlimited(program)
@@ -242,7 +242,7 @@ def _allocation(
 
 
 def _bindings(
-    problem: Problem, program: Program, bandwidth: FloatArray, multipliers: Multipliers, used: FloatArray
+    problem: Problem, program: Program, bandwidth: FloatArray, multipliers: Multipliers, used: BoolArray
 ) -> tuple[Binding, ...]:
     """Return what holds bandwidths back: rows by their multipliers, the box by what is left of the stationarity."""
     linear = [constraint for constraint in problem.constraints if constraint.quantity != "time"]

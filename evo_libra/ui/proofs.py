@@ -190,9 +190,8 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
 def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
     share = found.missed_hypervolume / found.most_hypervolume
     print(f"{problem.name}: a front of {len(front):,} designs")
-    print(
-        f"  hypervolume        {found.hypervolume:.6f} of at most {found.most_hypervolume:.6f}: misses at most {share:.2%}"
-    )
+    volumes = f"{found.hypervolume:.6f} of at most {found.most_hypervolume:.6f}"
+    print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
     print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
     print(f"  each design        {_spread(found)}")
     print(f"  fastest            no design takes less than {number(found.fastest * 1e3)} ms")

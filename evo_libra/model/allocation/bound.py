@@ -84,8 +84,8 @@ def _implied(program: Program) -> FloatArray:
 def hyperbola(program: Program, multipliers: Multipliers, price: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (n,) base and kappa so that whatever the budget, time is at least ``base + kappa / budget``.
 
-    ``sum_d alpha_d / b_d`` under ``sum_d price_d * b_d <= budget`` is at least ``(sum_d sqrt(alpha_d price_d))^2 / budget``.
-    Like `lower_bound` it holds for any multipliers; caps and linear constraints can only raise the time.
+    ``sum_d alpha_d / b_d`` under ``sum_d price_d * b_d <= budget`` is at least ``(sum_d sqrt(alpha_d price_d))^2 /
+    budget``. Like `lower_bound` it holds for any multipliers; caps and linear constraints can only raise the time.
     """
     multipliers = legal(program, multipliers)
     base, size = weights(program, multipliers.race)

@@ -1,10 +1,10 @@
 """Two traffic patterns, caps and one budget: the best bandwidths in closed form.
 
 In the rates ``s_g`` (bytes per second of a pattern) bandwidth is ``b_d = max_g traffic[g, d] * s_g``, and the budget
-``sum_d price_d * b_d = limit`` is ``s_0 * kappa(rho) = limit`` with ``rho = s_1 / s_0``. Time is then ``(size_0 + size_1 /
-rho) * kappa(rho) / limit``, convex in ``log rho`` with a kink where a dimension passes from one pattern to the other;
-between two kinks the best ratio is a square root. A cap is an upper bound of a rate: if the free optimum breaks it, the
-rate stands at it and the budget gives the other one.
+``sum_d price_d * b_d = limit`` is ``s_0 * kappa(rho) = limit`` with ``rho = s_1 / s_0``. Time is then
+``(size_0 + size_1 / rho) * kappa(rho) / limit``, convex in ``log rho`` with a kink where a dimension passes from one
+pattern to the other; between two kinks the best ratio is a square root. A cap is an upper bound of a rate: if the free
+optimum breaks it, the rate stands at it and the budget gives the other one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _Answer = tuple[FloatArray, FloatArray, FloatArray]
 
 def _wish(program: Program, rate: FloatArray) -> FloatArray:
     wish = program.traffic[0] * rate[0]
-    return wish if len(program.traffic) == 1 else np.maximum(wish, program.traffic[1] * rate[1])
+    return np.asarray(wish if len(program.traffic) == 1 else np.maximum(wish, program.traffic[1] * rate[1]))
 
 
 def _with_floors(
@@ -91,7 +91,7 @@ def _rates(program: Program, price: FloatArray, limit: FloatArray) -> _Answer:
     if patterns == MOST_PATTERNS and alive.all():
         return _two(program.traffic, program.size, price, limit, program.high)
     answer = np.zeros((2, count)), np.zeros((2, *price.shape)), np.zeros(count)
-    both = alive.all(axis=0) & (patterns == MOST_PATTERNS)
+    both = np.asarray(alive.all(axis=0) & (patterns == MOST_PATTERNS))
     if both.any():
         _put(
             answer,
@@ -171,7 +171,7 @@ def _two(traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatA
 def _best_ratio(
     kink: FloatArray, need_0: FloatArray, need_1: FloatArray, size: FloatArray
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
-    """Return the best ratio of the rates (n,), which dimensions are at their kink there, which are the second's: (d, n)."""
+    """Return the best ratio of the rates (n,), and of each dimension whether it is at its kink, is the second's."""
     to_1 = np.empty(kink.shape, dtype=np.bool_)
     scaled_0, scaled_1 = size[1] * need_0, size[0] * need_1
     for i, at in enumerate(kink):

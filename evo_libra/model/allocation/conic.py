@@ -8,7 +8,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from evo_libra.model.allocation.program import Multipliers, Program
+from evo_libra.model.allocation.program import Multipliers, Program, joined_multipliers
 from evo_libra.model.arrays import BoolArray, FloatArray
 
 
@@ -33,78 +33,96 @@ def conic(program: Program) -> tuple[FloatArray, Multipliers, BoolArray]:
     """
     found = [_one(program.select(slice(n, n + 1))) for n in range(len(program))]
     bandwidth = np.stack([b for b, *_ in found], axis=1)
-    parts = [m for _, m, _ in found]
-    multipliers = Multipliers(
-        *(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in ("share", "rows", "race"))
-    )
+    multipliers = joined_multipliers([multipliers for _, multipliers, _ in found])
     return bandwidth, multipliers, np.array([solved for *_, solved in found])
 
 
+@dataclass(frozen=True)
+class _Units:
+    """What the variables are measured in: B/s, seconds per byte of each pattern, seconds of the objective."""
+
+    bandwidth: float
+    pace: FloatArray
+    time: float
+
+
+def _units(program: Program) -> _Units:
+    traffic = program.traffic[..., 0]
+    bandwidth = _typical(program)
+    pace = np.where(traffic.any(axis=1), traffic.max(axis=1, initial=0.0), 1.0) / bandwidth
+    time = float(program.size @ pace) + float(np.abs(program.price).sum()) * bandwidth
+    time += sum(race.count * float((race.size @ pace).max()) for race in program.races)
+    return _Units(bandwidth, pace, time or 1.0)
+
+
 def _one(program: Program) -> tuple[FloatArray, Multipliers, bool]:
-    """Variables are bandwidths, times per byte and times of the races, all in units of their size.
+    """Variables are bandwidths, times per byte and times of the races.
 
     ``b * t >= traffic`` is the cone ``|(2 sqrt(traffic), b - t)| <= b + t``.
     """
     patterns, depth, _ = program.traffic.shape
+    traffic, units = program.traffic[..., 0], _units(program)
     races = len(program.races)
-    traffic, rows, limit = program.traffic[..., 0], program.rows[..., 0], program.limit[:, 0]
-    low, high, price = program.low[:, 0], program.high[:, 0], program.price[:, 0]
-    unit = _typical(rows, limit, low, high)
-    pace = np.where(traffic.any(axis=1), traffic.max(axis=1, initial=0.0), 1.0) / unit
-    size = program.size * pace
-    scale = float(size.sum() + sum(r.count * (r.size * pace).sum(axis=1).max() for r in program.races))
-    scale = scale + float(np.abs(price * unit).sum()) or 1.0
-    count = depth + patterns + races
-    cost = np.concatenate([price * unit, size, [race.count for race in program.races]]) / scale
-    cost[depth + patterns :] = 1.0
+    cost = [program.price[:, 0] * units.bandwidth, program.size * units.pace, np.full(races, units.time)]
+    row_size = np.maximum(np.abs(program.rows[..., 0]).max(axis=1, initial=0.0) * units.bandwidth, 1e-300)
     zero, positive, cones = _Rows([], []), _Rows([], []), _Rows([], [])
-    row_scale = np.maximum(np.abs(rows).max(axis=1, initial=0.0) * unit, 1e-300)
-    for k in range(len(limit)):
-        target = zero if program.equality[k] else positive
-        target.add({d: rows[k, d] * unit / row_scale[k] for d in range(depth)}, limit[k] / row_scale[k])
-    for d in range(depth):
-        positive.add({d: -1.0}, -low[d] / unit)
-        if np.isfinite(high[d]):
-            positive.add({d: 1.0}, high[d] / unit)
-    for r, race in enumerate(program.races):
-        for chain in range(2):
-            terms = {depth + g: race.count * race.size[chain, g] * pace[g] / scale for g in range(patterns)}
-            positive.add({**terms, depth + patterns + r: -1.0}, -race.count * race.compute[chain] / scale)
+    for row, limit, equality, size in zip(
+        program.rows[..., 0], program.limit[:, 0], program.equality, row_size, strict=True
+    ):
+        terms = {d: row[d] * units.bandwidth / size for d in range(depth)}
+        (zero if equality else positive).add(terms, limit / size)
+    _add_box(positive, program, units)
+    _add_races(positive, program, units)
+    idle = np.flatnonzero(~traffic.any(axis=1)).tolist()
+    for g in idle:
+        positive.add({depth + g: -1.0}, 0.0)
     links = [(g, d) for g in range(patterns) for d in range(depth) if traffic[g, d] > 0]
     for g, d in links:
         cones.add({d: -1.0, depth + g: -1.0}, 0.0)
-        cones.add({}, 2.0 * float(np.sqrt(traffic[g, d] / (unit * pace[g]))))
+        cones.add({}, 2.0 * float(np.sqrt(traffic[g, d] / (units.bandwidth * units.pace[g]))))
         cones.add({d: -1.0, depth + g: 1.0}, 0.0)
-    for g in np.flatnonzero(~traffic.any(axis=1)):
-        positive.add({depth + int(g): -1.0}, 0.0)
-    solution = _solve(count, cost, zero, positive, cones)
+    solution = _solve(depth + patterns + races, np.concatenate(cost) / units.time, zero, positive, cones)
     status = str(solution.status)
     if "Infeasible" in status and "Dual" not in status:
-        empty = Multipliers(np.zeros((patterns, depth, 1)), np.zeros((len(limit), 1)), np.zeros((races, 1)))
-        return np.full(depth, np.nan), empty, False
+        none = Multipliers(np.zeros((patterns, depth, 1)), np.zeros((len(row_size), 1)), np.zeros((races, 1)))
+        return np.full(depth, np.nan), none, False
     x, z = np.array(solution.x), np.array(solution.z)
     if not np.isfinite(x).all():
         raise ArithmeticError(f"clarabel found neither a solution nor a proof that there is none: {status}")
-    bandwidth = np.clip(x[:depth] * unit, low, high)
-    multipliers = np.empty((len(limit), 1))
-    inequalities = np.flatnonzero(~program.equality)
-    multipliers[program.equality, 0] = z[: len(zero.right)]
-    multipliers[inequalities, 0] = z[len(zero.right) : len(zero.right) + len(inequalities)]
-    multipliers *= (scale / row_scale)[:, None]
+    bandwidth = np.clip(x[:depth] * units.bandwidth, program.low[:, 0], program.high[:, 0])
+    rows = np.empty(len(row_size))
+    start = len(zero.right)
+    rows[program.equality], rows[~program.equality] = z[:start], z[start : start + int((~program.equality).sum())]
     share = np.zeros((patterns, depth, 1))
-    dual = z[len(zero.right) + len(positive.right) :].reshape(-1, 3)
+    dual = z[start + len(positive.right) :].reshape(-1, 3)
     for (g, d), (along, _, across) in zip(links, dual, strict=True):
         share[g, d, 0] = max(along - across, 0.0)
-    start = len(zero.right) + len(positive.right) - 2 * races - int((~traffic.any(axis=1)).sum())
-    chains = z[start : start + 2 * races].reshape(races, 2)
+    end = start + len(positive.right) - len(idle)
+    chains = z[end - 2 * races : end].reshape(races, 2)
     race = chains[:, :1] / np.maximum(chains.sum(axis=1, keepdims=True), 1e-300)
-    return bandwidth, Multipliers(share, multipliers, race), True
+    return bandwidth, Multipliers(share, (rows * units.time / row_size)[:, None], race), True
 
 
-def _typical(rows: FloatArray, limit: FloatArray, low: FloatArray, high: FloatArray) -> float:
+def _add_box(positive: _Rows, program: Program, units: _Units) -> None:
+    for d, (low, high) in enumerate(zip(program.low[:, 0], program.high[:, 0], strict=True)):
+        positive.add({d: -1.0}, -low / units.bandwidth)
+        if np.isfinite(high):
+            positive.add({d: 1.0}, high / units.bandwidth)
+
+
+def _add_races(positive: _Rows, program: Program, units: _Units) -> None:
+    patterns, depth, _ = program.traffic.shape
+    for r, race in enumerate(program.races):
+        # The chains of all like layers together, in units of the objective.
+        for size, compute in zip(race.size, race.compute, strict=True):
+            terms = {depth + g: race.count * size[g] * units.pace[g] / units.time for g in range(patterns)}
+            positive.add({**terms, depth + patterns + r: -1.0}, -race.count * compute / units.time)
+
+
+def _typical(program: Program) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
-        reach = np.abs(limit[:, None] / rows)
-    sizes = np.concatenate([reach.ravel(), low, high])
+        reach = np.abs(program.limit[:, 0][:, None] / program.rows[..., 0])
+    sizes = np.concatenate([reach.ravel(), program.low[:, 0], program.high[:, 0]])
     sizes = sizes[np.isfinite(sizes) & (sizes > 0)]
     return float(np.exp(np.log(sizes).mean())) if len(sizes) else 1e9
 

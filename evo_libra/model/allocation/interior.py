@@ -209,8 +209,8 @@ def _factorised(
 ) -> tuple[DiagonalHead | DenseHead, FloatArray]:
     """Return the Newton system over times of races and rates (the head) and bandwidths (the tail).
 
-    Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it what
-    holds the level of the bandwidths is lost in rounding.
+    Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it
+    what holds the level of the bandwidths is lost in rounding.
     """
     _, low, high, rows, _ = part.parts
     patterns, depth, count = part.link.shape

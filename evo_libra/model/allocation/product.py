@@ -1,8 +1,9 @@
 """The least product of time and cost: LIBRA's perf-per-cost, solved globally although it is not convex.
 
-The least time at a cost is convex in the cost. Minimising ``time + slope * cost`` gives a point of that curve and a line
-below all of it, so the product is at least ``cost * max_k (bound_k - slope_k * cost)``. Between two lines that function is
-concave: its least value lies where lines cross. Slopes are added where it is least until it meets the best product found.
+The least time at a cost is convex in the cost. Minimising ``time + slope * cost`` gives a point of that curve and a
+line below all of it, so the product is at least ``cost * max_k (bound_k - slope_k * cost)``. Between two lines that
+function is concave: its least value lies where lines cross. Slopes are added where it is least until it meets the best
+product found.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatAr
     lower = np.concatenate([lower, last[None]])
     at = lower.argmin(axis=0)
     every = np.arange(len(at))
-    # The lower end of that interval is a cost; the lines around it are the steepest ones that are best on its two sides.
+    # The lower end of that interval is a cost; the lines around it are those that are best on its two sides.
     left, right = at, np.minimum(at + 1, len(ends) - 1)
     where = np.where(value[left, :, every].max(axis=1) <= value[right, :, every].max(axis=1), left, right)
     cost = ends[where, every]

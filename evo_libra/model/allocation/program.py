@@ -1,7 +1,7 @@
 """The convex program behind the best bandwidths of a structure, for a whole population at once.
 
-``T(b) = base + sum_g size[g] * t_g + sum_races count * max(chain 0, chain 1)``, where ``t_g = max_d traffic[g, d] / b[d]``
-is the time of one byte of a pattern, is minimised over ``low <= b <= high`` and linear constraints. A price on
+``T(b) = base + sum_g size[g] * t_g + sum_races count * max(chain 0, chain 1)`` is minimised over ``low <= b <= high``
+and linear constraints, where ``t_g = max_d traffic[g, d] / b[d]`` is the time of one byte of a pattern. A price on
 bandwidth may be added to the objective: that is how a trade of time against cost is asked for.
 """
 
@@ -164,8 +164,14 @@ def joined(parts: Sequence[Optimum]) -> Optimum:
     if len(parts) == 1:
         return parts[0]
     return Optimum(
-        *(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in ("bandwidth", "objective", "bound")),
-        Multipliers(
-            *(np.concatenate([getattr(part.multipliers, n) for part in parts], axis=-1) for n in ("share", "rows", "race"))
-        ),
-    )  # fmt: skip
+        np.concatenate([part.bandwidth for part in parts], axis=1),
+        np.concatenate([part.objective for part in parts]),
+        np.concatenate([part.bound for part in parts]),
+        joined_multipliers([part.multipliers for part in parts]),
+    )
+
+
+def joined_multipliers(parts: Sequence[Multipliers]) -> Multipliers:
+    """Return the multipliers of all parts, in their order."""
+    names = ("share", "rows", "race")
+    return Multipliers(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names))

@@ -61,7 +61,7 @@ class Scaled:
         """The rows of the stack: links, low, high, inequalities, races."""
         patterns, depth, _ = self.link.shape
         ends = np.cumsum([0, patterns * depth, depth, depth, len(self.rows), 2 * len(self.race)]).tolist()
-        links, low, high, rows, races = (slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True))
+        links, low, high, rows, races = (slice(*ends[k : k + 2]) for k in range(5))
         return links, low, high, rows, races
 
     @cached_property
@@ -162,7 +162,8 @@ def scaled(program: Program) -> Scaled:
         unit_b, unit_s, unit, row_scale, size / unit, link, program.price * unit_b / unit, low,
         np.where(np.isfinite(high), high, 0.0), rows[~program.equality], limit[~program.equality],
         rows[program.equality], limit[program.equality], race / unit, computes[..., None] / unit,
-        1.0 - fixed, 1.0 - idle, present, np.maximum(present.sum(axis=0), 1.0),
+        (~fixed).astype(np.float64), (~idle).astype(np.float64), present, np.asarray(np.maximum(present.sum(axis=0),
+        1.0)),
     )  # fmt: skip
 
 
