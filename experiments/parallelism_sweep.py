@@ -1,0 +1,115 @@
+"""MSFT-1T with tensor-parallel groups of 8 to 1024 NPUs, each on the bandwidths that are best for it.
+
+Repeats LIBRA's objective of time (Won et al., ISPASS 2024) on its public inputs with other parallelisations: the 4D
+network of 4096 NPUs with 1000 GB/s per NPU, 234 TFLOP/s. The generator keeps the batch of one data-parallel replica.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from common import A100_RATE, COLOURS, SHAPE_4D, in_gigabytes, markdown, picture, settings, total
+
+from evo_libra import optimize
+from evo_libra.front.explain import explain
+from evo_libra.model.catalog import load_models
+from evo_libra.problem.designs import read_designs
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.registry import load_open_problem
+
+BUDGET, NPUS, REFERENCE = 1000, 4096, 128
+BATCH = int(load_models()["msft-1t"].model_dump()["batch"])
+"""Sequences of one data-parallel replica, whatever the degrees."""
+DEGREES = (8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A parallelisation on its fastest bandwidths.
+
+    Attributes
+    ----------
+    tp : NPUs of a tensor-parallel group.
+    compute, tensor, data : milliseconds of compute, and of the collectives of both kinds of group.
+    speedup : over equal bandwidth.
+    over_reference : over the bandwidths that are best for the reference degree.
+    sequences : that the whole machine trains on in a second.
+    bandwidth : GB/s of each dimension.
+    """
+
+    tp: int
+    compute: float
+    tensor: float
+    data: float
+    speedup: float
+    over_reference: float
+    sequences: float
+    bandwidth: str
+
+    @property
+    def time(self) -> float:
+        """Milliseconds of an iteration."""
+        return self.compute + self.tensor + self.data
+
+
+def problem_of(tp: int) -> Problem:
+    """Return the problem of MSFT-1T with groups of so many NPUs."""
+    degrees = f"workloads[0].parallelism.tp={tp}"
+    return load_open_problem("msft-1t-4k", [*settings(A100_RATE), degrees], SHAPE_4D, [total(BUDGET)])
+
+
+def split(tp: int, reference: str) -> Split:
+    """Return a parallelisation on its fastest bandwidths, compared with the design that is best for the reference."""
+    problem = problem_of(tp)
+    best = optimize(problem)
+    (parts,) = explain(problem, read_designs(problem, best.design))["workloads"]
+    tensor, data = (sum(c["time_ms"] for c in parts["collectives"] if c["group"] == group) for group in ("tp", "dp"))
+    there = float(problem.evaluate(reference).objectives[0, 0])
+    return Split(
+        tp, parts["compute_ms"], tensor, data, best.speedup, there / best.time, BATCH * (NPUS // tp) / best.time,
+        in_gigabytes(best.bandwidth),
+    )  # fmt: skip
+
+
+def draw(found: list[Split]) -> None:
+    """Draw what the time goes into and what bandwidths of one's own are worth."""
+    with picture("parallelism_sweep", 3.2) as figure:
+        parts, gains = figure.subplots(1, 2)
+        degrees = [str(one.tp) for one in found]
+        floor = [0.0] * len(found)
+        for label, colour, values in (
+            ("compute", COLOURS[-1], [one.compute / one.time for one in found]),
+            ("tensor-parallel collectives", COLOURS[0], [one.tensor / one.time for one in found]),
+            ("data-parallel collectives", COLOURS[1], [one.data / one.time for one in found]),
+        ):
+            percent = [100 * value for value in values]
+            parts.bar(degrees, percent, bottom=floor, color=colour, edgecolor="black", linewidth=0.5, label=label)
+            floor = [low + value for low, value in zip(floor, percent, strict=True)]
+        parts.set(xlabel="NPUs of a tensor-parallel group", ylabel="part of the iteration time [%]")
+        parts.grid(visible=False, axis="x")
+        for label, style, colour, values in (
+            ("equal bandwidth", "o-", COLOURS[2], [one.speedup for one in found]),
+            (f"the bandwidths best for {REFERENCE}", "s-", COLOURS[3], [one.over_reference for one in found]),
+        ):
+            gains.plot(degrees, values, style, color=colour, markersize=4.5, linewidth=1.2, label=f"over {label}")
+        gains.set(xlabel="NPUs of a tensor-parallel group", ylabel="speed-up of the best bandwidths")
+        for axes in (parts, gains):
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
+
+
+if __name__ == "__main__":
+    fastest = optimize(problem_of(REFERENCE)).design
+    everything = [split(tp, fastest) for tp in DEGREES]
+    head = (
+        "TP", "DP", "time [ms]", "compute", "TP comm.", "DP comm.", "vs equal", f"vs TP-{REFERENCE}",
+        "seq./s", "bandwidth [GB/s]",
+    )  # fmt: skip
+    rows = [
+        [
+            str(one.tp), str(NPUS // one.tp), *(f"{ms:.1f}" for ms in (one.time, one.compute, one.tensor, one.data)),
+            f"{one.speedup:.3f}", f"{one.over_reference:.3f}", f"{one.sequences:.0f}", one.bandwidth,
+        ]
+        for one in everything
+    ]  # fmt: skip
+    print(markdown(head, rows))
+    draw(everything)
