@@ -99,8 +99,11 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         problem, space, column, column * 0, np.zeros(1, np.int64), np.array([space.npus]), np.full(1, -1), ideal
     )
     waiting, leaves, looked = root, None, 1
+    proven = np.zeros(len(cost))
     while True:
-        yield Progress(cost, ideal.time, _bound(waiting, ideal), looked, len(waiting.score), len(ideal.lines.at))
+        # Parts may have a looser bound than the whole had; what is proven stays proven.
+        proven = np.maximum(proven, _bound(waiting, ideal))
+        yield Progress(cost, ideal.time, proven, looked, len(waiting.score), len(ideal.lines.at))
         # Better designs may have been found since these were put aside.
         waiting = waiting.select(np.flatnonzero(waiting.score < 1.0))
         if not len(waiting.score):

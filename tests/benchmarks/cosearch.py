@@ -40,7 +40,11 @@ def main(seeds: int, evaluations: int, engine: str) -> None:
         table, start = [], time.perf_counter()
         for seed in range(seeds):
             *_, last = generations(
-                problem, load_engine(engine, problem), population=problem.settings.population, seed=seed, evaluations=evaluations
+                problem,
+                load_engine(engine, problem),
+                population=problem.settings.population,
+                seed=seed,
+                evaluations=evaluations,
             )
             table.append(ratios(row, last.archive))
         wall = (time.perf_counter() - start) / seeds

@@ -178,3 +178,65 @@ def test_problem_named_by_entry_point(tmp_path: Path) -> None:
     words = [COMMAND, "search", "my-two-tier", "--evaluations", "500", "--json"]
     done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=60)
     assert json.loads(done.stdout)["evaluations"] == 500
+
+
+OPTIMIZE = ("optimize", "gpt3-4k", "--shape", "RI(4)_FC(8)_RI(4)_SW(32)")
+
+
+def test_optimize_prints_the_optimum_and_what_holds_it_back(tmp_path: Path) -> None:
+    found = run_json(tmp_path, *OPTIMIZE, "--total", "500", "--objective", "time")
+    assert found["status"] == "optimal"
+    np.testing.assert_allclose(found["bandwidth_GBps"], [338.449675, 84.612419, 58.157787, 18.780119], atol=1e-5)
+    assert found["gap"] < 1e-9
+    assert found["speedup"] == pytest.approx(found["equal_split"]["time_ms"] / found["time_ms"])
+    assert found["binding"][0]["limit"] == "sum(bw) == 500 GB/s"
+    again = run_json(tmp_path, "evaluate", "gpt3-4k", "--design", found["design"])
+    assert again["time_ms"] == pytest.approx(found["time_ms"], rel=1e-12)
+    assert again["cost_usd"] == pytest.approx(found["cost_usd"], rel=1e-12)
+    product = run_json(tmp_path, *OPTIMIZE, "--total", "500", "--objective", "time-cost")
+    assert product["performance_per_cost"] > found["performance_per_cost"]
+    shown = run(tmp_path, *OPTIMIZE, "--cost", "8e6").stdout
+    assert "USD buy one second" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_optimize_says_what_has_no_answer(tmp_path: Path) -> None:
+    found = run_json(tmp_path, *OPTIMIZE, "--total", "5000", code=1)
+    assert (found["status"], found["conflict"]) == ("infeasible", ["sum(bw) == 5000 GB/s"])
+    assert "can meet 'sum(bw) == 5000 GB/s'" in run(tmp_path, *OPTIMIZE, "--total", "5000", code=1).stderr
+    nothing = ("--set", "bandwidth=search", "--set", "fabric.catalog=libra")
+    assert run_json(tmp_path, *OPTIMIZE, *nothing, code=1)["status"] == "unbounded"
+    assert "unbounded: nothing limits" in run(tmp_path, *OPTIMIZE, *nothing, code=1).stderr
+
+
+def test_a_result_is_certified(tmp_path: Path) -> None:
+    found = run_json(tmp_path, "search", "gpt3-4k", "--engine", "exhaustive", "--population", "50")
+    proof = run_json(tmp_path, "certify", found["result"])
+    assert proof["complete"] is True
+    assert max(design["factor"] for design in proof["designs"]) < 1 + 1e-8
+    assert [design["id"] for design in proof["designs"]] == [design["id"] for design in found["front"]]
+    assert 0 < proof["missed_hypervolume"] < 0.05
+    shown = run(tmp_path, "certify", found["result"]).stdout
+    assert "misses at most" in shown
+    assert max(map(len, shown.splitlines())) <= 110
+    (tmp_path / "gpt3-4k.yaml").write_text("")
+    other = run(tmp_path, "certify", found["result"], "--problem", "msft-1t-4k", code=2)
+    assert "not the one of the result" in other.stderr
+
+
+def test_a_stopped_proof_keeps_its_bound(tmp_path: Path) -> None:
+    large = ["npus=1048576", "fabric.max_dimensions=8", "fabric.one_dimension_per_technology=false"]
+    sets = [word for value in (*large, "fabric.catalog=libra") for word in ("--set", value)]
+    found = run_json(tmp_path, "search", "gpt3-4k", *sets, "--evaluations", "1500")
+    process = subprocess.Popen(
+        [COMMAND, "certify", found["result"], "--json"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    proof = json.loads(output)
+    assert proof["rests_on"]["structures"] > 10**7
+    assert 1 <= proof["largest_factor"] < 100
+    timed = run_json(tmp_path, "certify", found["result"], "--seconds", "1")
+    assert timed["rests_on"]["waiting"] > 0

@@ -136,7 +136,7 @@ def scaled(program: Program) -> Scaled:
     """Return a program in units of its start."""
     patterns, _, count = program.traffic.shape
     fixed = program.high <= program.low
-    idle = ~(program.traffic > 0).any(axis=1)
+    idle = np.asarray(~(program.traffic > 0).any(axis=1))
     unit_b = _start(program, fixed)
     with np.errstate(divide="ignore"):
         rate = (unit_b / program.traffic).min(axis=1, initial=np.inf)
@@ -156,14 +156,14 @@ def scaled(program: Program) -> Scaled:
     active = [(link > 0).reshape(-1, count), ~fixed, ~fixed & np.isfinite(high)]
     active += [np.ones((int((~program.equality).sum()) + 2 * races, count), dtype=np.bool_)]
     present = np.concatenate(active).astype(np.float64)
+    many = np.maximum(present.sum(axis=0), 1.0)
     # Only the difference of the chains of a race matters; without it the numbers would be those of the whole iteration.
     computes = computes - computes.min(axis=1, keepdims=True, initial=np.inf) if races else computes
     return Scaled(
         unit_b, unit_s, unit, row_scale, size / unit, link, program.price * unit_b / unit, low,
         np.where(np.isfinite(high), high, 0.0), rows[~program.equality], limit[~program.equality],
         rows[program.equality], limit[program.equality], race / unit, computes[..., None] / unit,
-        (~fixed).astype(np.float64), (~idle).astype(np.float64), present, np.asarray(np.maximum(present.sum(axis=0),
-        1.0)),
+        (~fixed).astype(np.float64), (~idle).astype(np.float64), present, many,
     )  # fmt: skip
 
 
