@@ -12,9 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from evo_libra.model.arrays import GIGA
-from evo_libra.ui.figure import _COLOURS, _DPI, _METADATA, _SETTINGS
+from evo_libra.ui.figure import COLOURS, DPI, METADATA, SETTINGS
 
-COLOURS = _COLOURS
 _PICTURES = Path(__file__).parents[1] / "docs" / "studies"
 _WIDTH = 7.16
 _NUMERIC = frozenset("0123456789.-+e/% ")
@@ -70,10 +69,10 @@ def picture(name: str, height: float) -> Iterator[Figure]:
     """Give an empty figure and write it to the documentation; the same drawing gives the same bytes."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, layout="constrained")
+        mpl.rcParams.update(SETTINGS)
+        figure = Figure(figsize=(_WIDTH, height), dpi=DPI, layout="constrained")
         yield figure
-        figure.savefig(_PICTURES / f"{name}.png", metadata=_METADATA[".png"])
+        figure.savefig(_PICTURES / f"{name}.png", metadata=METADATA[".png"])
 
 
 def bars(axes: Axes, groups: Sequence[str], series: Sequence[tuple[str, Sequence[float]]]) -> None:

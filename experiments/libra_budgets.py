@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import product
 from statistics import mean
 
-from common import A100_RATE, COLOURS, LIBRA_RATE, MODELS, SHAPE_3D, SHAPE_4D, markdown, picture, settings
+from common import A100_RATE, LIBRA_RATE, MODELS, SHAPE_3D, SHAPE_4D, markdown, picture, settings
 
 from evo_libra import optimize
 from evo_libra.model.arrays import GIGA
+from evo_libra.ui.figure import COLOURS
 
 BUDGETS = tuple(range(100, 1001, 100))
 RATES = {"66": LIBRA_RATE, "234": A100_RATE}

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from common import A100_RATE, COLOURS, MODELS, SHAPE_4D, Model, in_gigabytes, markdown, picture, settings, total
+from common import A100_RATE, MODELS, SHAPE_4D, Model, in_gigabytes, markdown, picture, settings, total
 
 from evo_libra import optimize
 from evo_libra.model.arrays import GIGA
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
+from evo_libra.ui.figure import COLOURS
 
 BUDGET = 500
 PRICES = (1.0, 2.0, 3.0, 4.0, 5.0)

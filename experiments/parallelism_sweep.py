@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from common import A100_RATE, COLOURS, SHAPE_4D, in_gigabytes, markdown, picture, settings, total
+from common import A100_RATE, SHAPE_4D, in_gigabytes, markdown, picture, settings, total
 
 from evo_libra import optimize
 from evo_libra.front.explain import explain
@@ -16,6 +16,7 @@ from evo_libra.model.catalog import load_models
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
+from evo_libra.ui.figure import COLOURS
 
 BUDGET, NPUS, REFERENCE = 1000, 4096, 128
 BATCH = int(load_models()["msft-1t"].model_dump()["batch"])

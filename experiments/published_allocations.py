@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common import COLOURS, GROUP, LIBRA_RATE, MODELS, markdown, picture, settings, total
+from common import GROUP, LIBRA_RATE, MODELS, markdown, picture, settings, total
 from matplotlib.ticker import NullFormatter
 
 from evo_libra import optimize
@@ -23,6 +23,7 @@ from evo_libra.model.workload import Workload
 from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
+from evo_libra.ui.figure import COLOURS
 
 PUBLISHED = Path(__file__).parents[1] / "tests" / "golden" / "sc22_published.json"
 BUDGET = 100.0

@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 _SIZE = (7.16, 4.0)  # Inches; the text width of a two-column paper.
 _AXES_SIZE = (6.3, 3.2)  # What labels leave of it, nearly.
-_DPI = 160
+DPI = 160
 _X_CELLS, _Y_CELLS = 84, 24  # How many characters and lines of tick labels the axes have room for.
 _MANY = 1000  # Points of a series from which on vector markers make a file large and slow to show.
 # Okabe and Ito's, readable in every kind of colour vision; grey is for what a caller has merged.
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7F3C8D", "#999999")
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7F3C8D", "#999999")
 _MARKERS = "osD^vPXph"
-_METADATA: dict[str, dict[str, str | None]] = {
+METADATA: dict[str, dict[str, str | None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".svg": {"Date": None, "Creator": None},
 }
 _LONGEST_NAME = 56  # Longer ones would leave no room for the axes when the legend stands beside them.
 _Corner = Literal["upper right", "upper left", "lower left", "lower right"]
-_SETTINGS: dict[RcKeyType, Any] = {
+SETTINGS: dict[RcKeyType, Any] = {
     "figure.constrained_layout.w_pad": 0.08,
     "font.size": 9,
     "axes.titlesize": 10,
@@ -83,16 +83,16 @@ def front_figure(
         Another suffix, or series that `evo_libra.ui.terminal_plot.check_series` refuses, more than 9 among them.
     """
     suffix = path.suffix.lower()
-    if suffix not in _METADATA:
-        raise ValueError(f"cannot write a figure as '{path.name}'; allowed suffixes: {', '.join(_METADATA)}")
+    if suffix not in METADATA:
+        raise ValueError(f"cannot write a figure as '{path.name}'; allowed suffixes: {', '.join(METADATA)}")
     check_series(series, log_x=log_x, log_y=log_y)
     x, y = axes_of(series, log_x=log_x, log_y=log_y)
     content = io.BytesIO()
     with mpl.rc_context():
         # The user's own settings would change the bytes.
         mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        figure = Figure(figsize=_SIZE, dpi=_DPI, layout="constrained")
+        mpl.rcParams.update(SETTINGS)
+        figure = Figure(figsize=_SIZE, dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot(xlabel=x_label, ylabel=y_label, title=title)
         if any(one.x.size for one in series):
@@ -102,7 +102,7 @@ def front_figure(
             axes.text(0.5, 0.5, "no points", ha="center", va="center", color="#767676", transform=axes.transAxes)
         _draw(axes, series)
         _add_legend(figure, axes, series, x, y)
-        figure.savefig(content, format=suffix[1:], metadata=_METADATA[suffix])
+        figure.savefig(content, format=suffix[1:], metadata=METADATA[suffix])
     path.write_bytes(content.getvalue())
 
 
@@ -115,7 +115,7 @@ def _prepare(axes: Axes, x: Axis, y: Axis) -> None:
 
 
 def _draw(axes: Axes, series: Sequence[Series]) -> None:
-    for one, colour, marker in zip(series, _COLOURS, _MARKERS, strict=False):
+    for one, colour, marker in zip(series, COLOURS, _MARKERS, strict=False):
         many = one.x.size >= _MANY
         axes.plot(
             one.x,
@@ -146,7 +146,7 @@ def _add_legend(figure: Figure, axes: Axes, series: Sequence[Series], x: Axis, y
 
 def _legend_size(labels: Sequence[str]) -> tuple[float, float]:
     """Return nearly which part of the width and of the height of the axes a legend takes."""
-    em = _SETTINGS["legend.fontsize"] / 72
+    em = SETTINGS["legend.fontsize"] / 72
     return (0.62 * max(map(len, labels)) + 4) * em / _AXES_SIZE[0], (1.6 * len(labels) + 1) * em / _AXES_SIZE[1]
 
 

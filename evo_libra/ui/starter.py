@@ -31,6 +31,6 @@ constraints:                           # dimension 0 is the innermost; one a des
   # - bw[0] >= bw[1] >= bw[2]
   # - bw[pod] <= 50 GB/s
   # - cost <= 20 MUSD
-bandwidth: {mode: search, min_GBps: 1, max_GBps: 700}   # per NPU and dimension
+bandwidth: {mode: search, min_GBps: 1, max_GBps: 700}   # per NPU and dimension; mode optimal solves for them
 search: {engine: nsga2, evaluations: 50000, population: 650, seed: 0}
 """
