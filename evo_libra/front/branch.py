@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.front.ideal import Ideal, Screen, asks_for_cost, bounded, nothing_yet, with_variants
+from evo_libra.front.ideal import Ideal, nothing_yet, with_variants
+from evo_libra.front.screen import Screen, asks_for_cost, bounded
 from evo_libra.model.allocation.bound import ascend, hyperbola
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray

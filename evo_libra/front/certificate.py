@@ -12,8 +12,9 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.front.branch import branch_and_bound
 from evo_libra.front.front import Front
-from evo_libra.front.ideal import bound_at, highest_cost, ideal_of, levels, screen
+from evo_libra.front.ideal import bound_at, highest_cost, ideal_of, levels
 from evo_libra.front.indicators import hypervolume
+from evo_libra.front.screen import screen
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME

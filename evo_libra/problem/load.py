@@ -11,23 +11,18 @@ import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.arrays import GIGA
-from evo_libra.model.catalog import MODELS_FILE, Catalog, load_catalog, load_models
-from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.catalog import Catalog, load_catalog
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
-from evo_libra.model.generators.dlrm import dlrm
-from evo_libra.model.generators.transformer import transformer
-from evo_libra.model.parallelism import complete_degrees
-from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
-from evo_libra.model.source import KeyPath, Source, validate
-from evo_libra.model.workload import Workload, scale_compute
+from evo_libra.model.source import KeyPath, Source
 from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
-from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
+from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures
+from evo_libra.problem.load_workloads import WorkloadLoader
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
 from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, enumerate_structures
-from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec, ProblemSpec, TimeSpec, WorkloadSpec
+from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec
 from evo_libra.problem.tables import DimensionChoice
 
 
@@ -47,21 +42,18 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     return _Loader(source, folder, open_box=open_box).load()
 
 
-class _Loader:
+class _Loader(WorkloadLoader):
     """Collects mistakes while it builds the parts of one problem."""
 
     def __init__(self, source: Source, folder: Path, *, open_box: bool) -> None:
-        self.source, self.folder, self.open_box = source, folder, open_box
-        self.spec = validate(ProblemSpec, source)
-
-    def fail(self, path: KeyPath, message: str) -> InputError:
-        return InputError(self.source.mistake(path, message))
+        super().__init__(source, folder)
+        self.open_box = open_box
 
     def load(self) -> Problem:
         catalog = self._catalog()
         pins = self._pins()
         choices = self._choices(catalog, pins)
-        time = TimeModel.of(self._loops())
+        time = TimeModel.of(self.loops())
         constraints = self._constraints(len(choices), catalog)
         rules = [
             DimensionRule(
@@ -242,78 +234,6 @@ class _Loader:
             f"no product of up to {dimensions} dimensions within the largest sizes ({limits}) and the pins gives it; "
             "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
         )
-
-    def _loops(self) -> list[WeightedLoop]:
-        time = TimeSpec() if self.spec.time == "libra" else self.spec.time
-        parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
-        weights = [spec.weight for spec in self.spec.workloads]
-        if time.weights == "normalised":
-            for index, (workload, _) in enumerate(parts):
-                if not workload.compute:
-                    raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
-            mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
-            weights = [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
-        return [
-            weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus)
-            for (workload, degrees), weight in zip(parts, weights, strict=True)
-        ]
-
-    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload, dict[str, int]]:
-        path: KeyPath = ("workloads", index)
-        given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) or "none of them"
-            raise self.fail(path, f"one of model, file and generator is needed, found {found}")
-        degrees: dict[str, int] = {str(name): degree for name, degree in spec.parallelism.items()}
-        try:
-            complete = complete_degrees(degrees, self.spec.npus)
-        except InputError as error:
-            raise self.fail((*path, "parallelism"), str(error)) from None
-        workload = self._layers(path, spec, complete)
-        for group in workload.groups:
-            if group != "all" and group not in complete:
-                raise self.fail(
-                    (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
-                )
-        return workload, complete
-
-    def _layers(self, path: KeyPath, spec: WorkloadSpec, degrees: dict[str, int]) -> Workload:
-        if spec.file is not None:
-            return self._table(path, spec, self.folder / spec.file, spec.name)
-        models = load_models()
-        if spec.model is not None and spec.model not in models:
-            raise self.fail((*path, "model"), unknown("model", spec.model, models))
-        model = spec.generator or models[str(spec.model)]
-        name = spec.name or spec.model or model.kind
-        if isinstance(model, TableSpec):
-            return self._table(path, spec, (MODELS_FILE.parent if spec.model else self.folder) / model.file, name)
-        if spec.compute_TFLOPS is None:
-            raise self.fail(
-                path, "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual"
-            )
-        if spec.compute_scale is not None:
-            raise self.fail((*path, "compute_scale"), "a generated workload has compute_TFLOPS, not compute_scale")
-        return self._generated(path, model, name, spec.compute_TFLOPS * 1e12, degrees)
-
-    def _generated(
-        self, path: KeyPath, model: TransformerSpec | DlrmSpec, name: str, rate: float, degrees: dict[str, int]
-    ) -> Workload:
-        if isinstance(model, DlrmSpec):
-            fields = model.model_dump(exclude={"kind", "source"})
-            return dlrm(name, rate=rate, **fields)
-        if "tp" not in degrees:
-            raise self.fail(
-                (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
-            )
-        fields = model.model_dump(exclude={"kind", "source"})
-        return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
-
-    def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
-        if spec.compute_TFLOPS is not None:
-            raise self.fail(
-                (*path, "compute_TFLOPS"), "a table has its own compute times; compute_scale multiplies them"
-            )
-        return scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
 
     def _constraints(self, dimensions: int, catalog: Catalog) -> tuple[Constraint, ...]:
         found: list[Constraint] = []

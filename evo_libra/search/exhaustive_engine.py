@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.front.ideal import Ideal, Screen, levels, nothing_yet, screen, tiles, with_variants
+from evo_libra.front.ideal import Ideal, levels, nothing_yet, tiles, with_variants
+from evo_libra.front.screen import Screen, screen
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.problem import Problem
@@ -19,7 +20,7 @@ class ExhaustiveEngine:
     """Finds the fastest design at each of as many costs as the population has designs.
 
     A generation is what a tile of structures adds to the front; when no tile is left, every design emitted last at a
-    cost is the fastest one there, to a relative gap of `evo_libra.front.ideal.EXACT`.
+    cost is the fastest one there, to a relative gap of `evo_libra.front.screen.EXACT`.
     """
 
     def __init__(self, problem: Problem) -> None:

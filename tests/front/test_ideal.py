@@ -17,7 +17,8 @@ from evo_libra.errors import InputError
 from evo_libra.front.branch import branch_and_bound
 from evo_libra.front.certificate import certificates
 from evo_libra.front.front import Front
-from evo_libra.front.ideal import bound_at, ideal_of, levels, screen
+from evo_libra.front.ideal import bound_at, ideal_of, levels
+from evo_libra.front.screen import screen
 from evo_libra.problem import load as load_module
 from evo_libra.problem.problem import Problem
 

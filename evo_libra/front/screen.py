@@ -1,0 +1,124 @@
+"""Cheap bounds of every structure of a space, which tell the few that are worth solving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.model.allocation.bound import ascend, hyperbola
+from evo_libra.model.allocation.solve import optimal_bandwidth
+from evo_libra.model.arrays import TILE, FloatArray, IntArray
+from evo_libra.problem.allocate import program_for
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.space import Structures
+from evo_libra.problem.tables import Skeletons
+
+EXACT = 1e-9
+"""Relative gap up to which a time counts as the least one."""
+
+_STEPS = 12
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Cheap bounds of every variant of a space; a variant is a structure with a choice of blocks, v of them.
+
+    Attributes
+    ----------
+    structure : (v,) index of the structure, -1 for one that is not in a table.
+    npus, technology, gene : (d, v) sizes, technologies and block genes.
+    base, kappa : (v,) time is at least ``base + kappa / cost``.
+    saturated : (v,) seconds that no budget undercuts.
+    least : (v,) USD that no feasible bandwidths undercut.
+    """
+
+    structure: IntArray
+    npus: IntArray
+    technology: IntArray
+    gene: IntArray
+    base: FloatArray
+    kappa: FloatArray
+    saturated: FloatArray
+    least: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.structure)
+
+    def select(self, chosen: IntArray) -> Screen:
+        """Return some of the variants."""
+        fields = ("structure", "npus", "technology", "gene", "base", "kappa", "saturated", "least")
+        return Screen(*(getattr(self, name)[..., chosen] for name in fields))
+
+    def join(self, other: Screen) -> Screen:
+        """Return both, this one's variants first."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Screen(*(np.concatenate(pair, axis=-1) for pair in pairs))
+
+    def bound(self, cost: FloatArray) -> FloatArray:
+        """Return the (v, k) seconds that no variant undercuts at (k,) costs; infinite below its least cost."""
+        bound = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.saturated[:, None])
+        return np.where(cost < self.least[:, None] * (1.0 - EXACT), np.inf, bound)
+
+
+def screen(problem: Problem) -> Screen:
+    """Bound every variant of a space.
+
+    Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
+
+    Raises
+    ------
+    InputError : the problem does not minimise time.
+    """
+    if "time" not in [objective.name for objective in problem.objectives]:
+        raise InputError("least times at each cost are asked for, but time is no objective of the problem")
+    if not isinstance(problem.structures, Structures):
+        raise InputError(f"the space has {len(problem.structures):,} structures, too many to look at each")
+    structure, gene = _variants(problem, problem.structures)
+    npus, technology = problem.structures.look_up(structure)
+    return bounded(problem, structure, npus, technology, gene)
+
+
+def bounded(problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray) -> Screen:
+    """Bound variants; the parameters are those of `Screen`."""
+    tiles = [slice(start, start + TILE) for start in range(0, max(len(structure), 1), TILE)]
+    designs = [problem.tables.skeletons_of(npus[:, t], technology[:, t], gene[:, t], structure[t]) for t in tiles]
+    parts = [_bounds(problem, part) for part in designs]
+    return Screen(structure, npus, technology, gene, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _variants(problem: Problem, structures: Structures) -> tuple[IntArray, IntArray]:
+    tables, every = problem.tables, np.arange(len(structures))
+    if not asks_for_cost(problem):
+        return every, tables.cheapest(structures.technology)
+    structure, gene = every, np.zeros((len(problem.choices), len(every)), dtype=np.int64)
+    for d in range(len(problem.choices)):
+        options = [(gene[d] * 0 + choice) for choice in range(tables.blocks.shape[2])]
+        genes = [np.vstack([gene[:d], option[None], gene[d + 1 :]]) for option in options]
+        structure, gene = np.tile(structure, len(options)), np.concatenate(genes, axis=1)
+        prices = tables.skeletons(structure, gene).price
+        _, first = np.unique(np.vstack([structure[None], prices]), axis=1, return_index=True)
+        structure, gene = structure[first], gene[:, first]
+    return structure, gene
+
+
+def asks_for_cost(problem: Problem) -> bool:
+    """Return whether some constraint wants a network to cost more, so that dear blocks may be of use."""
+    return any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in problem.constraints)
+
+
+def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    program = program_for(problem.tables, problem.constraints, designs, None)
+    base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
+    least = (designs.price * designs.low).sum(axis=0)
+    if len(program.limit):
+        empty = np.empty((0, *designs.low.shape))
+        cheapest = replace(program, base=0.0, size=np.empty(0), traffic=empty, races=(), price=designs.price)
+        least = np.maximum(least, optimal_bandwidth(cheapest).bound)
+    return base, kappa, optimal_bandwidth(program).bound, least
+
+
+def skeletons(problem: Problem, part: Screen) -> Skeletons:
+    """Return the designs of a screen without their bandwidths."""
+    return problem.tables.skeletons_of(part.npus, part.technology, part.gene, part.structure)

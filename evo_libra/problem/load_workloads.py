@@ -1,0 +1,112 @@
+"""From the workloads of a problem file to compiled training loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.model.catalog import MODELS_FILE, load_models
+from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.generators.dlrm import dlrm
+from evo_libra.model.generators.transformer import transformer
+from evo_libra.model.parallelism import complete_degrees
+from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
+from evo_libra.model.source import KeyPath, Source, validate
+from evo_libra.model.workload import Workload, scale_compute
+from evo_libra.problem.evaluator import WeightedLoop, weighted_loop
+from evo_libra.problem.spec import ProblemSpec, TimeSpec, WorkloadSpec
+
+
+class WorkloadLoader:
+    """Reads the workloads of one problem file; knows the place of every key.
+
+    Parameters
+    ----------
+    source : the data, with the place of every key.
+    folder : what paths in the file are relative to.
+
+    Raises
+    ------
+    InputError : the data does not follow the schema.
+    """
+
+    def __init__(self, source: Source, folder: Path) -> None:
+        self.source, self.folder = source, folder
+        self.spec = validate(ProblemSpec, source)
+
+    def fail(self, path: KeyPath, message: str) -> InputError:
+        """Return the error for a key of the file."""
+        return InputError(self.source.mistake(path, message))
+
+    def loops(self) -> list[WeightedLoop]:
+        """Return the compiled training loops of the file's workloads."""
+        time = TimeSpec() if self.spec.time == "libra" else self.spec.time
+        parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
+        weights = [spec.weight for spec in self.spec.workloads]
+        if time.weights == "normalised":
+            for index, (workload, _) in enumerate(parts):
+                if not workload.compute:
+                    raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
+            mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
+            weights = [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
+        return [
+            weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus)
+            for (workload, degrees), weight in zip(parts, weights, strict=True)
+        ]
+
+    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload, dict[str, int]]:
+        path: KeyPath = ("workloads", index)
+        given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            raise self.fail(path, f"one of model, file and generator is needed, found {found}")
+        degrees: dict[str, int] = {str(name): degree for name, degree in spec.parallelism.items()}
+        try:
+            complete = complete_degrees(degrees, self.spec.npus)
+        except InputError as error:
+            raise self.fail((*path, "parallelism"), str(error)) from None
+        workload = self._layers(path, spec, complete)
+        for group in workload.groups:
+            if group != "all" and group not in complete:
+                raise self.fail(
+                    (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
+                )
+        return workload, complete
+
+    def _layers(self, path: KeyPath, spec: WorkloadSpec, degrees: dict[str, int]) -> Workload:
+        if spec.file is not None:
+            return self._table(path, spec, self.folder / spec.file, spec.name)
+        models = load_models()
+        if spec.model is not None and spec.model not in models:
+            raise self.fail((*path, "model"), unknown("model", spec.model, models))
+        model = spec.generator or models[str(spec.model)]
+        name = spec.name or spec.model or model.kind
+        if isinstance(model, TableSpec):
+            return self._table(path, spec, (MODELS_FILE.parent if spec.model else self.folder) / model.file, name)
+        if spec.compute_TFLOPS is None:
+            raise self.fail(
+                path, "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual"
+            )
+        if spec.compute_scale is not None:
+            raise self.fail((*path, "compute_scale"), "a generated workload has compute_TFLOPS, not compute_scale")
+        return self._generated(path, model, name, spec.compute_TFLOPS * 1e12, degrees)
+
+    def _generated(
+        self, path: KeyPath, model: TransformerSpec | DlrmSpec, name: str, rate: float, degrees: dict[str, int]
+    ) -> Workload:
+        if isinstance(model, DlrmSpec):
+            fields = model.model_dump(exclude={"kind", "source"})
+            return dlrm(name, rate=rate, **fields)
+        if "tp" not in degrees:
+            raise self.fail(
+                (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
+            )
+        fields = model.model_dump(exclude={"kind", "source"})
+        return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+
+    def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
+        if spec.compute_TFLOPS is not None:
+            raise self.fail(
+                (*path, "compute_TFLOPS"), "a table has its own compute times; compute_scale multiplies them"
+            )
+        return scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
