@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from evo_libra.model.catalog.models import ModelSpec
 from evo_libra.model.catalog.technologies import BlockName
@@ -12,7 +13,16 @@ from evo_libra.model.catalog.technologies import BlockName
 MOST_DIMENSIONS = 8
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
-PositiveFloat = Annotated[float, Field(gt=0, le=1e15)]
+
+
+def _of_some_size(value: float) -> float:
+    if value < _SMALLEST:
+        raise PydanticCustomError("greater_than_equal", "too small", {"ge": _SMALLEST})
+    return value
+
+
+_SMALLEST = 1e-15
+PositiveFloat = Annotated[float, Field(gt=0, le=1e15), AfterValidator(_of_some_size)]
 
 
 class _Strict(BaseModel):
