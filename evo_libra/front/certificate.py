@@ -19,12 +19,12 @@ from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 
-ENUMERATED = 20_000
+ENUMERATED = 5_000
 """Up to so many structures each one is looked at; beyond, branch and bound leaves most of them out."""
 
 _LEVELS = 1000
 _FINE = 100_000
-_BRANCH_LEVELS = 400
+_BRANCH_LEVELS = 1000
 _BELOW = 1e-8
 """What counts as just below a cost; more than the tolerance of a least cost."""
 

@@ -21,6 +21,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.tables import Skeletons
 
 _COARSE = 48
+_BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -73,18 +74,22 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
     time, variant, bandwidth = ideal.time.copy(), ideal.variant.copy(), ideal.bandwidth.copy()
     lower, lines = part.bound(ideal.cost), ideal.lines
     solved = np.isinf(lower)
-    every = np.arange(len(ideal.cost))
+    live = np.arange(len(part))
     while True:
-        waiting = np.where(solved | (lower >= time * (1.0 - EXACT)), np.inf, lower)
-        first = waiting.argmin(axis=0)
-        levels = every[np.isfinite(waiting[first, every])]
-        if not len(levels):
+        waiting = np.where(solved[live] | (lower[live] >= time * (1.0 - EXACT)), np.inf, lower[live])
+        # Times only fall and bounds only rise: what waits for nothing now never will.
+        some = np.isfinite(waiting).any(axis=1)
+        live, waiting = live[some], waiting[some]
+        if not len(live):
             break
-        which = first[levels]
+        row, levels = _lowest(waiting)
+        which = live[row]
         found = _solve(problem, part.select(which), ideal.cost[levels])
         solved[which, levels] = True
         lower[which, levels] = np.maximum(lower[which, levels], found.bound)
+        # The last one that is written at a level is the best of this round there.
         better = np.flatnonzero(found.objective < time[levels])
+        better = better[np.argsort(-found.objective[better], kind="stable")]
         target = levels[better]
         time[target], bandwidth[:, target] = found.objective[better], found.bandwidth[:, better]
         variant[target] = chosen[which[better]]
@@ -99,6 +104,16 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
     return Ideal(
         ideal.cost, time, variant, bandwidth, np.minimum(ideal.bound, lower.min(axis=0, initial=np.inf)), lines
     )
+
+
+def _lowest(waiting: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return rows and columns of the lowest entries of each column, so many that a batch is worth its calls."""
+    columns = np.flatnonzero(np.isfinite(waiting).any(axis=0))
+    most = int(np.clip(_BATCH // len(columns), 1, len(waiting)))
+    rows = np.argpartition(waiting[:, columns], most - 1, axis=0)[:most]
+    row, column = rows.ravel(), np.tile(columns, most)
+    finite = np.isfinite(waiting[row, column])
+    return row[finite], column[finite]
 
 
 def _solve(problem: Problem, part: Screen, budget: FloatArray) -> Optimum:
