@@ -74,7 +74,10 @@ def screen(problem: Problem) -> Screen:
     if "time" not in [objective.name for objective in problem.objectives]:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")
     if not isinstance(problem.structures, Structures):
-        raise InputError(f"the space has {len(problem.structures):,} structures, too many to look at each")
+        raise InputError(
+            f"the space has {len(problem.structures):,} structures, too many to look at each; "
+            "search it with another engine and certify the front"
+        )
     structure, gene = _variants(problem, problem.structures)
     npus, technology = problem.structures.look_up(structure)
     return bounded(problem, structure, npus, technology, gene)
