@@ -40,24 +40,39 @@ class ExhaustiveEngine:
         raise InputError(f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file")
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
-        """Return the state before the first tile."""
-        arrays = {"levels": np.array(float(population)), "tile": np.array(0.0), "time": np.full(population, np.inf)}
-        return EngineState(arrays, np.random.PCG64(seed).state)
+        """Return the state before the first tile.
+
+        `told` designs of tile number `tile` are known; with all `offered` ones its `after` are the best times.
+        """
+        none = np.full(population, np.inf)
+        numbers = {"levels": population, "tile": 0, "told": 0, "offered": 0}
+        arrays = {name: np.array(float(number)) for name, number in numbers.items()}
+        return EngineState({**arrays, "time": none, "after": none}, np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
         """Return what the next tile that improves the front adds to it; nothing after the last one."""
         bounds, cost, parts = self._space(int(state.arrays["levels"]))
-        tile, time = int(state.arrays["tile"]), state.arrays["time"][: len(cost)]
+        tile, told, time = int(state.arrays["tile"]), int(state.arrays["told"]), state.arrays["time"][: len(cost)]
         genes = np.empty((len(self._problem.genome), 0))
-        while tile < len(parts) and not genes.shape[1]:
+        while tile < len(parts):
             before = replace(nothing_yet(cost, len(self._problem.choices)), time=time)
             after = with_variants(self._problem, bounds, parts[tile], before)
-            genes, time, tile = self._genes(bounds, after), after.time, tile + 1
-        return genes, EngineState({**state.arrays, "tile": np.array(float(tile)), "time": time}, state.random)
+            genes = self._genes(bounds, after)
+            if genes.shape[1]:
+                numbers = {"tile": tile, "offered": genes.shape[1]}
+                arrays = {name: np.array(float(number)) for name, number in numbers.items()}
+                state = EngineState({**state.arrays, **arrays, "time": time, "after": after.time}, state.random)
+                break
+            tile += 1
+        return genes[:, told:], state
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:  # noqa: ARG002
-        """Return the state as it is: what was asked is known already."""
-        return state
+        """Return the state once genes are known, all that were asked for or the first of them."""
+        told, offered = int(state.arrays["told"]) + genes.shape[1], int(state.arrays["offered"])
+        if told < offered:
+            return EngineState({**state.arrays, "told": np.array(float(told))}, state.random)
+        following = {"tile": state.arrays["tile"] + 1.0, "told": np.array(0.0), "time": state.arrays["after"]}
+        return EngineState({**state.arrays, **following}, state.random)
 
     def _space(self, count: int) -> tuple[Screen, FloatArray, list[IntArray]]:
         if self._known is None:

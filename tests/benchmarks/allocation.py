@@ -1,6 +1,7 @@
 """Certified optima per second, beside clarabel on the same programs: ``python tests/benchmarks/allocation.py``.
 
-Random programs, one process; clarabel solves some of the same ones in the same run, one at a time. Then the exact fronts of LIBRA's five workloads at the 14 cost levels of the co-search. Prints a Markdown table.
+Random programs, one process; clarabel solves some of the same ones in the same run, one at a time. Then the exact
+fronts of LIBRA's five workloads at the 14 cost levels of the co-search. Prints a Markdown table.
 """
 
 from __future__ import annotations

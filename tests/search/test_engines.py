@@ -75,7 +75,7 @@ def test_state_is_plain_and_a_fresh_engine_goes_on_from_it(name: str) -> None:
     assert state.random == copied.random
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", SAMPLING)
 def test_seed_decides_the_front(name: str, problem: SearchProblem) -> None:
     def run(seed: int) -> FloatArray:
         return search(problem, engine=name, evaluations=1500, population=100, seed=seed).frame["cost_usd"].to_numpy()
@@ -84,7 +84,7 @@ def test_seed_decides_the_front(name: str, problem: SearchProblem) -> None:
     assert not np.array_equal(run(5), run(6))
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", SAMPLING)
 def test_resumed_search_ends_like_an_uninterrupted_one(name: str, problem: SearchProblem) -> None:
     def run(evaluations: int, resume: Snapshot | None = None) -> Snapshot:
         options = {"population": 60, "seed": 2, "evaluations": evaluations, "resume": resume}
@@ -95,8 +95,22 @@ def test_resumed_search_ends_like_an_uninterrupted_one(name: str, problem: Searc
     assert whole.evaluations == resumed.evaluations == 600
 
 
+@pytest.mark.parametrize("mode", ["search", "optimal"])
+def test_exhaustive_goes_on_where_it_was_cut(mode: str) -> None:
+    problem = load_problem("gpt3-4k", [f"bandwidth={mode}"])
+
+    def run(evaluations: int, resume: Snapshot | None = None) -> Snapshot:
+        options = {"population": 60, "seed": 0, "evaluations": evaluations, "resume": resume}
+        return list(generations(problem, load_engine("exhaustive", problem), **options))[-1]
+
+    whole, resumed = run(600), run(600, run(41, run(23)))
+    np.testing.assert_array_equal(whole.archive.genes, resumed.archive.genes)
+    assert whole.exhausted
+    assert whole.evaluations == resumed.evaluations <= 60
+
+
 def test_evolution_beats_random_search(problem: SearchProblem) -> None:
-    cheap = {n: search(problem, engine=n, evaluations=6000, population=100, seed=0).frame for n in ENGINES}
+    cheap = {n: search(problem, engine=n, evaluations=6000, population=100, seed=0).frame for n in SAMPLING}
     for time in (300.0, 400.0, 800.0):
         best = {n: f.filter(f["time_ms"] <= time)["cost_usd"].min() for n, f in cheap.items()}
         assert max(best["nsga2"], best["nsga3"]) < best["random"]

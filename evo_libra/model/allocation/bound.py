@@ -8,6 +8,7 @@ from evo_libra.model.allocation.program import Multipliers, Program
 from evo_libra.model.arrays import FloatArray
 
 _TINY = 1e-300
+_EPS = 16 * 2.0**-53
 
 
 def legal(program: Program, multipliers: Multipliers) -> Multipliers:
@@ -47,13 +48,17 @@ def lower_bound(program: Program, multipliers: Multipliers) -> FloatArray:
     alpha, slope = np.zeros(program.low.shape), program.price
     for bytes_, share, traffic in zip(size, multipliers.share, program.traffic, strict=True):
         alpha += bytes_ * share * traffic
+    terms = np.abs(slope)
     for row, pressure in zip(program.rows, multipliers.rows, strict=True):
-        slope = slope + row * pressure
+        slope, terms = slope + row * pressure, terms + np.abs(row * pressure)
+    slope = slope - _EPS * terms
     inner = _least(alpha, slope, program.low, program.high)
     if not np.isfinite(inner).all():
         inner = _least(alpha, slope, program.low, np.minimum(program.high, _implied(program)))
         inner = np.where(np.isnan(inner), -np.inf, inner)
-    return np.asarray(base + inner.sum(axis=0) - (multipliers.rows * program.limit).sum(axis=0))
+    relief = multipliers.rows * program.limit
+    error = _EPS * (np.abs(base) + np.abs(inner).sum(axis=0) + np.abs(relief).sum(axis=0))
+    return np.asarray(base + inner.sum(axis=0) - relief.sum(axis=0) - error)
 
 
 def _least(alpha: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:

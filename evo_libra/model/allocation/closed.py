@@ -164,7 +164,8 @@ def _two(traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatA
         if len(over):
             found = _capped(traffic[..., over], price[:, over], size, limit[over], cap[:, over], high[:, over], pattern)
             rate[:, over], share[..., over], pressure[over] = found
-    share /= share.sum(axis=1, keepdims=True)
+    total = share.sum(axis=1, keepdims=True)
+    share /= np.where(total > 0, total, 1.0)
     return rate, share, pressure
 
 

@@ -45,6 +45,8 @@ class DiagonalHead:
 
     def __init__(self, head: FloatArray, cross: FloatArray, tail: FloatArray, fixed: FloatArray | None) -> None:
         """Factorise: head (g, n), cross (g, d, n), tail (d, d, n); `fixed` (d, n) says which rows stay 0."""
+        if fixed is not None:
+            cross = cross * (1.0 - fixed)
         self.head, self.scaled = head, cross / head[:, None]
         tail -= np.einsum("gin,gjn->ijn", cross, self.scaled)
         if fixed is not None:

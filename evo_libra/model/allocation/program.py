@@ -64,18 +64,26 @@ class Program:
         """Return the (r, 2, n) seconds of both chains of each race."""
         if not self.races:
             return np.empty((0, 2, times.shape[1]))
-        return np.stack([np.array(race.compute)[:, None] + race.size @ times for race in self.races])
+        return np.stack([np.array(race.compute)[:, None] + _total(race.size, times) for race in self.races])
 
     def time(self, bandwidth: FloatArray) -> FloatArray:
         """Return (n,) seconds; infinite where a dimension with traffic has no bandwidth."""
         times = self.pattern_times(bandwidth)
         slower = self.chains(times).max(axis=1)
         counts = np.array([race.count for race in self.races], dtype=np.float64)
-        return np.asarray(self.base + self.size @ times + counts @ slower)
+        return np.asarray(self.base + _total(self.size, times) + counts @ slower)
 
     def objective(self, bandwidth: FloatArray) -> FloatArray:
         """Return (n,) the time plus the price of the bandwidth."""
         return np.asarray(self.time(bandwidth) + (self.price * bandwidth).sum(axis=0))
+
+
+def _total(size: FloatArray, times: FloatArray) -> FloatArray:
+    """Return ``size @ times``; what has no bytes takes no time, even without bandwidth."""
+    if np.isfinite(times).all():
+        return np.asarray(size @ times)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(size[..., None] > 0, size[..., None] * times, 0.0).sum(axis=-2))
 
 
 def merged(program: Program) -> Program:
@@ -148,8 +156,9 @@ class Optimum:
 
     def gap(self) -> FloatArray:
         """Return (n,) how far the objective may be above the optimum, relative to it; infinite without bandwidths."""
-        with np.errstate(invalid="ignore"):
-            gap = np.maximum(self.objective - self.bound, 0.0) / np.abs(self.objective)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            over = np.maximum(self.objective - self.bound, 0.0)
+            gap = np.where(over == 0, 0.0, over / np.abs(self.objective))
         return np.asarray(np.where(np.isnan(gap), np.inf, gap))
 
     def select(self, designs: IntArray | BoolArray | slice) -> Optimum:

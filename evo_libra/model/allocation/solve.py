@@ -34,7 +34,7 @@ def _tile(program: Program, accuracy: float) -> Optimum:
     if not len(program.limit) and not program.price.any() and np.isfinite(program.high).all():
         return _optimum(program, program.high.copy(), _at_caps(program))
     easy = has_closed_form(program)
-    if easy.all():
+    if len(easy) and easy.all():
         bandwidth, multipliers, short = closed_form(program)
         optimum = _optimum(program, bandwidth, multipliers)
     else:
