@@ -65,6 +65,15 @@ class InfeasibleError(EvoLibraError):
     """A question that has no answer: no design meets the constraints."""
 
 
+def printable(text: str) -> str:
+    r"""Return a text with line breaks and control characters escaped.
+
+    >>> printable("two\nlines")
+    'two\\nlines'
+    """
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def suggestion(found: object, allowed: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for the nearest allowed name, or nothing when none is near.
 

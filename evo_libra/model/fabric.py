@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from evo_libra.errors import InputError, suggestion, unknown
+from evo_libra.errors import InputError, printable, suggestion, unknown
 from evo_libra.model.arrays import Population
 
 
@@ -99,7 +99,8 @@ def parse_fabric(text: str) -> Fabric:
     ------
     InputError : the text is no network; the sentence names the dimension that cannot be read.
     """
-    return Fabric(tuple(_parse_dimension(part, text) for part in text.strip().split("_")))
+    text = printable(text.strip())
+    return Fabric(tuple(_parse_dimension(part, text) for part in text.split("_")))
 
 
 def _parse_dimension(part: str, text: str) -> Dimension:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, ValidationError
 
-from evo_libra.errors import suggestion, unknown
+from evo_libra.errors import printable, suggestion, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -69,11 +69,6 @@ def shown(value: object) -> str:
 def short(text: str, limit: int = 60) -> str:
     """Return at most ``limit`` characters of a text."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
-def printable(text: str) -> str:
-    """Return a text with line breaks and control characters escaped."""
-    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _located(annotation: object, found: Data, path: KeyPath, errors: list[_Rest]) -> Iterator[tuple[KeyPath, str]]:

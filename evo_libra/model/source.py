@@ -21,8 +21,8 @@ from ruamel.yaml import events as yaml_events
 from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.reader import Reader
 
-from evo_libra.errors import InputError, Mistake
-from evo_libra.model.mistakes import Data, mistakes_of, printable, short, shown
+from evo_libra.errors import InputError, Mistake, printable
+from evo_libra.model.mistakes import Data, mistakes_of, short, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

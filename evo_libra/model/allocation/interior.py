@@ -273,11 +273,14 @@ def _onto_equalities(
 
 
 def _unscaled(program: Program, whole: Scaled, it: _Iterate) -> tuple[FloatArray, Multipliers]:
+    # Where nothing was solved multipliers may be beyond all bounds; the proof then shows it.
     inside = np.clip(it.b * whole.unit_b, program.low, program.high)
     rows = np.empty(program.limit.shape)
     rows[~program.equality], rows[program.equality] = it.y[whole.parts[3]], it.nu
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = np.nan_to_num(rows * whole.unit / whole.row_scale)
     races = whole.race_part(it.y)
     share = whole.link_part(it.y) * whole.link
     return np.where(whole.loose > 0, inside, program.low), Multipliers(
-        share, rows * whole.unit / whole.row_scale, races[:, 0] / np.maximum(races.sum(axis=1), 1e-300)
+        share, rows, races[:, 0] / np.maximum(races.sum(axis=1), 1e-300)
     )

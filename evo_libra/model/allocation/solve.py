@@ -13,7 +13,7 @@ from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 _TILE = 4096
 _GOOD_GAP = 1e-6
 _BROKEN = 1e-9
-_SWEEPS = 3
+_SWEEPS, _MOST_SWEEPS = 3, 300
 
 
 ACCURACY = 1e-9
@@ -44,6 +44,8 @@ def _tile(program: Program, accuracy: float) -> Optimum:
             part = program.select(chosen)
             bandwidth, multipliers, short[chosen] = closed_form(part)
             _put(optimum, chosen, _optimum(part, bandwidth, multipliers))
+    if not len(program.traffic):
+        _put_cheapest(program, optimum, short)
     # What the closed form could not do shows in its gap.
     hard = np.flatnonzero(short | ~(optimum.gap() <= accuracy))
     hopeless = _out_of_reach(program.select(hard))
@@ -54,6 +56,14 @@ def _tile(program: Program, accuracy: float) -> Optimum:
         bandwidth, multipliers = interior_point(part, accuracy)
         _put(optimum, hard, _checked(part, _optimum(part, _onto_rows(part, bandwidth), multipliers)))
     return optimum
+
+
+def _put_cheapest(program: Program, optimum: Optimum, short: BoolArray) -> None:
+    """Answer, in place, where nothing but a price is asked and the least bandwidths meet every row."""
+    chosen = np.flatnonzero((program.price >= 0).all(axis=0) & (violation(program, program.low) == 0))
+    part = program.select(chosen)
+    _put(optimum, chosen, _optimum(part, part.low, _nothing(part).multipliers))
+    short[chosen] = False
 
 
 def _nothing(program: Program) -> Optimum:
@@ -108,9 +118,9 @@ def violation(program: Program, bandwidth: FloatArray) -> FloatArray:
     return np.asarray((over / np.where(size > 0, size, 1.0)).max(axis=0))
 
 
-def _onto_rows(program: Program, bandwidth: FloatArray) -> FloatArray:
+def _onto_rows(program: Program, bandwidth: FloatArray, sweeps: int = _SWEEPS) -> FloatArray:
     """Return bandwidths moved by the last residual of a method, so that the rows hold to rounding."""
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         for row, limit, equality in zip(program.rows, program.limit, program.equality, strict=True):
             rest = limit - (row * bandwidth).sum(axis=0)
             rest = rest if equality else np.minimum(rest, 0.0)
@@ -133,7 +143,7 @@ def _checked(program: Program, optimum: Optimum) -> Optimum:
 
     part, first = program.select(doubtful), optimum.select(doubtful)
     bandwidth, multipliers, solved = conic(part)
-    bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low))
+    bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MOST_SWEEPS)
     second = _optimum(part, bandwidth, multipliers)
     second.objective[~solved] = second.bound[~solved] = np.inf
     first.objective[broken[doubtful] | ~solved] = np.inf
