@@ -122,3 +122,52 @@ def test_exhausted_space_ends_the_search() -> None:
     *_, last = generations(small, load_engine("nsga2", small), population=10, seed=0, evaluations=100_000)
     assert last.exhausted
     assert (len(last.archive), last.evaluations) == (1, 1)
+
+
+@given(st.lists(st.tuples(*[st.integers(1, 6)] * 2, st.sampled_from([0.0, 0.0, 1.0])), min_size=1, max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_archive_keeps_just_the_feasible_designs_that_nothing_dominates(rows: list[tuple[int, int, float]]) -> None:
+    data = np.array(rows, dtype=float).T
+    archive = Archive.empty(1, 2)
+    for part in np.array_split(np.arange(data.shape[1]), 3):
+        archive = archive.add(part[None].astype(float), data[:2, part], data[2, part])
+    feasible = {(a, b) for a, b, violation in rows if not violation}
+    expected = {p for p in feasible if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in feasible)}
+    assert sorted(map(tuple, archive.objectives.T)) == sorted(expected)
+    for gene, point in zip(archive.genes[0], archive.objectives.T, strict=True):
+        assert int(gene) == next(i for i, row in enumerate(rows) if row[:2] == tuple(point) and not row[2])
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_survival_agrees_with_pairwise_dominance(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    objectives, violation = random.integers(0, 8, (3, 30)).astype(float), random.choice([0.0, 0.0, 2.0, 5.0], 30)
+    chosen, crowding = rank_and_crowding(objectives, violation, 12)
+    assert len(set(chosen.tolist())) == 12 == len(crowding)
+    left_out = np.setdiff1d(np.arange(30), chosen)
+    for out, kept in itertools.product(left_out, chosen):
+        assert (violation[out], 0) >= (violation[kept], 0) or violation[out] > 0 or violation[kept] == 0
+        if violation[out] == violation[kept] == 0:
+            better = (objectives[:, out] <= objectives[:, kept]).all() and (
+                objectives[:, out] < objectives[:, kept]
+            ).any()
+            assert not better
+
+
+def test_children_of_equal_parents_differ_by_mutation_alone() -> None:
+    parents = MIXED.sample(np.random.default_rng(0), 400)
+    children = offspring(MIXED, parents, parents, np.random.default_rng(1))
+    changed = (np.abs(children - np.concatenate([parents, parents], axis=1)) > 1e-12).mean()
+    assert 0.15 < changed < 0.4
+    np.testing.assert_array_equal(children, MIXED.repair(children))
+
+
+def test_is_new_finds_repeats() -> None:
+    genes = np.array([[1.0, 2.0, 1.0, 3.0]])
+    assert is_new(genes, np.array([[3.0]])).tolist() == [True, True, False, False]
+
+
+def test_reference_directions_fit_the_population() -> None:
+    assert len(reference_directions(2, 100)) == 100
+    assert len(reference_directions(3, 100)) == 91
