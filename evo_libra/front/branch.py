@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.front.ideal import Ideal, nothing_yet, with_variants
-from evo_libra.front.screen import Screen, asks_for_cost, bounded
+from evo_libra.front.screen import Screen, bounded
 from evo_libra.model.allocation.bound import ascend, hyperbola
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.problem.allocate import asks_for_cost
 from evo_libra.problem.counting import CountedStructures
 from evo_libra.problem.problem import Problem
 
@@ -158,7 +159,7 @@ def _with_leaves(
     if not npus.shape[1]:
         return leaves, ideal
     gene = problem.tables.cheapest(technology)
-    if asks_for_cost(problem):
+    if asks_for_cost(problem.constraints):
         npus, technology, gene = _every_block(problem, npus, technology)
     new = bounded(problem, np.full(npus.shape[1], -1), npus, technology, gene)
     kept = np.flatnonzero((new.bound(ideal.cost) < ideal.time).any(axis=1))

@@ -14,6 +14,9 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive
 from evo_libra.problem.protocol import Objective, SearchProblem
 
+NOISE = 1e-9
+"""Relative difference of an objective that no decision hangs on: times of solved bandwidths are exact to about that."""
+
 
 @dataclass(frozen=True)
 class Front:
@@ -84,10 +87,30 @@ class Front:
 
 def front_of(problem: SearchProblem, archive: Archive) -> Front:
     """Return an archive as a front."""
+    archive = _without_noise(archive)
     columns = _objective_columns(problem.objectives, archive)
     described = problem.describe(archive.genes) if len(archive) else {}
     frame = pl.DataFrame({"id": np.arange(len(archive)), **columns, **described})
     return Front(frame, tuple(objective.column for objective in problem.objectives))
+
+
+def _without_noise(archive: Archive) -> Archive:
+    """Drop designs that rounding alone keeps on a front of two objectives.
+
+    Different structures may take the same time but for the last digits, whatever they cost.
+    """
+    if len(archive.objectives) != 2:  # noqa: PLR2004 - only there neighbours are next to each other
+        return archive
+    kept = np.arange(len(archive))
+    while True:
+        time, cost = archive.objectives[:, kept]
+        slower, dearer = time[1:] / time[:-1] - 1.0, cost[:-1] / cost[1:] - 1.0
+        drop_first = (slower <= NOISE) & (dearer > NOISE)
+        drop_second = (dearer <= NOISE) & (slower > NOISE)
+        dropped = np.append(drop_first, False) | np.insert(drop_second, 0, False)
+        if not dropped.any():
+            return Archive(archive.genes[:, kept], archive.objectives[:, kept])
+        kept = kept[~dropped]
 
 
 def _objective_columns(objectives: Sequence[Objective], archive: Archive) -> Mapping[str, Any]:

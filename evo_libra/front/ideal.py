@@ -95,7 +95,10 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
         variant[target] = chosen[which[better]]
         finite = np.flatnonzero(np.isfinite(found.bound))
         new = Lines(
-            chosen[which[finite]], ideal.cost[levels[finite]], found.bound[finite], found.multipliers.rows[-1, finite]
+            chosen[which[finite]],
+            ideal.cost[levels[finite]],
+            found.bound[finite],
+            np.maximum(found.multipliers.rows[-1, finite], 0.0),
         )
         lines = lines.join(new)
         for v in np.unique(which[finite]):

@@ -10,7 +10,7 @@ from evo_libra.errors import InputError
 from evo_libra.model.allocation.bound import ascend, hyperbola
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import TILE, FloatArray, IntArray
-from evo_libra.problem.allocate import program_for
+from evo_libra.problem.allocate import program_for, variants
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons
@@ -78,7 +78,7 @@ def screen(problem: Problem) -> Screen:
             f"the space has {len(problem.structures):,} structures, too many to look at each; "
             "search it with another engine and certify the front"
         )
-    structure, gene = _variants(problem, problem.structures)
+    structure, gene = variants(problem.tables, problem.constraints)
     npus, technology = problem.structures.look_up(structure)
     return bounded(problem, structure, npus, technology, gene)
 
@@ -89,26 +89,6 @@ def bounded(problem: Problem, structure: IntArray, npus: IntArray, technology: I
     designs = [problem.tables.skeletons_of(npus[:, t], technology[:, t], gene[:, t], structure[t]) for t in tiles]
     parts = [_bounds(problem, part) for part in designs]
     return Screen(structure, npus, technology, gene, *(np.concatenate(column) for column in zip(*parts, strict=True)))
-
-
-def _variants(problem: Problem, structures: Structures) -> tuple[IntArray, IntArray]:
-    tables, every = problem.tables, np.arange(len(structures))
-    if not asks_for_cost(problem):
-        return every, tables.cheapest(structures.technology)
-    structure, gene = every, np.zeros((len(problem.choices), len(every)), dtype=np.int64)
-    for d in range(len(problem.choices)):
-        options = [(gene[d] * 0 + choice) for choice in range(tables.blocks.shape[2])]
-        genes = [np.vstack([gene[:d], option[None], gene[d + 1 :]]) for option in options]
-        structure, gene = np.tile(structure, len(options)), np.concatenate(genes, axis=1)
-        prices = tables.skeletons(structure, gene).price
-        _, first = np.unique(np.vstack([structure[None], prices]), axis=1, return_index=True)
-        structure, gene = structure[first], gene[:, first]
-    return structure, gene
-
-
-def asks_for_cost(problem: Problem) -> bool:
-    """Return whether some constraint wants a network to cost more, so that dear blocks may be of use."""
-    return any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in problem.constraints)
 
 
 def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from evo_libra.model.allocation.program import Program
 from evo_libra.model.allocation.solve import optimal_bandwidth
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons, Tables
 
 
@@ -34,6 +35,32 @@ def program_for(
         limit=np.array(limits).reshape(len(rows), count),
         equality=np.array(equality, dtype=np.bool_),
     )
+
+
+def asks_for_cost(constraints: Sequence[Constraint]) -> bool:
+    """Return whether some constraint wants a network to cost more, so that dear blocks may be of use."""
+    return any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in constraints)
+
+
+def variants(tables: Tables, constraints: Sequence[Constraint]) -> tuple[IntArray, IntArray]:
+    """Return (v,) structures and (d, v) block genes of every design that may be of use, bandwidths aside.
+
+    Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
+    """
+    structures = tables.space
+    assert isinstance(structures, Structures), "only a table can be enumerated"  # noqa: S101
+    structure = np.arange(len(structures))
+    gene = tables.cheapest(structures.technology)
+    if not asks_for_cost(constraints):
+        return structure, gene
+    for d in range(len(gene)):
+        options = [np.full(gene.shape[1], choice) for choice in range(tables.blocks.shape[2])]
+        genes = np.concatenate([np.vstack([gene[:d], option[None], gene[d + 1 :]]) for option in options], axis=1)
+        repeated = np.tile(structure, len(options))
+        prices = tables.skeletons(repeated, genes).price
+        _, first = np.unique(np.vstack([repeated[None], prices]), axis=1, return_index=True)
+        structure, gene = repeated[first], genes[:, first]
+    return structure, gene
 
 
 def allocate(

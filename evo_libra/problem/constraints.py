@@ -36,6 +36,7 @@ class Constraint:
     technology : (t,) coefficients of the bandwidths of all dimensions of a technology.
     objective : coefficient of cost or time.
     limit : in SI.
+    at_least : whether it was written with ``>=``; the terms are then those of the other direction.
     """
 
     text: str
@@ -45,6 +46,7 @@ class Constraint:
     technology: tuple[float, ...]
     objective: float
     limit: float
+    at_least: bool = False
 
     def coefficients(self, technology: IntArray, unit_cost: FloatArray) -> FloatArray:
         """Return the coefficient of every bandwidth: (d, n) from (d, n) technologies and USD per B/s of a network."""
@@ -86,17 +88,19 @@ class _Parser:
         self.position = match.end() if match else self.position
         return token
 
-    def chain(self) -> tuple[list[_Terms], list[str]]:
-        sides, relations = [self.side()], []
+    def chain(self) -> tuple[list[_Terms], list[str], list[str]]:
+        sides, relations, starts, ends = [self.side()], [], [0], [self.position]
         while self.peek():
             relation = self.take()
             if relation not in ("<=", ">=", "=="):
                 raise self.error(f"<=, >= or == is needed before '{relation}'")
             relations.append(relation)
+            starts.append(self.position)
             sides.append(self.side())
+            ends.append(self.position)
         if not relations:
             raise self.error("<=, >= or == is needed")
-        return sides, relations
+        return sides, relations, [self.text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 
     def side(self) -> _Terms:
         terms = _Terms(np.zeros(self.dimensions), np.zeros(len(self.technologies)))
@@ -176,12 +180,15 @@ def parse_constraint(text: str, dimensions: int, technologies: Sequence[str]) ->
     InputError : the sentence says what is not understood.
     """
     parser = _Parser(text, dimensions, technologies)
-    sides, relations = parser.chain()
-    pairs = zip(pairwise(sides), relations, strict=True)
-    return tuple(_constraint(parser, left, right, relation) for (left, right), relation in pairs)
+    sides, relations, texts = parser.chain()
+    pairs = zip(pairwise(sides), relations, pairwise(texts), strict=True)
+    return tuple(
+        _constraint(parser, left, right, relation, f"{first} {relation} {second}")
+        for (left, right), relation, (first, second) in pairs
+    )
 
 
-def _constraint(parser: _Parser, left: _Terms, right: _Terms, relation: str) -> Constraint:
+def _constraint(parser: _Parser, left: _Terms, right: _Terms, relation: str, text: str) -> Constraint:
     sign = -1.0 if relation == ">=" else 1.0
     dimension, technology = sign * (left.dimension - right.dimension), sign * (left.technology - right.technology)
     objectives = {"cost": sign * (left.cost - right.cost), "time": sign * (left.time - right.time)}
@@ -196,13 +203,14 @@ def _constraint(parser: _Parser, left: _Terms, right: _Terms, relation: str) -> 
     if not np.isfinite([limit, *dimension, *technology, *objectives.values()]).all():
         raise parser.error("a number is too large")
     return Constraint(
-        parser.text.strip(),
+        text,
         present[0],
         relation == "==",
         tuple(dimension.tolist()),
         tuple(technology.tolist()),
         objectives.get(present[0], 0.0),
         limit,
+        relation == ">=",
     )
 
 

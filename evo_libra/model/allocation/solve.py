@@ -12,7 +12,7 @@ from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 
 _TILE = 4096
 _GOOD_GAP = 1e-6
-_BROKEN = 1e-9
+_BROKEN, _BROKEN_BY_CONIC = 1e-9, 1e-7
 _SWEEPS, _MOST_SWEEPS = 3, 300
 
 
@@ -145,6 +145,8 @@ def _checked(program: Program, optimum: Optimum) -> Optimum:
     bandwidth, multipliers, solved = conic(part)
     bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MOST_SWEEPS)
     second = _optimum(part, bandwidth, multipliers)
+    # What breaks a row is no answer; only a proof that there is none makes the bound infinite, too.
+    second.objective[violation(part, bandwidth) > _BROKEN_BY_CONIC] = np.inf
     second.objective[~solved] = second.bound[~solved] = np.inf
     first.objective[broken[doubtful] | ~solved] = np.inf
     worse = np.flatnonzero(first.objective < second.objective)
