@@ -79,6 +79,8 @@ class RunFolder:
 
     def read_front(self) -> Front:
         """Read the front; see `Front.read` for the errors."""
+        if not (self.path / FRONT).is_file():
+            raise InputError(f"{self.path} has no front: its run was not finished")
         return Front.read(self.path / FRONT)
 
     def clear(self) -> None:

@@ -121,6 +121,27 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         waiting = rest.join(open_)
 
 
+def least_cost(problem: Problem) -> float:
+    """Return USD that no design undercuts, linear constraints aside: every bandwidth at its floor."""
+    space, tables = problem.counted, problem.tables
+    known: dict[tuple[int, int, int], float] = {}
+
+    def rest(depth: int, left: int, last: int) -> float:
+        if left == 1:
+            return 0.0
+        key = depth, left, last
+        if key not in known:
+            known[key] = np.inf
+            options = space.options(depth, left, last)
+            for technology, size in zip(options.technology.tolist(), options.size.tolist(), strict=True):
+                price = float(tables.prices[tables.blocks[depth, technology], technology].min()) * problem.npus
+                here = price * float(tables.low[depth, technology])
+                known[key] = min(known[key], here + rest(depth + 1, left // size, technology))
+        return known[key]
+
+    return rest(0, space.npus, -1)
+
+
 def _bound(waiting: _Open, ideal: Ideal) -> FloatArray:
     lower = np.minimum(ideal.bound, ideal.time)
     for start in range(0, len(waiting.score), _CHUNK):

@@ -10,21 +10,21 @@ from functools import partial
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.front.branch import branch_and_bound
+from evo_libra.front.branch import branch_and_bound, least_cost
 from evo_libra.front.front import Front
 from evo_libra.front.ideal import bound_at, highest_cost, ideal_of, levels
-from evo_libra.front.indicators import hypervolume
+from evo_libra.front.indicators import REFERENCE, hypervolume
 from evo_libra.front.screen import screen
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 
-ENUMERATED = 5_000
+ENUMERATED = 1_000
 """Up to so many structures each one is looked at; beyond, branch and bound leaves most of them out."""
 
 _LEVELS = 1000
 _FINE = 100_000
-_BRANCH_LEVELS = 1000
+_BRANCH_LEVELS, _END_LEVELS = 1000, 40
 _BELOW = 1e-8
 """What counts as just below a cost; more than the tolerance of a least cost."""
 
@@ -36,8 +36,8 @@ class Certificate:
     Attributes
     ----------
     hypervolume : of the front, on log10 axes scaled so that the ideal front's best values are 0 and its worst ones 1,
-        reference point 1.1.
-    most_hypervolume : that no front can exceed.
+        reference point 1.1. Where the space is too large to know the ideal's ends, those of the front are taken.
+    most_hypervolume : that no front can exceed, on the same axes.
     factor : (n,) at least 1: no design of the same cost is faster than that design by more than this factor.
     largest_factor : the same of the whole front, also between its designs: at every cost from that of its cheapest
         design on, the fastest design the front has for the money, against the ideal.
@@ -81,15 +81,16 @@ class _Bounds:
     Attributes
     ----------
     at : seconds that no design of at most these (k,) costs undercuts.
-    cost : (m,) USD, ascending, from where the ideal is known to be reached, in steps of which the bound is constant.
-    worst : seconds at the cheapest of them.
+    cost : (m,) USD, ascending, from the cheapest design on, in steps of which the bound is constant.
     fastest : seconds that nothing undercuts.
+    best, worst : (2,) seconds and USD that are 0 and 1 on the axes of the hypervolume.
     """
 
     at: Callable[[FloatArray], FloatArray]
     cost: FloatArray
-    worst: float
     fastest: float
+    best: FloatArray
+    worst: FloatArray
 
 
 def certify(problem: Problem, front: Front, seconds: float | None = None) -> Certificate:
@@ -144,35 +145,39 @@ def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
 
 def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
     bounds = screen(problem)
-    ideal = ideal_of(problem, np.unique([*levels(problem, bounds, _LEVELS), *designs.cost]), bounds)
+    grid = levels(problem, bounds, _LEVELS)
+    ideal = ideal_of(problem, np.unique([*grid, *designs.cost]), bounds)
     reached = np.isfinite(ideal.time)
-    fine = np.geomspace(ideal.cost[reached][0], ideal.cost[-1], _FINE)
-    proven = _Bounds(
-        lambda cost: bound_at(bounds, ideal, cost),
-        np.unique(np.concatenate([fine, ideal.cost[reached]])),
-        float(ideal.time[reached].max()),
-        float(bounds.saturated.min()),
-    )
+    first, last, fastest = float(ideal.cost[reached][0]), float(grid[-1]), float(bounds.saturated.min())
+    fine = np.unique(np.concatenate([np.geomspace(first, last, _FINE), ideal.cost[reached & (ideal.cost <= last)]]))
+    best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached][0]), last])
+    proven = _Bounds(partial(bound_at, bounds, ideal), fine, fastest, best, worst)
     return _certificate(problem, designs, proven, len(bounds), 0, len(ideal.lines.at))
 
 
 def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
-    thinned = np.unique(np.linspace(0, len(designs.cost) - 1, _BRANCH_LEVELS).astype(np.int64))
-    # The fastest of equally dear designs counts; at the last level every budget is enough.
-    best = np.minimum.accumulate(designs.time)
-    cost = np.append(designs.cost[thinned], max(highest_cost(problem), 2.0 * designs.cost[-1]))
-    cost, last = np.unique(cost, return_index=True)
-    time = np.append(best[thinned], best[-1])[last]
+    cost, time = _branch_levels(problem, designs)
+    best = np.array([designs.time.min(), designs.cost.min()])
+    worst = np.array([designs.time.max(), designs.cost.max()])
     for found in branch_and_bound(problem, cost, time):
         # Bounds fall with the cost: between two levels the one at the upper end holds.
         lower = np.minimum.accumulate(found.bound)
-        proven = _Bounds(
-            partial(_staircase, cost, lower),
-            cost,
-            float(found.time.max()),
-            float(lower[-1]),
-        )
+        proven = _Bounds(partial(_staircase, cost, lower), cost, float(lower[-1]), best, worst)
         yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
+
+
+def _branch_levels(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
+    """Return costs to prove a bound at, and the best time of the front at each: infinite below its cheapest design."""
+    low, high = designs.cost[0], designs.cost[-1]
+    least = min(max(least_cost(problem), problem.budgets()[0]), low)
+    thinned = designs.cost[np.unique(np.linspace(0, len(designs.cost) - 1, _BRANCH_LEVELS).astype(np.int64))]
+    beyond = high * (high / low) ** (REFERENCE - 1.0)
+    # At the last level every budget is enough.
+    ends = [*np.geomspace(least, low, _END_LEVELS), *np.geomspace(high, beyond, _END_LEVELS)]
+    cost = np.unique([*ends, *thinned, max(highest_cost(problem), 2.0 * beyond)])
+    known = np.minimum.accumulate(designs.time)
+    place = np.searchsorted(designs.cost, cost, side="right") - 1
+    return cost, np.where(place >= 0, known[np.maximum(place, 0)], np.inf)
 
 
 def _staircase(cost: FloatArray, lower: FloatArray, at: FloatArray) -> FloatArray:
@@ -187,11 +192,10 @@ def _certificate(
     between = designs.time / np.append(proven.at(designs.cost[1:] * (1.0 - _BELOW)), proven.fastest)
     worst = int(between.argmax())
     bound = proven.at(proven.cost[1:])
-    best, nadir = np.array([bound.min(), proven.cost[0]]), np.array([proven.worst, proven.cost[-1]])
-    lower = np.stack([np.append(bound, bound[-1]), proven.cost])
+    lower = np.stack([np.append(bound, proven.fastest), proven.cost])
     return Certificate(
-        hypervolume(np.stack([designs.time, designs.cost]), best, nadir),
-        hypervolume(lower, best, nadir),
+        hypervolume(np.stack([designs.time, designs.cost]), proven.best, proven.worst),
+        hypervolume(lower, proven.best, proven.worst),
         factor[designs.order],
         float(max(between[worst], factor.max())),
         float(designs.cost[min(worst + 1, len(designs.cost) - 1)]),

@@ -137,20 +137,21 @@ def parse_source(text: str, file: str) -> Source:
         raise InputError(Mistake("is not YAML: a number in an escape or a directive is out of range", file)) from error
 
 
-def set_value(source: Source, assignment: str) -> Source:
+def set_value(source: Source, assignment: str, label: str | None = None) -> Source:
     """Return the source with one value replaced or added, as ``--set KEY=VALUE`` asks.
 
     Parameters
     ----------
     source : the file.
     assignment : such as ``search.evaluations=2000`` or ``workloads[0].weight=2``; the value is YAML, none is null.
-        Missing mappings on the way are created. Errors about the value say ``--set KEY=VALUE`` for a file and a line.
+        Missing mappings on the way are created.
+    label : what errors about the value say instead of a file and a line; ``--set KEY=VALUE`` when left out.
 
     Raises
     ------
     InputError : the key is no path, leads past a list's end or into a value that has no keys; the value is no YAML.
     """
-    label = short(printable(f"--set {assignment}"))
+    label = label or short(printable(f"--set {assignment}"))
     key, equals, text = assignment.partition("=")
     if not (equals and _KEY.fullmatch(key)) or len(path := _path(key)) > MAX_DEPTH:
         message = "KEY=VALUE is needed, such as search.evaluations=2000 or workloads[0].weight=2"

@@ -76,12 +76,14 @@ def allocate(
     poor = np.flatnonzero(np.isinf(found.objective))
     bandwidth = shrunk(program, found.bandwidth)
     if len(poor):
-        bandwidth[:, poor] = cheapest(replace(program.select(poor), price=designs.price[:, poor]), budget is not None)
+        bandwidth[:, poor] = cheapest(
+            replace(program.select(poor), price=designs.price[:, poor]), has_budget=budget is not None
+        )
     return bandwidth
 
 
-def cheapest(program: Program, has_budget: bool) -> FloatArray:  # noqa: FBT001 - whether the last row is a budget
-    """Return the (d, n) bandwidths of least price that meet the rows but the budget."""
+def cheapest(program: Program, *, has_budget: bool) -> FloatArray:
+    """Return the (d, n) bandwidths of least price that meet the rows, but for a budget that is the last of them."""
     rows = len(program.limit) - has_budget
     if not rows:
         return program.low

@@ -22,7 +22,7 @@ from evo_libra.problem.load_workloads import WorkloadLoader
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
 from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, enumerate_structures
-from evo_libra.problem.spec import BandwidthSpec, FabricSpec, PinSpec
+from evo_libra.problem.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
 from evo_libra.problem.tables import DimensionChoice
 
 
@@ -101,8 +101,9 @@ class _Loader(WorkloadLoader):
             counted.npus, counted.technologies, counted.rules, counted.fewest, one_each=counted.one_each
         )
         if not len(structures):
+            place: KeyPath = ("fabric", "shape") if self.spec.fabric.shape is not None else ("npus",)
             raise self.fail(
-                ("npus",), f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
+                place, f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
             )
         structures = structures.select(time.fits(structures.npus))
         if not len(structures):
@@ -143,6 +144,11 @@ class _Loader(WorkloadLoader):
             shape = parse_fabric(fabric.shape)
         except InputError as error:
             raise self.fail(("fabric", "shape"), str(error)) from None
+        if len(shape.dimensions) > MOST_DIMENSIONS:
+            raise self.fail(
+                ("fabric", "shape"),
+                f"the shape has {len(shape.dimensions)} dimensions; at most {MOST_DIMENSIONS} are allowed",
+            )
         if shape.npus != self.spec.npus:
             raise self.fail(("fabric", "shape"), f"the shape has {shape.npus} NPUs, the problem has {self.spec.npus}")
         return {

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.allocation.product import least_product
 from evo_libra.model.allocation.program import Multipliers, Program
-from evo_libra.model.allocation.solve import optimal_bandwidth, unlimited
+from evo_libra.model.allocation.solve import optimal_bandwidth, unlimited, violation
 from evo_libra.model.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.model.fabric import fabrics_of
-from evo_libra.problem.allocate import program_for, shrunk
+from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
+from evo_libra.problem.constraints import excess
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
 from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons
 
 GOALS = ("time", "time-cost")
-_BINDING = 1e-7
-_ACCURACY, _SAME = 1e-12, 1e-10
+_BINDING = 1e-6
+_ACCURACY, _SAME, _ROWS, _NOTHING = 1e-12, 1e-10, 1e-9, 1e-100
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,16 @@ class Binding:
     ----------
     limit : the constraint as written, or the cap or floor of a dimension.
     quantity : ``bandwidth`` or ``cost``.
-    price : seconds saved per B/s or USD that the limit is moved by in its own direction; an equality is raised.
+    price : seconds saved per B/s or USD that the limit is loosened by; where a product is minimised, its change over
+        the cost.
+    loosened_by : ``raising``, or ``lowering`` for what asks for bandwidth; an equality is raised, and its price may be
+        below 0.
     """
 
     limit: str
     quantity: str
     price: float
+    loosened_by: str
 
 
 @dataclass(frozen=True)
@@ -132,24 +136,18 @@ def _positive(name: str, value: float) -> float:
 
 
 def _every_design(problem: Problem) -> Skeletons:
-    """Return every structure with every choice of its blocks."""
+    """Return every structure with the blocks that may be of use."""
     if not isinstance(problem.structures, Structures):
         raise InputError(
             f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
         )
-    most = [range(max(len(blocks) for blocks in choice.blocks)) for choice in problem.choices]
-    genes = np.array(list(product(*most)), dtype=np.int64).T
-    structure = np.repeat(np.arange(len(problem.structures)), genes.shape[1])
-    gene = np.tile(genes, len(problem.structures))
-    designs = problem.tables.skeletons(structure, gene)
-    # Blocks that cost the same are equally good; what is named first is kept.
-    key = np.vstack([designs.structure, designs.price])
-    first = np.sort(np.unique(key, axis=1, return_index=True)[1])
-    return problem.tables.skeletons(structure[first], gene[:, first])
+    return problem.tables.skeletons(*variants(problem.tables, problem.constraints))
 
 
 def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
-    for n in range(len(program)):
+    # What limits a bandwidth depends on the technologies alone.
+    kinds = np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
+    for n in kinds.tolist():
         free = _free(program.select(np.array([n])))
         if len(free):
             return _unbounded(problem, designs, n, f"nothing limits the bandwidth of {_dimensions(free)}")
@@ -157,8 +155,9 @@ def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
     least = float(found.objective.min())
     if not np.isfinite(least):
         raise _conflict(problem)
+    _check_times(problem, least)
     # Of equally fast designs the cheapest one.
-    bandwidth = shrunk(program, found.bandwidth)
+    bandwidth = _least_bandwidth(program, designs.price, shrunk(program, found.bandwidth))
     cost = (designs.price * bandwidth).sum(axis=0)
     best = int(np.where(found.objective <= least * (1.0 + _SAME), cost, np.inf).argmin())
     one = np.array([best])
@@ -168,11 +167,47 @@ def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
     )  # fmt: skip
 
 
+def _least_bandwidth(program: Program, price: FloatArray, bandwidth: FloatArray) -> FloatArray:
+    """Return the cheapest bandwidths that are as fast, where constraints ask for bandwidth, too."""
+    if not (program.equality.any() or (program.rows < 0).any()):
+        return bandwidth
+    with np.errstate(divide="ignore", invalid="ignore"):
+        need = np.fmax.reduce(program.traffic / program.pattern_times(bandwidth)[:, None], axis=0, initial=0.0)
+    floor = np.clip(np.where(np.isfinite(need), need, 0.0) * (1.0 - _SAME), program.low, bandwidth)
+    part = replace(program, low=floor, price=price)
+    less = cheapest(part, has_budget=False)
+    cheaper = (price * less).sum(axis=0) < (price * bandwidth).sum(axis=0) * (1.0 - _SAME)
+    kept = (
+        cheaper
+        & (violation(part, less) <= _ROWS)
+        & (program.time(less) <= program.time(bandwidth) * (1.0 + 10 * _SAME))
+    )
+    return np.where(kept, less, bandwidth)
+
+
+def _check_times(problem: Problem, time: float) -> None:
+    """Refuse constraints on time that the least time does not settle.
+
+    Raises
+    ------
+    ConflictError : nothing is as fast as asked for.
+    InputError : a network shall be slow, which is not linear in its bandwidths.
+    """
+    for constraint in problem.constraints:
+        if constraint.quantity == "time" and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
+            if constraint.at_least or constraint.equality:
+                raise InputError(f"'{constraint.text}': bandwidths are solved for under upper limits of time only")
+            texts = tuple(dict.fromkeys(c.text for c in problem.constraints))
+            raise ConflictError(
+                f"no bandwidths meet {', '.join(map(repr, texts))}: the least time is {time * 1e3:g} ms", texts
+            )
+
+
 def _product(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
     found = least_product(program, designs.price)
     product_ = found.time * found.cost
     best = int(np.nanargmin(np.where(np.isfinite(product_), product_, np.inf)))
-    if found.bound[best] <= 0 and np.isfinite(product_[best]):
+    if found.bound[best] <= _NOTHING * product_[best] and np.isfinite(product_[best]):
         reason = (
             "nothing keeps bandwidth above 0, and time times cost falls with it; a total, or a least bandwidth, does"
         )
@@ -183,12 +218,19 @@ def _product(problem: Problem, designs: Skeletons, program: Program) -> Allocati
             return _unbounded(problem, designs, best, f"nothing limits the bandwidth of {_dimensions(free)}")
         raise _conflict(problem)
     one = np.array([best])
-    slope = float(found.slope[best])
-    part = replace(program.select(one), price=slope * designs.price[:, one])
-    exchange = float(found.cost[best] / found.time[best])
+    time, cost = float(found.time[best]), float(found.cost[best])
+    for constraint in problem.constraints:
+        if constraint.quantity == "time" and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
+            raise InputError(
+                f"'{constraint.text}' does not hold where time times cost is least ({time * 1e3:g} ms); "
+                "under a limit of time only the time itself is minimised"
+            )
+    # At the least product, time plus cost at the exchange rate of that point is least, too: its multipliers are prices.
+    part = replace(program.select(one), price=time / cost * designs.price[:, one])
+    prices = optimal_bandwidth(part, _ACCURACY).multipliers
     return _allocation(
         problem, designs, part, best, found.bandwidth[:, best], float(np.nanmin(found.bound)),
-        float(product_[best]), found.multipliers.select(one), exchange,
+        float(product_[best]), prices, cost / time,
     )  # fmt: skip
 
 
@@ -251,7 +293,8 @@ def _bindings(
     found = []
     for constraint, pressure, row in zip(linear, rows, program.rows[..., 0], strict=True):
         if abs(pressure) * float(np.abs(row * bandwidth).max()) > _BINDING * work:
-            found.append(Binding(constraint.text, constraint.quantity, float(pressure)))
+            way = "lowering" if constraint.at_least else "raising"
+            found.append(Binding(constraint.text, constraint.quantity, float(pressure), way))
     share = multipliers.share[..., 0]
     total = share.sum(axis=1, keepdims=True)
     share = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
@@ -268,5 +311,5 @@ def _bindings(
             at_edge = np.isfinite(edge) and edge > 0 and abs(bandwidth[d] - edge) <= _BINDING * edge
             if at_edge and price * edge > _BINDING * work:
                 text = f"bw[{d}] {'<=' if name == 'most' else '>='} {edge / GIGA:g} GB/s"
-                found.append(Binding(text, "bandwidth", float(price)))
+                found.append(Binding(text, "bandwidth", float(price), "raising" if name == "most" else "lowering"))
     return tuple(found)

@@ -109,15 +109,15 @@ def load_open_problem(
     source = _source(path, assignments)
     if shape is not None:
         fabric = source.data.get("fabric") if isinstance(source.data, dict) else None
-        # The shape says all that these would.
-        for key in ("pin", "min_dimensions"):
-            if isinstance(fabric, dict) and key in fabric:
-                source = set_value(source, f"fabric.{key}={'[]' if key == 'pin' else '1'}")
-        source = set_value(source, f"fabric.shape={json.dumps(shape)}")
+        # The shape says what these would; pins it does not replace, for they may hold bandwidths.
+        if isinstance(fabric, dict) and "min_dimensions" in fabric:
+            source = set_value(source, "fabric.min_dimensions=1")
+        source = set_value(source, f"fabric.shape={json.dumps(shape)}", "--shape")
     if constraints:
         known = source.data.get("constraints") if isinstance(source.data, dict) else None
         if known is None or isinstance(known, list):
-            source = set_value(source, f"constraints={json.dumps([*(known or []), *constraints])}")
+            asked = json.dumps([*(known or []), *constraints])
+            source = set_value(source, f"constraints={asked}", "--total, --cost, --constraint")
     return problem_of(source, path.parent, open_box=True)
 
 

@@ -58,7 +58,7 @@ def search_command(
             seed=settings["seed"],
             results=results,
             resume=resume,
-            source={"problem": name, "set": list(assignments)},
+            source={"problem": str(Path(name).resolve()) if Path(name).is_file() else name, "set": list(assignments)},
             on_generation=watch,
         )
     if len(outcome.front):

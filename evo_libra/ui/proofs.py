@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,6 +38,9 @@ def optimize_command(
     as_json: bool,
 ) -> int:
     """Find the best bandwidths of a network."""
+    for key, unit in (("total", "GB/s"), ("cost", "USD")):
+        if limits[key] is not None and not 0 < limits[key] < math.inf:
+            raise InputError(f"--{key}: found {limits[key]:g}; a number of {unit} above 0 is needed")
     total = None if limits["total"] is None else limits["total"] * GIGA
     try:
         found = optimize(
@@ -83,9 +87,10 @@ def _allocation_json(found: Allocation, objective: str) -> dict[str, Any]:
 
 
 def _binding_json(binding: Binding) -> dict[str, Any]:
+    head = {"limit": binding.limit, "loosened_by": binding.loosened_by}
     if binding.quantity == "cost":
-        return {"limit": binding.limit, "usd_per_second": 1.0 / binding.price, "seconds_per_usd": binding.price}
-    return {"limit": binding.limit, "seconds_per_GBps": binding.price * GIGA}
+        return {**head, "usd_per_second": 1.0 / binding.price, "seconds_per_usd": binding.price}
+    return {**head, "seconds_per_GBps": binding.price * GIGA}
 
 
 def _show_allocation(found: Allocation, objective: str) -> None:
@@ -111,15 +116,19 @@ def _show_allocation(found: Allocation, objective: str) -> None:
 
 def _price(binding: Binding) -> str:
     if binding.quantity == "cost":
-        return f"{number(1.0 / binding.price)} USD buy one second"
+        word = "buy" if binding.loosened_by == "raising" else "less save"
+        return f"{number(1.0 / binding.price)} USD {word} one second"
     verb = "saves" if binding.price > 0 else "costs"
-    return f"one GB/s more {verb} {abs(binding.price) * GIGA * 1e3:.4g} ms"
+    step = "more" if binding.loosened_by == "raising" else "less"
+    return f"one GB/s {step} {verb} {abs(binding.price) * GIGA * 1e3:.4g} ms"
 
 
 def certify_command(
     result: Path, name: str | None, assignments: Sequence[str], seconds: float | None, *, as_json: bool
 ) -> int:
     """Prove how far a front is from the best one; stopping it keeps what is proven so far."""
+    if seconds is not None and not 0 <= seconds < math.inf:
+        raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     problem = _problem_of(manifest, name, assignments)
@@ -153,15 +162,19 @@ def _problem_of(manifest: Mapping[str, Any], name: str | None, assignments: Sequ
         raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
     if name is None and "problem" not in source:
         raise InputError("the result does not say which problem it is of; name it with --problem")
-    problem = load_problem(name or source["problem"], assignments if name else source["set"])
+    try:
+        problem = load_problem(name or source["problem"], assignments if name else source["set"])
+    except InputError as error:
+        if name is not None:
+            raise
+        raise InputError(f"{error} (the problem of the result; where it has moved, name it with --problem)") from None
     if not isinstance(problem, Problem):
         raise InputError(
             f"'{problem.name}' is written in Python: its space is unknown, and nothing can be proven of it"
         )
     if canonical_hash(problem.identity()) != canonical_hash(manifest.get("problem", {})):
-        raise InputError(
-            f"the problem '{problem.name}' is not the one of the result any more; name that with --problem"
-        )
+        asked = "; name the right one with --problem and the run's --set" if name is None else " with these --set"
+        raise InputError(f"the problem '{problem.name}' is not the one of the result{asked}")
     return problem
 
 
@@ -195,15 +208,14 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
     print(f"  each design        {_spread(found)}")
     print(f"  fastest            no design takes less than {number(found.fastest * 1e3)} ms")
-    how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} branches still open) over"
-    print(
-        f"it rests on {how} all {found.structures:,} structures: {found.looked:,} looked at, {found.solved:,} programs"
-    )
-    print("solved, each with its own proof. Time model, prices, box and linear constraints are the problem's.")
+    how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
+    print(f"it rests on {how} all {found.structures:,} structures;")
+    print(f"{found.looked:,} looked at, {found.solved:,} programs solved, each with its own proof.")
+    print("Time model, prices, box and linear constraints are the problem's.")
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:
         if factor > 1 + 1e-6:
-            print(f"  {factor:.4g} times the ideal: {short_design(str(row.get('design', row['id'])))}")
+            print(f"  {factor:.4g} times the ideal:\n    {short_design(str(row.get('design', row['id'])))}")
 
 
 def _spread(found: Certificate) -> str:
