@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.front.ideal import Ideal, nothing_yet, with_variants
-from evo_libra.front.screen import Screen, bounded
+from evo_libra.front.screen import Screen, bounded, skeletons
 from evo_libra.model.allocation.bound import ascend, hyperbola
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray
@@ -71,12 +71,14 @@ class Progress:
     ----------
     cost : (k,) USD, ascending.
     time : (k,) seconds of the best designs known; `bound` : (k,) seconds that no design undercuts.
+    spent : (k,) USD that the best designs cost which were found on the way; infinite where none was.
     looked : partial and complete structures looked at; `waiting` : partial ones still open; `solved` : programs solved.
     """
 
     cost: FloatArray
     time: FloatArray
     bound: FloatArray
+    spent: FloatArray
     looked: int
     waiting: int
     solved: int
@@ -105,7 +107,9 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     while True:
         # Parts may have a looser bound than the whole had; what is proven stays proven.
         proven = np.maximum(proven, _bound(waiting, ideal))
-        yield Progress(cost, ideal.time, proven, looked, len(waiting.score), len(ideal.lines.at))
+        yield Progress(
+            cost, ideal.time, proven, _spent(problem, leaves, ideal), looked, len(waiting.score), len(ideal.lines.at)
+        )
         # Better designs may have been found since these were put aside.
         waiting = waiting.select(np.flatnonzero(waiting.score < 1.0))
         if not len(waiting.score):
@@ -119,6 +123,15 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         npus, technology, deep, left, last = (part[..., ~done] for part in children)
         open_ = _relaxed(problem, space, npus, technology, deep, left, last, ideal)
         waiting = rest.join(open_)
+
+
+def _spent(problem: Problem, leaves: Screen | None, ideal: Ideal) -> FloatArray:
+    spent = np.full(len(ideal.cost), np.inf)
+    found = np.flatnonzero(ideal.variant >= 0)
+    if leaves is not None and len(found):
+        designs = skeletons(problem, leaves.select(ideal.variant[found]))
+        spent[found] = (designs.price * ideal.bandwidth[:, found]).sum(axis=0)
+    return spent
 
 
 def least_cost(problem: Problem) -> float:

@@ -6,6 +6,7 @@ import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -24,7 +25,7 @@ ENUMERATED = 1_000
 
 _LEVELS = 1000
 _FINE = 100_000
-_BRANCH_LEVELS, _END_LEVELS = 1000, 40
+_BRANCH_LEVELS, _END_LEVELS, _END_STEPS = 1000, 40, 60
 _BELOW = 1e-8
 """What counts as just below a cost; more than the tolerance of a least cost."""
 
@@ -36,7 +37,8 @@ class Certificate:
     Attributes
     ----------
     hypervolume : of the front, on log10 axes scaled so that the ideal front's best values are 0 and its worst ones 1,
-        reference point 1.1. Where the space is too large to know the ideal's ends, those of the front are taken.
+        reference point 1.1. Where the space is too large to know the ideal's ends, those of the best front known are
+        taken.
     most_hypervolume : that no front can exceed, on the same axes.
     factor : (n,) at least 1: no design of the same cost is faster than that design by more than this factor.
     largest_factor : the same of the whole front, also between its designs: at every cost from that of its cheapest
@@ -156,9 +158,8 @@ def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
 
 
 def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
-    cost, time = _branch_levels(problem, designs)
-    best = np.array([designs.time.min(), designs.cost.min()])
-    worst = np.array([designs.time.max(), designs.cost.max()])
+    best, worst = _ends(problem, designs)
+    cost, time = _branch_levels(problem, designs, best[1], worst[1])
     for found in branch_and_bound(problem, cost, time):
         # Bounds fall with the cost: between two levels the one at the upper end holds.
         lower = np.minimum.accumulate(found.bound)
@@ -166,15 +167,29 @@ def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
         yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
 
 
-def _branch_levels(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
+def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the best front known: (2,) seconds and USD that are its best, and that are its worst.
+
+    The cheapest design's cost is known; what it and the fastest design take and cost, a short search tells.
+    """
+    least = max(least_cost(problem), problem.budgets()[0])
+    ends = np.array([least * (1.0 + _BELOW), max(highest_cost(problem), 2.0 * designs.cost[-1])])
+    for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
+        time, spent = found.time, found.spent
+    slowest = time[0] if np.isfinite(time[0]) else designs.time.max()
+    dearest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]
+    best = np.array([min(time[1], designs.time.min()), min(least, designs.cost[0])])
+    return best, np.array([max(slowest, best[0]), max(dearest, best[1])])
+
+
+def _branch_levels(problem: Problem, designs: _Designs, least: float, most: float) -> tuple[FloatArray, FloatArray]:
     """Return costs to prove a bound at, and the best time of the front at each: infinite below its cheapest design."""
-    low, high = designs.cost[0], designs.cost[-1]
-    least = min(max(least_cost(problem), problem.budgets()[0]), low)
+    low, high = designs.cost[0], max(designs.cost[-1], most)
     thinned = designs.cost[np.unique(np.linspace(0, len(designs.cost) - 1, _BRANCH_LEVELS).astype(np.int64))]
-    beyond = high * (high / low) ** (REFERENCE - 1.0)
+    beyond = most * (most / least) ** (REFERENCE - 1.0)
     # At the last level every budget is enough.
-    ends = [*np.geomspace(least, low, _END_LEVELS), *np.geomspace(high, beyond, _END_LEVELS)]
-    cost = np.unique([*ends, *thinned, max(highest_cost(problem), 2.0 * beyond)])
+    ends = [*np.geomspace(least, low, _END_LEVELS), *np.geomspace(designs.cost[-1], max(high, beyond), _END_LEVELS)]
+    cost = np.unique([*ends, *thinned, max(highest_cost(problem), 2.0 * max(high, beyond))])
     known = np.minimum.accumulate(designs.time)
     place = np.searchsorted(designs.cost, cost, side="right") - 1
     return cost, np.where(place >= 0, known[np.maximum(place, 0)], np.inf)

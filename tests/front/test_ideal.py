@@ -148,6 +148,21 @@ def test_certificate_needs_time_against_cost() -> None:
         certify(problem, Front(empty, ("time_ms",)))
 
 
+def test_a_front_that_lacks_its_cheap_end_misses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = load("turing-nlg-4k", OPTIMAL)
+    whole = search(problem, engine="exhaustive", population=60)
+    dear = Front(whole.frame.head(20), whole.objectives)
+    scale = certify(problem, whole).most_hypervolume
+    for limit in (1_000, 0):
+        monkeypatch.setattr("evo_libra.front.certificate.ENUMERATED", limit)
+        proof = certify(problem, dear)
+        assert proof.missed_hypervolume > 0.2 * proof.hypervolume
+        volumes = {(found.hypervolume, found.waiting == 0) for found in certificates(problem, dear)}
+        assert len({volume for volume, _ in volumes}) == 1
+        if limit:
+            assert proof.most_hypervolume == pytest.approx(scale, rel=1e-6)
+
+
 LARGE = ["npus=65536", "fabric.max_dimensions=6", "fabric.one_dimension_per_technology=false", "fabric.catalog=libra"]
 
 

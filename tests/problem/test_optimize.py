@@ -101,3 +101,59 @@ def test_a_problem_object_keeps_its_own_box() -> None:
     assert best.time == pytest.approx(optimize("gpt3-4k", shape=SHAPE, total=500e9).time, rel=1e-12)
     dearer = dataclasses.replace(problem, catalog=problem.catalog)
     assert optimize(dearer).cost == best.cost
+
+
+@pytest.mark.parametrize(("limit", "moved"), [
+    ("bw[3] >= 50 GB/s", "bw[3] >= 49.999 GB/s"), ("bw[1] <= 60 GB/s", "bw[1] <= 60.001 GB/s"),
+])  # fmt: skip
+def test_a_limit_is_worth_what_loosening_it_saves(limit: str, moved: str) -> None:
+    best = optimize("gpt3-4k", shape=SHAPE, total=500e9, constraints=[limit])
+    binding = {found.limit: found for found in best.binding}[limit]
+    assert binding.loosened_by == ("lowering" if ">=" in limit else "raising")
+    looser = optimize("gpt3-4k", shape=SHAPE, total=500e9, constraints=[moved])
+    assert (best.time - looser.time) / 1e6 == pytest.approx(binding.price, rel=1e-3)
+
+
+def test_a_floor_of_the_problem_is_loosened_by_lowering_it() -> None:
+    best = optimize("gpt3-4k", shape=SHAPE, cost=10e6, assignments=["bandwidth.min_GBps=30"])
+    floor = {found.limit: found for found in best.binding}["bw[3] >= 30 GB/s"]
+    lower = optimize("gpt3-4k", shape=SHAPE, cost=10e6, assignments=["bandwidth.min_GBps=29.999"])
+    assert floor.loosened_by == "lowering"
+    assert (best.time - lower.time) / 1e6 == pytest.approx(floor.price, rel=1e-3)
+
+
+def test_cost_price_of_a_product_is_its_change_over_the_cost() -> None:
+    def solved(cost: float) -> tuple[float, float, float]:
+        best = optimize("gpt3-4k", shape=SHAPE, total=500e9, cost=cost, objective="time-cost")
+        price = {found.quantity: found.price for found in best.binding}["cost"]
+        return best.time * best.cost, price, best.cost
+
+    (less, _, _), (_, price, cost), (more, _, _) = solved(5.4e6 - 50), solved(5.4e6), solved(5.4e6 + 50)
+    assert (less - more) / 100 / cost == pytest.approx(price, rel=1e-3)
+
+
+def test_limits_of_time() -> None:
+    with pytest.raises(ConflictError, match="the least time is") as error:
+        optimize("gpt3-4k", shape=SHAPE, total=500e9, constraints=["time <= 100 ms"])
+    assert error.value.conflict == ("sum(bw) == 500 GB/s", "time <= 100 ms")
+    met = optimize("gpt3-4k", shape=SHAPE, total=500e9, constraints=["time <= 300 ms"])
+    assert met.time == optimize("gpt3-4k", shape=SHAPE, total=500e9).time
+    with pytest.raises(InputError, match="upper limits of time"):
+        optimize("gpt3-4k", shape=SHAPE, total=500e9, constraints=["time >= 900 ms"])
+    with pytest.raises(InputError, match="does not hold where time times cost is least"):
+        optimize("gpt3-4k", shape=SHAPE, total=500e9, constraints=["time <= 240 ms"], objective="time-cost")
+
+
+def test_equally_fast_bandwidths_are_the_cheapest_also_under_lower_limits() -> None:
+    limits = ["bw[2] + bw[3] == 40 GB/s", "bw[0] <= 100 GB/s", "bw[1] >= 20 GB/s", "bw[1] <= 300 GB/s"]
+    best = optimize("gpt3-4k", shape=SHAPE, constraints=limits)
+    dearer = optimize("gpt3-4k", shape=SHAPE, constraints=[*limits, f"cost <= {best.cost * 0.999:.15g} USD"])
+    assert dearer.time > best.time * (1 + 1e-9)
+
+
+def test_a_shape_does_not_replace_pins_and_has_at_most_8_dimensions() -> None:
+    pin = "fabric.pin=[{dimension: 3, bandwidth_GBps: 20}]"
+    with pytest.raises(InputError, match="one of the two"):
+        optimize("gpt3-4k", shape=SHAPE, total=500e9, assignments=[pin])
+    with pytest.raises(InputError, match="has 9 dimensions"):
+        optimize("gpt3-4k", shape="_".join(["RI(2)"] * 8 + ["SW(16)"]), total=500e9)
