@@ -1,0 +1,157 @@
+"""Time of a collective over several dimensions: chunks, phases, and how chunks follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, lcm
+
+import numpy as np
+
+from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.astra.phase import Implementation, Link, Overheads, phase_time
+from evo_libra.model.astra.queues import finish
+from evo_libra.model.collective import Collective
+
+_THERE_AND_BACK = 3
+_RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
+
+
+@dataclass(frozen=True)
+class System:
+    """What ASTRA-sim's system file says of collectives.
+
+    Attributes
+    ----------
+    implementations : of each collective, one a dimension.
+    splits : chunks that a collective is cut into (``preferred-dataset-splits``).
+    active : chunks that a dimension runs at a time (``active-chunks-per-dimension``).
+    shrinking : whether an all-reduce scatters inwards and gathers back (``localBWAware``) or runs whole in each
+        dimension (``baseline``).
+    overheads : of the NPUs.
+    queues : of each dimension; the chunks at a time are spread over them.
+    """
+
+    implementations: Mapping[Collective, Sequence[Implementation]]
+    splits: int
+    active: int
+    shrinking: bool
+    overheads: Overheads
+    queues: int = 1
+
+
+def collective_time(
+    collective: Collective, size: int, links: Sequence[Link], system: System, involved: Sequence[bool] | None = None
+) -> FloatArray:
+    """Return (n,) ns of one collective that all NPUs begin at once.
+
+    A closed form where it is exact, the queue model elsewhere; both are exact to the nanosecond.
+
+    Parameters
+    ----------
+    collective : what runs.
+    size : bytes: the whole message, for an all-gather the shard.
+    links : one for each dimension, the innermost first, of n designs each.
+    system : how it runs.
+    involved : dimensions that take part; all when left out.
+
+    Raises
+    ------
+    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang.
+    """
+    npus = np.array([link.npus for link in links])
+    taking = np.array([involved is None or involved[d] for d in range(len(links))])
+    used = (npus > 1) & taking[:, None]
+    used[len(system.implementations[collective]) :] = False
+    time = np.zeros(npus.shape[1])
+    # Designs whose chunks are cut alike and that use the same dimensions go through the queues together.
+    kinds, which = np.unique(np.vstack([used, npus.prod(axis=0)]), axis=1, return_inverse=True)
+    for kind, column in enumerate(kinds.T):
+        designs = np.flatnonzero(which.ravel() == kind)
+        dims = np.flatnonzero(column[:-1]).tolist()
+        chunk, chunks = _chunks(collective, size, int(column[-1]), system.splits)
+        part = [link.select(designs) for link in links]
+        phases = _phases(collective, chunk, dims, part, shrinking=system.shrinking)
+        times = np.array([
+            phase_time(system.implementations[collective][d], kind_, bytes_, part[d], system.overheads)
+            for d, kind_, bytes_ in phases
+        ]).reshape(len(phases), len(designs))  # fmt: skip
+        time[designs] = _pipelined([(d, kind_) for d, kind_, _ in phases], times, chunks, len(links), system)
+    return time
+
+
+def _chunks(collective: Collective, size: int, npus: int, splits: int) -> tuple[int, int]:
+    """Return the bytes of a chunk and how many there are; a remainder is one more whole chunk."""
+    chunk = size // splits
+    if collective is not _AG and npus > chunk:
+        chunk, size = npus, splits * npus
+    if not chunk:
+        raise ValueError(f"an all-gather of {size} bytes cannot be cut into {splits} chunks")
+    return chunk, ceil(size / chunk)
+
+
+_Phases = list[tuple[int, Collective, FloatArray]]
+
+
+def _phases(
+    collective: Collective, chunk: int, dims: Sequence[int], links: Sequence[Link], *, shrinking: bool
+) -> _Phases:
+    """Return dimension, collective and (n,) bytes of each phase of a chunk."""
+    count = len(links[0].npus)
+    size = np.full(count, float(chunk))
+    if not dims:
+        return []
+    if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking):
+        return [(d, collective, size) for d in dims]
+    inwards: _Phases = []
+    if collective is not _AG:
+        for d in dims if collective is _RS else dims[:-1]:
+            inwards.append((d, _RS, size))
+            size = np.floor(size / links[d].npus)
+        if collective is _RS:
+            return inwards
+        inwards.append((dims[-1], _AR, size))
+    outwards: _Phases = []
+    for d in reversed(dims if collective is _AG else dims[:-1]):
+        outwards.append((d, _AG, size))
+        size = size * links[d].npus
+    return inwards + outwards
+
+
+def _pipelined(
+    phases: Sequence[tuple[int, Collective]], times: FloatArray, chunks: int, dimensions: int, system: System
+) -> FloatArray:
+    rounds = ceil(chunks / system.active)
+    once = len({d for d, _ in phases}) == len(phases)
+    if system.queues == 1 and once:
+        return np.asarray(times.sum(axis=0) + (rounds - 1) * times.max(axis=0, initial=0.0))
+    even = chunks % system.active == 0 or chunks <= system.active
+    if system.queues == 1 and len(phases) == _THERE_AND_BACK and even:
+        first, middle, last = times
+        return np.asarray(np.maximum.reduce([
+            first + middle + (rounds - 1) * np.maximum(first, middle) + last,
+            first + middle + rounds * last,
+            rounds * (first + last),
+        ]))  # fmt: skip
+    split = system.shrinking and any(kind is _AR for _, kind in phases)
+    server = _servers(phases, system.queues, split=split)
+    width = server.shape[1]
+    server = server[:, np.arange(chunks) % width]
+    slots = np.full(dimensions * system.queues, ceil(system.active / system.queues))
+    return finish(server[:, :, None], times[:, None, :], slots)
+
+
+def _servers(phases: Sequence[tuple[int, Collective]], queues: int, *, split: bool) -> IntArray:
+    """Return (p, r) queues: chunks take those of a dimension in turn, an all-reduce half of them on either way."""
+    half = max(queues // 2, 1)
+    server = np.zeros((len(phases), lcm(queues, half, max(queues - half, 1))), dtype=np.int64)
+    turn = np.arange(server.shape[1])
+    for p, (d, kind) in enumerate(phases):
+        if not split or queues == 1:
+            place = turn % queues
+        elif kind is _AG:
+            place = half + turn % (queues - half)
+        else:
+            place = turn % half
+        server[p] = d * queues + place
+    return server

@@ -1,0 +1,143 @@
+"""ASTRA-sim's own times of single collectives, to the nanosecond."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra.errors import InputError
+from evo_libra.model.astra.collective import System, collective_time
+from evo_libra.model.astra.phase import GIBI, Algorithm, Implementation, Link, Overheads, phase_time
+from evo_libra.model.astra.queues import finish
+from evo_libra.model.collective import Collective
+from evo_libra.model.fabric import BLOCKS
+
+CASES = json.loads((Path(__file__).parent.parent / "golden" / "astra_collectives.json").read_text())
+BLOCK = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
+NAMES = [block.name for block in BLOCKS]
+COLLECTIVES = {collective.name: collective for collective in Collective}
+
+
+def links_of(network: dict[str, Any], *, shared: bool = False) -> list[Link]:
+    return [
+        Link(
+            np.array([NAMES.index(BLOCK[block])]),
+            np.array([npus]),
+            np.array([bandwidth * GIBI / 1e9]),
+            np.array([latency]),
+            shared,
+        )
+        for block, npus, bandwidth, latency in zip(
+            network["topology"], network["npus_count"], network["bandwidth"], network["latency"], strict=True
+        )
+    ]
+
+
+def system_of(case: dict[str, Any]) -> System:
+    given_ = case["system"]
+    names = given_[case["collective"].lower().replace("_", "-") + "-implementation"]
+    return System(
+        {COLLECTIVES[case["collective"]]: [Implementation.read(name) for name in names]},
+        given_["preferred-dataset-splits"],
+        given_["active-chunks-per-dimension"],
+        given_["collective-optimization"] == "localBWAware",
+        Overheads(float(given_["endpoint-delay"]), float(given_["local-mem-bw"])),
+        case["queues"],
+    )
+
+
+def is_tree_of_several_chunks(case: dict[str, Any]) -> bool:
+    names = case["system"].get("all-reduce-implementation", [])
+    ring = "Ring" in case["network"]["topology"]
+    return "doubleBinaryTree" in names and (ring or case["system"]["preferred-dataset-splits"] > 1)
+
+
+PLAIN = [case for case in CASES if case["backend"] == "congestion_unaware" and not case["themis"]]
+EXACT = [case for case in PLAIN if not is_tree_of_several_chunks(case)]
+
+
+def test_there_are_enough_cases() -> None:
+    assert (len(PLAIN), len(EXACT)) == (569, 562)
+
+
+@pytest.mark.parametrize("case", EXACT, ids=lambda case: case["id"])
+def test_single_collective(case: dict[str, Any]) -> None:
+    time = collective_time(
+        COLLECTIVES[case["collective"]], case["bytes"], links_of(case["network"]), system_of(case), case["involved"]
+    )
+    assert abs(time[0] - case["finish_ns"]) <= 1
+
+
+def has_closed_form(case: dict[str, Any]) -> bool:
+    names = case["system"][case["collective"].lower().replace("_", "-") + "-implementation"]
+    around = names == ["halvingDoubling"] and case["network"]["topology"] == ["Ring"]
+    return case["system"]["active-chunks-per-dimension"] == 1 and not around
+
+
+AWARE = [case for case in CASES if case["backend"] == "congestion_aware" and has_closed_form(case)]
+
+
+@pytest.mark.parametrize("case", AWARE, ids=lambda case: case["id"])
+def test_single_collective_where_messages_share_links(case: dict[str, Any]) -> None:
+    links = links_of(case["network"], shared=True)
+    time = collective_time(COLLECTIVES[case["collective"]], case["bytes"], links, system_of(case), case["involved"])
+    assert time[0] == pytest.approx(case["finish_ns"], rel=1e-6)
+
+
+def test_a_population_has_the_times_of_its_designs() -> None:
+    cases = [case for case in EXACT if len(case["network"]["npus_count"]) == 3 and case["collective"] == "ALL_REDUCE"][
+        :20
+    ]
+    for case in cases:
+        system, single = system_of(case), links_of(case["network"])
+        scale = np.array([1.0, 0.5, 2.0, 1.25])
+        population = [
+            Link(np.repeat(link.block, 4), np.repeat(link.npus, 4), link.bandwidth * scale, np.repeat(link.latency, 4))
+            for link in single
+        ]
+        together = collective_time(Collective.ALL_REDUCE, case["bytes"], population, system, case["involved"])
+        for n in range(4):
+            alone = [link.select(np.array([n])) for link in population]
+            one = collective_time(Collective.ALL_REDUCE, case["bytes"], alone, system, case["involved"])
+            assert together[n] == one[0]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.integers(1, 24))
+@settings(max_examples=60, deadline=None)
+def test_closed_forms_equal_the_queue_model(seed: int, dims: int, active: int, chunks: int) -> None:
+    random = np.random.default_rng(seed)
+    times = random.integers(1, 1000, (dims, 1, 5)).astype(np.float64)
+    rounds = -(-chunks // active)
+    server = np.arange(dims)[:, None, None]
+    found = finish(np.repeat(server, chunks, axis=1), times, np.full(dims, active))
+    np.testing.assert_array_equal(found, (times.sum(axis=0) + (rounds - 1) * times.max(axis=0))[0])
+    chunks = active * rounds
+    first, middle, last = random.integers(1, 1000, (3, 5)).astype(np.float64)
+    there_and_back = np.repeat(np.array([0, 1, 0])[:, None, None], chunks, axis=1)
+    found = finish(there_and_back, np.stack([first, middle, last])[:, None], np.full(2, active))
+    closed = np.maximum.reduce([
+        first + middle + (rounds - 1) * np.maximum(first, middle) + last, first + middle + rounds * last,
+        rounds * (first + last),
+    ])  # fmt: skip
+    np.testing.assert_array_equal(found, closed)
+
+
+def test_what_would_hang_the_simulator_is_refused() -> None:
+    link = Link(np.array([0]), np.array([6]), np.array([100.0]), np.array([0.0]))
+    overheads = Overheads(10.0, 100.0)
+    halving = Implementation(Algorithm.HALVING_DOUBLING)
+    with pytest.raises(ValueError, match="power of two"):
+        phase_time(halving, Collective.ALL_REDUCE, np.array([1e6]), link, overheads)
+    with pytest.raises(ValueError, match="has no all-to-all"):
+        phase_time(halving, Collective.ALL_TO_ALL, np.array([1e6]), link, overheads)
+    with pytest.raises(InputError, match="did you mean 'direct'"):
+        Implementation.read("direkt")
+    ring = System({Collective.ALL_GATHER: [Implementation(Algorithm.RING)]}, 64, 1, True, overheads)  # noqa: FBT003
+    with pytest.raises(ValueError, match="cannot be cut"):
+        collective_time(Collective.ALL_GATHER, 63, [link], ring)
