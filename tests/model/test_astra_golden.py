@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from evo_libra.errors import InputError
 from evo_libra.model.astra.collective import System, collective_time
 from evo_libra.model.astra.phase import GIBI, Algorithm, Implementation, Link, Overheads, phase_time
-from evo_libra.model.astra.queues import finish
+from evo_libra.model.astra.queues import Policy, finish
+from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS
 
@@ -49,6 +50,8 @@ def system_of(case: dict[str, Any]) -> System:
         given_["collective-optimization"] == "localBWAware",
         Overheads(float(given_["endpoint-delay"]), float(given_["local-mem-bw"])),
         case["queues"],
+        Scheduler(given_.get("inter-dimension-scheduling", "baseline")),
+        Policy(given_.get("intra-dimension-scheduling", "FIFO")),
     )
 
 
@@ -58,15 +61,16 @@ def is_tree_of_several_chunks(case: dict[str, Any]) -> bool:
     return "doubleBinaryTree" in names and (ring or case["system"]["preferred-dataset-splits"] > 1)
 
 
+THEMIS = [case for case in CASES if case["themis"]]
 PLAIN = [case for case in CASES if case["backend"] == "congestion_unaware" and not case["themis"]]
 EXACT = [case for case in PLAIN if not is_tree_of_several_chunks(case)]
 
 
 def test_there_are_enough_cases() -> None:
-    assert (len(PLAIN), len(EXACT)) == (569, 562)
+    assert (len(PLAIN), len(EXACT), len(THEMIS)) == (569, 562, 167)
 
 
-@pytest.mark.parametrize("case", EXACT, ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", [*EXACT, *THEMIS], ids=lambda case: case["id"])
 def test_single_collective(case: dict[str, Any]) -> None:
     time = collective_time(
         COLLECTIVES[case["collective"]], case["bytes"], links_of(case["network"]), system_of(case), case["involved"]

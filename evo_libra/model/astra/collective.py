@@ -10,7 +10,8 @@ import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.astra.phase import Implementation, Link, Overheads, phase_time
-from evo_libra.model.astra.queues import finish
+from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish
+from evo_libra.model.astra.themis import Chunk, Network, Scheduler, plan
 from evo_libra.model.collective import Collective
 
 _THERE_AND_BACK = 3
@@ -30,6 +31,8 @@ class System:
         dimension (``baseline``).
     overheads : of the NPUs.
     queues : of each dimension; the chunks at a time are spread over them.
+    scheduler : which dimensions a chunk takes first; `policy` : which chunk a dimension takes first. ASTRA-sim has
+        both, though no released version reads them from its files.
     """
 
     implementations: Mapping[Collective, Sequence[Implementation]]
@@ -38,6 +41,8 @@ class System:
     shrinking: bool
     overheads: Overheads
     queues: int = 1
+    scheduler: Scheduler = Scheduler.BASELINE
+    policy: Policy = Policy.FIFO
 
 
 def collective_time(
@@ -59,6 +64,8 @@ def collective_time(
     ------
     ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang.
     """
+    if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
+        return _scheduled(collective, size, links, system, involved)
     npus = np.array([link.npus for link in links])
     taking = np.array([involved is None or involved[d] for d in range(len(links))])
     used = (npus > 1) & taking[:, None]
@@ -155,3 +162,101 @@ def _servers(phases: Sequence[tuple[int, Collective]], queues: int, *, split: bo
             place = turn % half
         server[p] = d * queues + place
     return server
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """Dimension, kind and bytes of every phase of every chunk of one design: (p, k) each."""
+
+    dimension: IntArray
+    kind: tuple[Collective, ...]
+    size: FloatArray
+
+
+def _scheduled(
+    collective: Collective, size: int, links: Sequence[Link], system: System, involved: Sequence[bool] | None
+) -> FloatArray:
+    """Return (n,) ns under a scheduler: chunks take the dimensions in different orders, in each design in its own."""
+    plans = [
+        _planned(collective, size, [link.select(np.array([n])) for link in links], system, involved)
+        for n in range(len(links[0].npus))
+    ]
+    time = np.zeros(len(plans))
+    shapes = [(plan_.size.shape, plan_.kind) for plan_ in plans]
+    for shape in dict.fromkeys(shapes):
+        designs = np.array([n for n, other in enumerate(shapes) if other == shape])
+        time[designs] = _queued([plans[n] for n in designs], [link.select(designs) for link in links], system)
+    return time
+
+
+def _queued(plans: Sequence[_Planned], links: Sequence[Link], system: System) -> FloatArray:
+    kinds = plans[0].kind
+    dimension = np.stack([plan_.dimension for plan_ in plans], axis=2)
+    size = np.stack([plan_.size for plan_ in plans], axis=2)
+    time, largest = np.zeros(size.shape), size.copy()
+    for p, kind in enumerate(kinds):
+        for d, link in enumerate(links):
+            chunk, design = np.nonzero(dimension[p] == d)
+            if not len(chunk):
+                continue
+            part, bytes_ = link.select(design), size[p, chunk, design]
+            implementation = system.implementations[_whole(system, kind)][d]
+            time[p, chunk, design] = phase_time(implementation, kind, bytes_, part, system.overheads)
+            if kind is _AG:
+                largest[p, chunk, design] = bytes_ * part.npus
+    codes = np.array([{_RS: SCATTERS, _AG: GATHERS}.get(kind, ANY) for kind in kinds])
+    joining = Joining(system.policy, np.repeat(codes[:, None], size.shape[1], axis=1), largest)
+    slots = np.full(len(links) * system.queues, ceil(system.active / system.queues))
+    return finish(dimension * system.queues, time, slots, joining)
+
+
+def _whole(system: System, kind: Collective) -> Collective:
+    """Return the collective whose implementations a phase has: an all-reduce's, where it is part of one."""
+    return kind if kind in system.implementations else _AR
+
+
+def _planned(
+    collective: Collective, size: int, links: Sequence[Link], system: System, involved: Sequence[bool] | None
+) -> _Planned:
+    npus = [int(link.npus[0]) for link in links]
+    taking = [npus[d] > 1 and (involved is None or bool(involved[d])) for d in range(len(npus))]
+    chunk, count = _chunks(collective, size, int(np.prod(npus)), system.splits)
+    whole = max(size, chunk * count) if chunk * system.splits > size else size
+    network = Network(npus, [float(link.bandwidth[0]) for link in links], taking)
+    rows = []
+    for part in plan(system.scheduler, collective, whole, chunk, network):
+        greedy = system.scheduler in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
+        rows.append(_way(collective, part, npus, greedy=greedy, shrinking=system.shrinking))
+    kind = tuple(kind for _, kind, _ in rows[0])
+    return _Planned(
+        np.array([[d for d, _, _ in row] for row in rows], dtype=np.int64).T.reshape(len(kind), -1),
+        kind,
+        np.array([[bytes_ for *_, bytes_ in row] for row in rows], dtype=np.float64).T.reshape(len(kind), -1),
+    )
+
+
+def _way(
+    collective: Collective, chunk: Chunk, npus: Sequence[int], *, greedy: bool, shrinking: bool
+) -> list[tuple[int, Collective, int]]:
+    """Return dimension, collective and bytes of each phase of one chunk.
+
+    A greedily scheduled all-reduce scatters over all its dimensions and gathers back over them; the others run the last
+    dimension's part in one.
+    """
+    order, size = chunk.order, chunk.size
+    if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking and not greedy):
+        return [(d, collective, size) for d in order]
+    way: list[tuple[int, Collective, int]] = []
+    if collective is not _AG:
+        for d in order if collective is _RS or greedy else order[:-1]:
+            way.append((d, _RS, size))
+            size //= npus[d]
+        if collective is _RS:
+            return way
+        if not greedy:
+            way.append((order[-1], _AR, size))
+            order = order[:-1]
+    for d in order if collective is _AG and greedy else reversed(order):
+        way.append((d, _AG, size))
+        size *= npus[d]
+    return way

@@ -1,20 +1,52 @@
 """Chunks in the queues of the dimensions, for a population at once: as many steps as there are chunk phases.
 
-Every dimension has one or more queues; a queue runs a number of chunks at a time, in the order in which they came, and
-a phase holds its slot for its whole time. All NPUs do the same, so that one such model stands for all of them.
+Every dimension has one or more queues; a queue runs a number of chunks at a time, in the order in which they came unless
+a policy puts them elsewhere, and a phase holds its slot for its whole time. All NPUs do the same, so that one such model
+stands for all of them.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
+
 import numpy as np
 
-from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 
 _SEQUENCE_BITS = 20
 _NEVER = np.iinfo(np.int64).max
 
+SCATTERS, GATHERS, ANY = 0, 1, 2
+"""What a phase does, as far as policies ask: scatter, gather, or something that always joins at the end."""
 
-def finish(server: IntArray, time: FloatArray, slots: IntArray) -> FloatArray:
+
+class Policy(Enum):
+    """Where a chunk joins a queue, by ASTRA-sim's name."""
+
+    FIFO = "FIFO"
+    ALTERNATING = "RG"
+    SMALLEST_FIRST = "smallestFirst"
+    FEWEST_PHASES_FIRST = "lessRemainingPhaseFirst"
+
+
+@dataclass(frozen=True)
+class Joining:
+    """What a policy needs to know of chunk phases.
+
+    Attributes
+    ----------
+    policy : where chunks join.
+    kind : (p, k) what each phase does.
+    size : (p, k, n) the larger one of the bytes that enter and that leave it.
+    """
+
+    policy: Policy
+    kind: IntArray
+    size: FloatArray
+
+
+def finish(server: IntArray, time: FloatArray, slots: IntArray, joining: Joining | None = None) -> FloatArray:
     """Return the (n,) ns at which the last chunk has passed its last phase.
 
     Of events at the same time the one that was scheduled first comes first. At the end of a phase the chunk joins its
@@ -25,11 +57,14 @@ def finish(server: IntArray, time: FloatArray, slots: IntArray) -> FloatArray:
     server : (p, k, n) the queue in which phase p of chunk k waits; axes of length 1 broadcast.
     time : (p, k, n) whole ns of each phase, below 2^43; broadcasts, too.
     slots : (q,) chunks that each queue runs at a time.
+    joining : a policy; chunks join at the end when left out.
     """
     shape = np.broadcast_shapes(server.shape, time.shape)
     if 0 in shape:
         return np.zeros(shape[2])
-    queues = _Queues(np.broadcast_to(server, shape), np.broadcast_to(time.astype(np.int64), shape), slots)
+    if joining is not None and joining.policy is Policy.FIFO:
+        joining = None
+    queues = _Queues(np.broadcast_to(server, shape), np.broadcast_to(time.astype(np.int64), shape), slots, joining)
     return queues.run().astype(np.float64)
 
 
@@ -40,26 +75,25 @@ class _Queues:
     ``end * 2^20 + sequence``, so that the least key is the next event.
     """
 
-    def __init__(self, server: IntArray, time: IntArray, slots: IntArray) -> None:
-        self.server, self.time, self.slots = server, time, slots
+    def __init__(self, server: IntArray, time: IntArray, slots: IntArray, joining: Joining | None) -> None:
+        self.server, self.time, self.slots, self.joining = server, time, slots, joining
         self.phases, self.chunks, self.designs = time.shape
         self.every = np.arange(self.designs)
         self.first_slot = np.concatenate([[0], np.cumsum(slots)])
         self.key = np.full((int(self.first_slot[-1]), self.designs), _NEVER)
         self.item = np.zeros(self.key.shape, dtype=np.int64)
         self.owner = np.repeat(np.arange(len(slots)), slots)
-        self.waiting = np.zeros((len(slots), self.chunks * self.phases, self.designs), dtype=np.int32)
+        self.waiting = np.zeros((len(slots), self.chunks * self.phases + 1, self.designs), dtype=np.int32)
         self.head, self.tail = (np.zeros((len(slots), self.designs), dtype=np.int64) for _ in range(2))
         self.idle = np.repeat(slots[:, None], self.designs, axis=1)
         self.sequence = 0
 
     def run(self) -> IntArray:
-        for chunk in range(self.chunks):
-            self.join(self.server[0, chunk], np.full(self.designs, chunk * self.phases), self.every)
         now = np.zeros(self.designs, dtype=np.int64)
-        for slot, server in enumerate(self.owner.tolist()):
-            some = self.every[self.head[server] < self.tail[server]]
-            self.start(np.full(len(some), server), np.full(len(some), slot), some, now)
+        for chunk in range(self.chunks):
+            server = self.server[0, chunk]
+            self.join(server, np.full(self.designs, chunk * self.phases), self.every)
+            self.start_idle(server, self.every, now)
         for _ in range(self.chunks * self.phases):
             now = self.step()
         return np.asarray(now)
@@ -77,15 +111,44 @@ class _Queues:
         self.join(new, following, going)
         more = self.every[self.head[old, self.every] < self.tail[old, self.every]]
         self.start(old[more], slot[more], more, now)
-        ready = (self.idle[new, going] > 0) & (self.head[new, going] < self.tail[new, going])
-        new, going = new[ready], going[ready]
-        self.start(new, self.free_slot(new, going), going, now)
+        self.start_idle(new, going, now)
         return np.asarray(now)
 
+    def start_idle(self, server: IntArray, designs: IntArray, now: IntArray) -> None:
+        """Start the next chunk of a queue of some designs where it has an idle slot."""
+        ready = (self.idle[server, designs] > 0) & (self.head[server, designs] < self.tail[server, designs])
+        server, designs = server[ready], designs[ready]
+        self.start(server, self.free_slot(server, designs), designs, now)
+
     def join(self, server: IntArray, item: IntArray, designs: IntArray) -> None:
-        """Put chunk phases at the end of their queues."""
-        self.waiting[server, self.tail[server, designs], designs] = item
+        """Put chunk phases into their queues."""
+        if self.joining is None:
+            self.waiting[server, self.tail[server, designs], designs] = item
+        else:
+            queue = self.waiting[server, :, designs].T
+            place = np.arange(len(queue))[:, None]
+            end = self.tail[server, designs]
+            stops = self.stops(self.joining, queue, item, designs, self.head[server, designs])
+            stops &= (place >= self.head[server, designs]) & (place < end)
+            at = np.where(stops.any(axis=0), stops.argmax(axis=0), end)
+            moved = np.where(place < at, queue, np.where(place == at, item, np.roll(queue, 1, axis=0)))
+            self.waiting[server, :, designs] = moved.T
         self.tail[server, designs] += 1
+
+    def stops(self, joining: Joining, queue: IntArray, item: IntArray, designs: IntArray, head: IntArray) -> BoolArray:
+        """Return (place, n) before which waiting chunks a new one joins; it joins before the first of them."""
+        phase, chunk = item % self.phases, item // self.phases
+        others = queue % self.phases
+        if joining.policy is Policy.FEWEST_PHASES_FIRST:
+            found = others <= phase
+        elif joining.policy is Policy.SMALLEST_FIRST:
+            sizes = joining.size[others, queue // self.phases, designs]
+            found = (sizes >= joining.size[phase, chunk, designs]) & (phase != self.phases - 2)
+        else:
+            kinds = joining.kind[others, queue // self.phases]
+            # Behind the first one that waits, wherever two in a row do not take turns.
+            found = (kinds + np.roll(kinds, 1, axis=0) != SCATTERS + GATHERS) & (np.arange(len(queue))[:, None] > head)
+        return np.asarray(found & (joining.kind[phase, chunk] != ANY))
 
     def free_slot(self, server: IntArray, designs: IntArray) -> IntArray:
         """Return the first idle slot of a queue of each of some designs."""
