@@ -1,8 +1,8 @@
 """Chunks in the queues of the dimensions, for a population at once: as many steps as there are chunk phases.
 
-Every dimension has one or more queues; a queue runs a number of chunks at a time, in the order in which they came unless
-a policy puts them elsewhere, and a phase holds its slot for its whole time. All NPUs do the same, so that one such model
-stands for all of them.
+Every dimension has one or more queues; a queue runs a number of chunks at a time, in the order in which they came
+unless a policy puts them elsewhere, and a phase holds its slot for its whole time. All NPUs do the same, so that one
+such model stands for all of them.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Queues:
         self.key = np.full((int(self.first_slot[-1]), self.designs), _NEVER)
         self.item = np.zeros(self.key.shape, dtype=np.int64)
         self.owner = np.repeat(np.arange(len(slots)), slots)
-        self.waiting = np.zeros((len(slots), self.chunks * self.phases + 1, self.designs), dtype=np.int32)
+        self.waiting = np.zeros((len(slots), self.designs, self.chunks * self.phases + 1), dtype=np.int32)
         self.head, self.tail = (np.zeros((len(slots), self.designs), dtype=np.int64) for _ in range(2))
         self.idle = np.repeat(slots[:, None], self.designs, axis=1)
         self.sequence = 0
@@ -123,20 +123,29 @@ class _Queues:
     def join(self, server: IntArray, item: IntArray, designs: IntArray) -> None:
         """Put chunk phases into their queues."""
         if self.joining is None:
-            self.waiting[server, self.tail[server, designs], designs] = item
+            self.waiting[server, designs, self.tail[server, designs]] = item
         else:
-            queue = self.waiting[server, :, designs].T
-            place = np.arange(len(queue))[:, None]
-            end = self.tail[server, designs]
-            stops = self.stops(self.joining, queue, item, designs, self.head[server, designs])
-            stops &= (place >= self.head[server, designs]) & (place < end)
-            at = np.where(stops.any(axis=0), stops.argmax(axis=0), end)
-            moved = np.where(place < at, queue, np.where(place == at, item, np.roll(queue, 1, axis=0)))
-            self.waiting[server, :, designs] = moved.T
+            self.insert(self.joining, server, item, designs)
         self.tail[server, designs] += 1
 
-    def stops(self, joining: Joining, queue: IntArray, item: IntArray, designs: IntArray, head: IntArray) -> BoolArray:
-        """Return (place, n) before which waiting chunks a new one joins; it joins before the first of them."""
+    def insert(self, joining: Joining, server: IntArray, item: IntArray, designs: IntArray) -> None:
+        """Put chunk phases where the policy wants them, and move the others on by a place."""
+        head, end = self.head[server, designs], self.tail[server, designs]
+        first, last = int(head.min(initial=0)), int(end.max(initial=0)) + 1
+        queue = self.waiting[server, designs, first:last]
+        place = np.arange(first, last)
+        head, end, item = head[:, None], end[:, None], item[:, None]
+        stops = self.stops(joining, queue, item, designs[:, None], place == head) & (place >= head) & (place < end)
+        at = np.where(stops.any(axis=1, keepdims=True), stops.argmax(axis=1)[:, None] + first, end)
+        moved = np.roll(queue, 1, axis=1)
+        np.copyto(moved, queue, where=place < at)
+        np.copyto(moved, item.astype(np.int32), where=place == at)
+        self.waiting[server, designs, first:last] = moved
+
+    def stops(
+        self, joining: Joining, queue: IntArray, item: IntArray, designs: IntArray, is_first: BoolArray
+    ) -> BoolArray:
+        """Return (n, place) before which waiting chunks a new one joins; it joins before the first of them."""
         phase, chunk = item % self.phases, item // self.phases
         others = queue % self.phases
         if joining.policy is Policy.FEWEST_PHASES_FIRST:
@@ -147,7 +156,7 @@ class _Queues:
         else:
             kinds = joining.kind[others, queue // self.phases]
             # Behind the first one that waits, wherever two in a row do not take turns.
-            found = (kinds + np.roll(kinds, 1, axis=0) != SCATTERS + GATHERS) & (np.arange(len(queue))[:, None] > head)
+            found = (kinds + np.roll(kinds, 1, axis=1) != SCATTERS + GATHERS) & ~is_first
         return np.asarray(found & (joining.kind[phase, chunk] != ANY))
 
     def free_slot(self, server: IntArray, designs: IntArray) -> IntArray:
@@ -162,7 +171,7 @@ class _Queues:
 
     def start(self, server: IntArray, slot: IntArray, designs: IntArray, now: IntArray) -> None:
         """Run the first waiting chunk of a queue of some designs in a slot."""
-        item = self.waiting[server, self.head[server, designs], designs].astype(np.int64)
+        item = self.waiting[server, designs, self.head[server, designs]].astype(np.int64)
         self.head[server, designs] += 1
         self.idle[server, designs] -= 1
         end = now[designs] + self.time[item % self.phases, item // self.phases, designs]
