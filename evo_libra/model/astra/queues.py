@@ -22,12 +22,16 @@ SCATTERS, GATHERS, ANY = 0, 1, 2
 
 
 class Policy(Enum):
-    """Where a chunk joins a queue, by ASTRA-sim's name."""
+    """Where a chunk joins a queue, by ASTRA-sim's name; the last one is that of Themis' paper.
+
+    That has the first to come first among equals, ASTRA-sim's the last.
+    """
 
     FIFO = "FIFO"
     ALTERNATING = "RG"
     SMALLEST_FIRST = "smallestFirst"
     FEWEST_PHASES_FIRST = "lessRemainingPhaseFirst"
+    SMALLEST_CHUNK_FIRST = "smallestChunkFirst"
 
 
 @dataclass(frozen=True)
@@ -150,6 +154,8 @@ class _Queues:
         others = queue % self.phases
         if joining.policy is Policy.FEWEST_PHASES_FIRST:
             found = others <= phase
+        elif joining.policy is Policy.SMALLEST_CHUNK_FIRST:
+            found = joining.size[others, queue // self.phases, designs] > joining.size[phase, chunk, designs]
         elif joining.policy is Policy.SMALLEST_FIRST:
             sizes = joining.size[others, queue // self.phases, designs]
             found = (sizes >= joining.size[phase, chunk, designs]) & (phase != self.phases - 2)
