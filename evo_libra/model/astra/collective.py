@@ -72,12 +72,12 @@ def collective_time(
     used[len(system.implementations[collective]) :] = False
     time = np.zeros(npus.shape[1])
     # Designs whose chunks are cut alike and that use the same dimensions go through the queues together.
-    kinds, which = np.unique(np.vstack([used, npus.prod(axis=0)]), axis=1, return_inverse=True)
-    for kind, column in enumerate(kinds.T):
-        designs = np.flatnonzero(which.ravel() == kind)
-        dims = np.flatnonzero(column[:-1]).tolist()
-        chunk, chunks = _chunks(collective, size, int(column[-1]), system.splits)
-        part = [link.select(designs) for link in links]
+    key = npus.prod(axis=0) << len(links) | (used << np.arange(len(links))[:, None]).sum(axis=0)
+    for kind in np.unique(key).tolist():
+        designs = np.flatnonzero(key == kind)
+        dims = np.flatnonzero(used[:, designs[0]]).tolist()
+        chunk, chunks = _chunks(collective, size, kind >> len(links), system.splits)
+        part = list(links) if len(designs) == len(key) else [link.select(designs) for link in links]
         phases = _phases(collective, chunk, dims, part, shrinking=system.shrinking)
         times = np.array([
             phase_time(system.implementations[collective][d], kind_, bytes_, part[d], system.overheads)
