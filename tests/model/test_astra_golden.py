@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evo_libra.errors import InputError
 from evo_libra.model.astra.collective import System, collective_time
 from evo_libra.model.astra.phase import GIBI, Algorithm, Implementation, Link, Overheads, phase_time
-from evo_libra.model.astra.queues import Policy, finish
+from evo_libra.model.astra.queues import Joining, Policy, finish
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS
@@ -110,6 +110,19 @@ def test_a_population_has_the_times_of_its_designs() -> None:
             alone = [link.select(np.array([n])) for link in population]
             one = collective_time(Collective.ALL_REDUCE, case["bytes"], alone, system, case["involved"])
             assert together[n] == one[0]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(Policy), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, active: int) -> None:
+    random = np.random.default_rng(seed)
+    phases, chunks, designs, queues = random.integers(1, 6), random.integers(1, 12), 5, random.integers(1, 4)
+    shape = (phases, chunks, designs)
+    server, time = random.integers(0, queues, shape), random.integers(0, 50, shape).astype(np.float64)
+    joining = Joining(policy, random.integers(0, 3, shape[:2]), random.integers(1, 4, shape).astype(np.float64))
+    slots = np.full(queues, active)
+    compiled = finish(server, time, slots, joining)
+    np.testing.assert_array_equal(compiled, finish(server, time, slots, joining, fast=False))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.integers(1, 24))

@@ -13,6 +13,7 @@ from enum import Enum
 import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.astra.fast import compiled
 
 _SEQUENCE_BITS = 20
 _NEVER = np.iinfo(np.int64).max
@@ -50,7 +51,9 @@ class Joining:
     size: FloatArray
 
 
-def finish(server: IntArray, time: FloatArray, slots: IntArray, joining: Joining | None = None) -> FloatArray:
+def finish(
+    server: IntArray, time: FloatArray, slots: IntArray, joining: Joining | None = None, *, fast: bool = True
+) -> FloatArray:
     """Return the (n,) ns at which the last chunk has passed its last phase.
 
     Of events at the same time the one that was scheduled first comes first. At the end of a phase the chunk joins its
@@ -62,14 +65,22 @@ def finish(server: IntArray, time: FloatArray, slots: IntArray, joining: Joining
     time : (p, k, n) whole ns of each phase, below 2^43; broadcasts, too.
     slots : (q,) chunks that each queue runs at a time.
     joining : a policy; chunks join at the end when left out.
+    fast : whether to use the compiled model where numba is installed; it has the same results.
     """
     shape = np.broadcast_shapes(server.shape, time.shape)
     if 0 in shape:
         return np.zeros(shape[2])
     if joining is not None and joining.policy is Policy.FIFO:
         joining = None
-    queues = _Queues(np.broadcast_to(server, shape), np.broadcast_to(time.astype(np.int64), shape), slots, joining)
-    return queues.run().astype(np.float64)
+    server, times = np.broadcast_to(server, shape), np.broadcast_to(time.astype(np.int64), shape)
+    run = compiled() if fast else None
+    if run is None:
+        return _Queues(server, times, slots, joining).run().astype(np.float64)
+    kind = np.full(shape[:2], ANY) if joining is None else joining.kind
+    size = np.empty((0, 0, 0)) if joining is None else joining.size
+    policy = 0 if joining is None else list(Policy).index(joining.policy)
+    plain = np.ascontiguousarray
+    return run(plain(server), plain(times), plain(slots), policy, plain(kind), plain(size)).astype(np.float64)
 
 
 class _Queues:
