@@ -16,7 +16,7 @@ from evo_libra.model.astra.collective import System, collective_time
 from evo_libra.model.astra.phase import GIBI, Algorithm, Implementation, Link, Overheads, phase_time
 from evo_libra.model.astra.queues import Joining, Policy, finish
 from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.collective import Collective
+from evo_libra.model.collective import Collective, traffic
 from evo_libra.model.fabric import BLOCKS
 
 CASES = json.loads((Path(__file__).parent.parent / "golden" / "astra_collectives.json").read_text())
@@ -158,3 +158,36 @@ def test_what_would_hang_the_simulator_is_refused() -> None:
     ring = System({Collective.ALL_GATHER: [Implementation(Algorithm.RING)]}, 64, 1, True, overheads)  # noqa: FBT003
     with pytest.raises(ValueError, match="cannot be cut"):
         collective_time(Collective.ALL_GATHER, 63, [link], ring)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(Collective), st.sampled_from(["ring", "halvingDoubling", "direct"]))
+@settings(max_examples=40, deadline=None)
+def test_libras_time_is_the_limit_of_many_chunks_without_overheads(
+    seed: int, collective: Collective, name: str
+) -> None:
+    random = np.random.default_rng(seed)
+    depth, designs = int(random.integers(1, 4)), 4
+    npus = 2 ** random.integers(1, 4, depth)
+    per_npu = random.uniform(10.0, 500.0, (depth, designs))
+    if collective is Collective.ALL_TO_ALL:
+        name = "direct"
+    extent = np.repeat(npus[:, None], designs, axis=1)
+    links = [
+        Link(
+            np.full(designs, NAMES.index("fully-connected")), extent[d],
+            per_npu[d] / (npus[d] - 1 if name == "direct" else 1), np.zeros(designs),
+        )
+        for d in range(depth)
+    ]  # fmt: skip
+    overheads = Overheads(0.0, np.inf)
+    size = 2**42
+    libra = (traffic(collective, float(size), extent) / per_npu).max(axis=0)
+    before = np.inf
+    for chunks in (16, 128, 512):
+        system = System({collective: [Implementation.read(name)] * depth}, chunks, 1, True, overheads)  # noqa: FBT003
+        ratio = collective_time(collective, size, links, system) / libra
+        # Chunks fill and drain the pipeline, at most once a phase each.
+        assert (ratio >= 1 - 1e-6).all()
+        assert (ratio <= 1 + 2.0 * depth / chunks * depth + 1e-6).all()
+        assert ratio.max() <= before + 1e-6
+        before = ratio.max()

@@ -15,7 +15,7 @@ import numpy as np
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.astra.fast import compiled
 
-_SEQUENCE_BITS = 20
+_SEQUENCE_BITS, _MOST_BITS = 20, 43
 _NEVER = np.iinfo(np.int64).max
 
 SCATTERS, GATHERS, ANY = 0, 1, 2
@@ -62,10 +62,14 @@ def finish(
     Parameters
     ----------
     server : (p, k, n) the queue in which phase p of chunk k waits; axes of length 1 broadcast.
-    time : (p, k, n) whole ns of each phase, below 2^43; broadcasts, too.
+    time : (p, k, n) whole ns of each phase; broadcasts, too.
     slots : (q,) chunks that each queue runs at a time.
     joining : a policy; chunks join at the end when left out.
     fast : whether to use the compiled model where numba is installed; it has the same results.
+
+    Raises
+    ------
+    ValueError : all phases one after the other would take more than 2^43 ns, about two hours and a half.
     """
     shape = np.broadcast_shapes(server.shape, time.shape)
     if 0 in shape:
@@ -73,6 +77,8 @@ def finish(
     if joining is not None and joining.policy is Policy.FIFO:
         joining = None
     server, times = np.broadcast_to(server, shape), np.broadcast_to(time.astype(np.int64), shape)
+    if times.sum(axis=(0, 1)).max() >= 2**_MOST_BITS:
+        raise ValueError("a collective of more than two hours and a half is beyond the queue model")
     run = compiled() if fast else None
     if run is None:
         return _Queues(server, times, slots, joining).run().astype(np.float64)
