@@ -99,7 +99,7 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     """Prove how far a front is from the best one of a problem.
 
     What it rests on: the problem's own time model, technologies, box and linear constraints, over every structure and
-    block; lower bounds computed in doubles from dual multipliers. Constraints on time are left out, which can only
+    block; lower bounds computed in doubles from dual multipliers. Lower limits of time are left out, which can only
     lower the bounds.
 
     Parameters
@@ -149,7 +149,7 @@ def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
     bounds = screen(problem)
     grid = levels(problem, bounds, _LEVELS)
     ideal = ideal_of(problem, np.unique([*grid, *designs.cost]), bounds)
-    reached = np.isfinite(ideal.time)
+    reached = ideal.time <= _time_limit(problem)
     first, last, fastest = float(ideal.cost[reached][0]), float(grid[-1]), float(bounds.saturated.min())
     fine = np.unique(np.concatenate([np.geomspace(first, last, _FINE), ideal.cost[reached & (ideal.cost <= last)]]))
     best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached][0]), last])
@@ -176,7 +176,7 @@ def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
     ends = np.array([least * (1.0 + _BELOW), max(highest_cost(problem), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
         time, spent = found.time, found.spent
-    slowest = time[0] if np.isfinite(time[0]) else designs.time.max()
+    slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()
     dearest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]
     best = np.array([min(time[1], designs.time.min()), min(least, designs.cost[0])])
     return best, np.array([max(slowest, best[0]), max(dearest, best[1])])
@@ -195,6 +195,12 @@ def _branch_levels(problem: Problem, designs: _Designs, least: float, most: floa
     return cost, np.where(place >= 0, known[np.maximum(place, 0)], np.inf)
 
 
+def _time_limit(problem: Problem) -> float:
+    """Return the seconds that every feasible design keeps to, infinity without such a constraint."""
+    upper = [c for c in problem.constraints if c.quantity == "time" and c.objective > 0]
+    return min((constraint.limit / constraint.objective for constraint in upper), default=np.inf) * (1.0 + _BELOW)
+
+
 def _staircase(cost: FloatArray, lower: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(lower[np.searchsorted(cost, at).clip(0, len(cost) - 1)])
 
@@ -207,6 +213,8 @@ def _certificate(
     between = designs.time / np.append(proven.at(designs.cost[1:] * (1.0 - _BELOW)), proven.fastest)
     worst = int(between.argmax())
     bound = proven.at(proven.cost[1:])
+    # Where even the bound is too slow there is no feasible design.
+    bound = np.where(bound > _time_limit(problem), np.inf, bound)
     lower = np.stack([np.append(bound, proven.fastest), proven.cost])
     return Certificate(
         hypervolume(np.stack([designs.time, designs.cost]), proven.best, proven.worst),

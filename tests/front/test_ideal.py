@@ -186,3 +186,20 @@ def test_a_large_space_is_searched_and_its_proof_gets_tighter(monkeypatch: pytes
     assert missed == sorted(missed, reverse=True)
     assert proof.looked < len(counted)
     assert proof.largest_factor < 3
+
+
+def test_a_limit_of_time_ends_what_a_front_can_miss() -> None:
+    problem = load("gpt3-4k", OPTIMAL, "constraints=['time <= 300 ms']")
+    front = search(problem, engine="exhaustive", population=400)
+    assert front.frame["time_ms"].max() <= 300
+    assert len(front) > 80
+    proof = certify(problem, front)
+    assert proof.missed_hypervolume < 0.02 * proof.most_hypervolume
+
+
+def test_a_single_design_that_is_all_there_is_misses_nothing() -> None:
+    shape = "fabric.shape=RI(4)@chiplet:100_FC(8)@package:50_RI(4)@node:20_SW(32)@pod:5"
+    problem = load("gpt3-4k", shape)
+    proof = certify(problem, search(problem, evaluations=50))
+    assert proof.missed_hypervolume < 1e-6
+    assert proof.largest_factor < 1 + 1e-9
