@@ -18,7 +18,7 @@ from evo_libra.front.screen import Screen, bounded, skeletons
 from evo_libra.model.allocation.bound import ascend, hyperbola
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.problem.allocate import asks_for_cost
+from evo_libra.problem.allocate import variants
 from evo_libra.problem.counting import CountedStructures
 from evo_libra.problem.problem import Problem
 
@@ -147,8 +147,7 @@ def least_cost(problem: Problem) -> float:
             known[key] = np.inf
             options = space.options(depth, left, last)
             for technology, size in zip(options.technology.tolist(), options.size.tolist(), strict=True):
-                price = float(tables.prices[tables.blocks[depth, technology], technology].min()) * problem.npus
-                here = price * float(tables.low[depth, technology])
+                here = problem.npus * float(tables.least_price[depth, technology] * tables.low[depth, technology])
                 known[key] = min(known[key], here + rest(depth + 1, left // size, technology))
         return known[key]
 
@@ -192,27 +191,14 @@ def _with_leaves(
     npus, technology = npus[:, fits], technology[:, fits]
     if not npus.shape[1]:
         return leaves, ideal
-    gene = problem.tables.cheapest(technology)
-    if asks_for_cost(problem.constraints):
-        npus, technology, gene = _every_block(problem, npus, technology)
-    new = bounded(problem, np.full(npus.shape[1], -1), npus, technology, gene)
+    column, gene = variants(problem.tables, problem.constraints, npus, technology)
+    new = bounded(problem, np.full(len(column), -1), npus[:, column], technology[:, column], gene)
     kept = np.flatnonzero((new.bound(ideal.cost) < ideal.time).any(axis=1))
     if not len(kept):
         return leaves, ideal
     new = new.select(kept)
     whole = new if leaves is None else leaves.join(new)
     return whole, with_variants(problem, whole, np.arange(len(whole) - len(new), len(whole)), ideal)
-
-
-def _every_block(problem: Problem, npus: IntArray, technology: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    most = problem.tables.blocks.shape[2]
-    genes = np.stack(np.meshgrid(*[np.arange(most)] * len(npus), indexing="ij")).reshape(len(npus), -1)
-    count = npus.shape[1]
-    return (
-        np.repeat(npus, genes.shape[1], axis=1),
-        np.repeat(technology, genes.shape[1], axis=1),
-        np.tile(genes, count),
-    )
 
 
 def _relaxed(
@@ -259,8 +245,7 @@ def _merged(
         for d in range(first, len(space.rules)):
             allowed = [t for t in space.rules[d].technologies if t > before or (t == before and not space.one_each)]
             for t in allowed:
-                blocks = tables.blocks[d, t]
-                cheapest = min(cheapest, float(tables.prices[blocks, t].min()))
+                cheapest = min(cheapest, float(tables.least_price[d, t]))
                 least = min(least, float(tables.low[d, t]))
             most += max((float(tables.high[d, t]) for t in allowed), default=0.0)
         values[:, kind] = cheapest * problem.npus, least, most

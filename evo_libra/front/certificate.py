@@ -13,7 +13,7 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.front.branch import branch_and_bound, least_cost
 from evo_libra.front.front import Front
-from evo_libra.front.ideal import bound_at, highest_cost, ideal_of, levels
+from evo_libra.front.ideal import bound_at, ideal_of, levels
 from evo_libra.front.indicators import REFERENCE, hypervolume
 from evo_libra.front.screen import screen
 from evo_libra.model.arrays import FloatArray, IntArray
@@ -173,7 +173,7 @@ def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
     The cheapest design's cost is known; what it and the fastest design take and cost, a short search tells.
     """
     least = max(least_cost(problem), problem.budgets()[0])
-    ends = np.array([least * (1.0 + _BELOW), max(highest_cost(problem), 2.0 * designs.cost[-1])])
+    ends = np.array([least * (1.0 + _BELOW), max(problem.tables.highest_cost(), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
         time, spent = found.time, found.spent
     slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()
@@ -189,7 +189,7 @@ def _branch_levels(problem: Problem, designs: _Designs, least: float, most: floa
     beyond = most * (most / least) ** (REFERENCE - 1.0)
     # At the last level every budget is enough.
     ends = [*np.geomspace(least, low, _END_LEVELS), *np.geomspace(designs.cost[-1], max(high, beyond), _END_LEVELS)]
-    cost = np.unique([*ends, *thinned, max(highest_cost(problem), 2.0 * max(high, beyond))])
+    cost = np.unique([*ends, *thinned, max(problem.tables.highest_cost(), 2.0 * max(high, beyond))])
     known = np.minimum.accumulate(designs.time)
     place = np.searchsorted(designs.cost, cost, side="right") - 1
     return cost, np.where(place >= 0, known[np.maximum(place, 0)], np.inf)

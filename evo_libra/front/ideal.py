@@ -168,7 +168,7 @@ def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
     Where cost is no objective there is one level, at which nothing is out of reach.
     """
     if all(objective.name != "cost" for objective in problem.objectives):
-        return np.array([2.0 * highest_cost(problem)])
+        return np.array([2.0 * problem.tables.highest_cost()])
     low, most = problem.budgets()
     low = max(low, float(bounds.least.min()))
     fastest = np.flatnonzero(bounds.saturated <= bounds.saturated.min() * (1.0 + EXACT))
@@ -190,12 +190,6 @@ def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
     along = np.concatenate([[0.0], np.cumsum(steps)])
     chosen = np.exp(np.interp(np.linspace(0.0, along[-1], count - len(jumps)), along, axes[0]))
     return np.sort(np.clip(np.concatenate([chosen, jumps]), ideal.cost[reached][0], high))
-
-
-def highest_cost(problem: Problem) -> float:
-    """Return USD that no design exceeds."""
-    tables = problem.tables
-    return float((tables.prices.max(axis=0) * tables.high).max(axis=1).sum()) * problem.npus
 
 
 def _saturation_cost(problem: Problem, designs: Skeletons) -> FloatArray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.model.allocation.bound import ascend, hyperbola
+from evo_libra.model.allocation.program import only_price
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import TILE, FloatArray, IntArray
 from evo_libra.problem.allocate import program_for, variants
@@ -78,9 +79,9 @@ def screen(problem: Problem) -> Screen:
             f"the space has {len(problem.structures):,} structures, too many to look at each; "
             "search it with another engine and certify the front"
         )
-    structure, gene = variants(problem.tables, problem.constraints)
-    npus, technology = problem.structures.look_up(structure)
-    return bounded(problem, structure, npus, technology, gene)
+    npus, technology = problem.structures.npus, problem.structures.technology
+    structure, gene = variants(problem.tables, problem.constraints, npus, technology)
+    return bounded(problem, structure, npus[:, structure], technology[:, structure], gene)
 
 
 def bounded(problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray) -> Screen:
@@ -96,9 +97,7 @@ def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArra
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     least = (designs.price * designs.low).sum(axis=0)
     if len(program.limit):
-        empty = np.empty((0, *designs.low.shape))
-        cheapest = replace(program, base=0.0, size=np.empty(0), traffic=empty, races=(), price=designs.price)
-        least = np.maximum(least, optimal_bandwidth(cheapest).bound)
+        least = np.maximum(least, optimal_bandwidth(only_price(program, designs.price)).bound)
     return base, kappa, optimal_bandwidth(program).bound, least
 
 

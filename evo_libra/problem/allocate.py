@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.model.allocation.program import Program
+from evo_libra.model.allocation.program import Program, only_price
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons, Tables
 
 
@@ -42,25 +41,24 @@ def asks_for_cost(constraints: Sequence[Constraint]) -> bool:
     return any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in constraints)
 
 
-def variants(tables: Tables, constraints: Sequence[Constraint]) -> tuple[IntArray, IntArray]:
-    """Return (v,) structures and (d, v) block genes of every design that may be of use, bandwidths aside.
+def variants(
+    tables: Tables, constraints: Sequence[Constraint], npus: IntArray, technology: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Return (v,) columns of (d, n) sizes and technologies, and (d, v) block genes, that may be of use.
 
     Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
     """
-    structures = tables.space
-    assert isinstance(structures, Structures), "only a table can be enumerated"  # noqa: S101
-    structure = np.arange(len(structures))
-    gene = tables.cheapest(structures.technology)
+    column, gene = np.arange(npus.shape[1]), tables.cheapest(technology)
     if not asks_for_cost(constraints):
-        return structure, gene
+        return column, gene
     for d in range(len(gene)):
         options = [np.full(gene.shape[1], choice) for choice in range(tables.blocks.shape[2])]
         genes = np.concatenate([np.vstack([gene[:d], option[None], gene[d + 1 :]]) for option in options], axis=1)
-        repeated = np.tile(structure, len(options))
-        prices = tables.skeletons(repeated, genes).price
+        repeated = np.tile(column, len(options))
+        prices = tables.skeletons_of(npus[:, repeated], technology[:, repeated], genes).price
         _, first = np.unique(np.vstack([repeated[None], prices]), axis=1, return_index=True)
-        structure, gene = repeated[first], genes[:, first]
-    return structure, gene
+        column, gene = repeated[first], genes[:, first]
+    return column, gene
 
 
 def allocate(
@@ -76,22 +74,17 @@ def allocate(
     poor = np.flatnonzero(np.isinf(found.objective))
     bandwidth = shrunk(program, found.bandwidth)
     if len(poor):
-        bandwidth[:, poor] = cheapest(
-            replace(program.select(poor), price=designs.price[:, poor]), has_budget=budget is not None
-        )
+        rows = len(program.limit) - (budget is not None)
+        bandwidth[:, poor] = cheapest(program.select(poor), designs.price[:, poor], rows)
     return bandwidth
 
 
-def cheapest(program: Program, *, has_budget: bool) -> FloatArray:
-    """Return the (d, n) bandwidths of least price that meet the rows, but for a budget that is the last of them."""
-    rows = len(program.limit) - has_budget
+def cheapest(program: Program, price: FloatArray, rows: int) -> FloatArray:
+    """Return the (d, n) bandwidths of least price (d, n), in USD per B/s, that meet the first rows of a program."""
     if not rows:
         return program.low
-    least = replace(
-        program, base=0.0, size=np.empty(0), traffic=np.empty((0, *program.low.shape)), races=(),
-        rows=program.rows[:rows], limit=program.limit[:rows], equality=program.equality[:rows],
-    )  # fmt: skip
-    return optimal_bandwidth(least).bandwidth
+    held = replace(program, rows=program.rows[:rows], limit=program.limit[:rows], equality=program.equality[:rows])
+    return optimal_bandwidth(only_price(held, price)).bandwidth
 
 
 def shrunk(program: Program, bandwidth: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
+from evo_libra.model.allocation.bound import slopes
 from evo_libra.model.allocation.product import least_product
 from evo_libra.model.allocation.program import Multipliers, Program
 from evo_libra.model.allocation.solve import optimal_bandwidth, unlimited, violation
@@ -141,7 +142,8 @@ def _every_design(problem: Problem) -> Skeletons:
         raise InputError(
             f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
         )
-    return problem.tables.skeletons(*variants(problem.tables, problem.constraints))
+    npus, technology = problem.structures.npus, problem.structures.technology
+    return problem.tables.skeletons(*variants(problem.tables, problem.constraints, npus, technology))
 
 
 def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
@@ -174,8 +176,8 @@ def _least_bandwidth(program: Program, price: FloatArray, bandwidth: FloatArray)
     with np.errstate(divide="ignore", invalid="ignore"):
         need = np.fmax.reduce(program.traffic / program.pattern_times(bandwidth)[:, None], axis=0, initial=0.0)
     floor = np.clip(np.where(np.isfinite(need), need, 0.0) * (1.0 - _SAME), program.low, bandwidth)
-    part = replace(program, low=floor, price=price)
-    less = cheapest(part, has_budget=False)
+    part = replace(program, low=floor)
+    less = cheapest(part, price, len(part.limit))
     cheaper = (price * less).sum(axis=0) < (price * bandwidth).sum(axis=0) * (1.0 - _SAME)
     kept = (
         cheaper
@@ -295,17 +297,7 @@ def _bindings(
         if abs(pressure) * float(np.abs(row * bandwidth).max()) > _BINDING * work:
             way = "lowering" if constraint.at_least else "raising"
             found.append(Binding(constraint.text, constraint.quantity, float(pressure), way))
-    share = multipliers.share[..., 0]
-    total = share.sum(axis=1, keepdims=True)
-    share = np.divide(share, total, out=np.zeros_like(share), where=total > 0)
-    size = program.size + sum(
-        (race.count * (chain * race.size[0] + (1.0 - chain) * race.size[1]))
-        for race, chain in zip(program.races, multipliers.race[:, 0], strict=True)
-    )
-    alpha = np.einsum("g,gd->d", size, share * program.traffic[..., 0])
-    slope = program.price[:, 0] + rows @ program.rows[..., 0]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rest = np.where(bandwidth > 0, alpha / bandwidth**2, 0.0) - slope
+    rest = slopes(program, multipliers, bandwidth[:, None])[:, 0]
     for d in np.flatnonzero(used):
         for name, edge, price in (("most", program.high[d, 0], rest[d]), ("least", program.low[d, 0], -rest[d])):
             at_edge = np.isfinite(edge) and edge > 0 and abs(bandwidth[d] - edge) <= _BINDING * edge

@@ -89,7 +89,7 @@ class Problem:
         tables = self.tables
         if not isinstance(self.structures, Structures):
             # No table: dimensions that cost and carry the most, and a single cheap one.
-            most = float((tables.prices.max(axis=0) * tables.high).max(axis=1).sum()) * self.npus
+            most = tables.highest_cost()
             cheap = tables.prices[tables.prices > 0].min() * self.npus * tables.low.min()
             return max(float(cheap), most / _DECADES), most
         every = np.arange(len(self.structures))

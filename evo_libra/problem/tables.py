@@ -114,8 +114,21 @@ class Tables:
 
     def cheapest(self, technology: IntArray) -> IntArray:
         """Return (d, n) the gene of the cheapest block of each dimension, from (d, n) technologies."""
-        gene = self.prices[self.blocks, np.arange(self.blocks.shape[1])[:, None]].argmin(axis=2)
+        gene = self._block_prices.argmin(axis=2)
         return np.asarray(gene[np.arange(len(technology))[:, None], technology])
+
+    @cached_property
+    def least_price(self) -> FloatArray:
+        """(d, t) USD per NPU and B/s of the cheapest block of each dimension in each technology."""
+        return np.asarray(self._block_prices.min(axis=2))
+
+    @cached_property
+    def _block_prices(self) -> FloatArray:
+        return np.asarray(self.prices[self.blocks, np.arange(self.blocks.shape[1])[:, None]])
+
+    def highest_cost(self) -> float:
+        """Return USD that no design exceeds: every dimension as dear and as wide as it may be."""
+        return float((self.prices.max(axis=0) * self.high).max(axis=1).sum()) * self.npus
 
     @cached_property
     def _traffic(self) -> FloatArray | None:

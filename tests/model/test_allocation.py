@@ -145,7 +145,7 @@ def test_the_bound_is_below_and_the_optimum_is_best(seed: int) -> None:
         between = optimum.bandwidth + part * (drawn.feasible - optimum.bandwidth)
         objective = program.objective(np.clip(between, program.low, program.high))
         assert (optimum.bound <= objective * (1 + 1e-10)).all()
-        assert (optimum.objective <= objective * (1 + np.minimum(optimum.gap(), 1e-6) + 1e-10)).all()
+        assert (optimum.objective <= objective * (1 + optimum.gap() + 1e-10)).all()
 
 
 @given(SEEDS)
@@ -160,7 +160,7 @@ def test_no_point_of_budgets_is_below_the_bound(seed: int) -> None:
         used = (program.rows * wish).sum(axis=1) / (program.limit - (program.rows * program.low).sum(axis=1))
         objective = program.objective(program.low + wish / np.maximum(used.max(axis=0), 1.0 + 1e-12))
         assert (optimum.bound <= objective * (1 + ROUNDING)).all()
-        assert (optimum.objective <= objective * (1 + 1e-6)).all()
+        assert (optimum.objective <= objective * (1 + optimum.gap() + ROUNDING)).all()
 
 
 @given(SEEDS)
@@ -168,7 +168,7 @@ def test_no_point_of_budgets_is_below_the_bound(seed: int) -> None:
 def test_the_answer_is_feasible_and_proven(seed: int) -> None:
     program = case(seed, 100).program
     optimum = optimal_bandwidth(program)
-    assert (violation(program, optimum.bandwidth) <= 1e-8).all()
+    assert (violation(program, optimum.bandwidth) <= 1e-9).all()
     assert (optimum.bandwidth >= program.low).all()
     assert (optimum.bandwidth <= program.high).all()
     assert (optimum.gap() <= 1e-6).mean() >= 0.99
@@ -273,7 +273,7 @@ def test_merging_changes_nothing(seed: int) -> None:
     # What is optimal for one is optimal for the other.
     found, other = optimal_bandwidth(small), optimal_bandwidth(program)
     assert (other.bound <= program.objective(found.bandwidth) * (1 + 1e-10)).all()
-    same(found.objective, other.objective, 1e-6)
+    same(found.objective, other.objective, 1e-8 + np.max(found.gap() + other.gap()))
 
 
 @given(SEEDS, st.sampled_from([1e-3, 1.0, 1e3]))

@@ -44,11 +44,8 @@ def lower_bound(program: Program, multipliers: Multipliers) -> FloatArray:
     its two chains. The multipliers are made legal first, so that the bound holds for any.
     """
     multipliers = legal(program, multipliers)
-    base, size = weights(program, multipliers.race)
-    alpha, slope = np.zeros(program.low.shape), program.price
-    for bytes_, share, traffic in zip(size, multipliers.share, program.traffic, strict=True):
-        alpha += bytes_ * share * traffic
-    terms = np.abs(slope)
+    base, alpha = _work(program, multipliers)
+    slope, terms = program.price, np.abs(program.price)
     for row, pressure in zip(program.rows, multipliers.rows, strict=True):
         slope, terms = slope + row * pressure, terms + np.abs(row * pressure)
     slope = slope - _EPS * terms
@@ -92,12 +89,30 @@ def hyperbola(program: Program, multipliers: Multipliers, price: FloatArray) -> 
     ``sum_d alpha_d / b_d`` under ``sum_d price_d * b_d <= budget`` is at least ``(sum_d sqrt(alpha_d price_d))^2 /
     budget``. Like `lower_bound` it holds for any multipliers; caps and linear constraints can only raise the time.
     """
+    base, alpha = _work(program, legal(program, multipliers))
+    below = 1.0 - _EPS
+    return np.broadcast_to(base * below, len(program)).copy(), below * np.sqrt(alpha * price).sum(axis=0) ** 2
+
+
+def slopes(program: Program, multipliers: Multipliers, bandwidth: FloatArray) -> FloatArray:
+    """Return (d, n) seconds per B/s that the objective falls by where a bandwidth grows, the rows paid for.
+
+    At the optimum it is 0 inside the box; what is left at a cap or a floor is the price of that.
+    """
     multipliers = legal(program, multipliers)
+    _, alpha = _work(program, multipliers)
+    paid = program.price + (multipliers.rows[:, None] * program.rows).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(bandwidth > 0, alpha / bandwidth**2, 0.0) - paid)
+
+
+def _work(program: Program, multipliers: Multipliers) -> tuple[FloatArray | float, FloatArray]:
+    """Return (n,) seconds and (d, n) bytes of which time is at least ``base + sum_d alpha_d / b_d``."""
     base, size = weights(program, multipliers.race)
     alpha = np.zeros(program.low.shape)
     for bytes_, share, traffic in zip(size, multipliers.share, program.traffic, strict=True):
         alpha += bytes_ * share * traffic
-    return np.broadcast_to(base, len(program)).copy(), np.sqrt(alpha * price).sum(axis=0) ** 2
+    return base, alpha
 
 
 def ascend(program: Program, price: FloatArray, steps: int) -> Multipliers:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.model.allocation.program import Multipliers, Program
+from evo_libra.model.allocation.program import Program, only_price
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray
 
@@ -31,16 +31,12 @@ class LeastProduct:
     bandwidth : (d, n) B/s.
     time, cost : (n,) seconds and USD; infinite where no bandwidths meet the constraints.
     bound : (n,) USD s that no feasible bandwidths are below.
-    multipliers : of the program with `slope` (n,) seconds per USD as the price of cost, which `bandwidth` solves.
-    slope : see above.
     """
 
     bandwidth: FloatArray
     time: FloatArray
     cost: FloatArray
     bound: FloatArray
-    multipliers: Multipliers
-    slope: FloatArray
 
     def gap(self) -> FloatArray:
         """Return (n,) how far the product may be above the least one, relative to it."""
@@ -51,7 +47,7 @@ class LeastProduct:
 
 @dataclass
 class _Lines:
-    """Lines below the curve of least time against cost, (k, n) each, and the best point of each design."""
+    """Lines below the curve of least time against cost, (k, n) each: seconds per USD, seconds at no cost."""
 
     slope: FloatArray
     height: FloatArray
@@ -75,7 +71,7 @@ def least_product(program: Program, price: FloatArray) -> LeastProduct:
     fastest = optimal_bandwidth(program, _ACCURACY)
     best = LeastProduct(
         fastest.bandwidth, fastest.objective, (price * fastest.bandwidth).sum(axis=0),
-        np.full(count, np.inf), fastest.multipliers, np.zeros(count),
+        np.full(count, np.inf),
     )  # fmt: skip
     todo = np.flatnonzero(np.isfinite(fastest.objective))
     best.cost[~np.isfinite(fastest.objective)] = np.inf
@@ -100,9 +96,8 @@ def _pick(lines: _Lines, chosen: IntArray) -> _Lines:
 
 def _least_cost(program: Program, price: FloatArray) -> FloatArray:
     """Return (n,) a cost that no feasible bandwidths are below."""
-    empty = np.empty((0, *program.low.shape))
-    cheapest = optimal_bandwidth(replace(program, base=0.0, size=np.empty(0), traffic=empty, price=price, races=()))
-    return np.asarray(np.maximum(cheapest.bound, (price * program.low).sum(axis=0)))
+    least = optimal_bandwidth(only_price(program, price)).bound
+    return np.asarray(np.maximum(least, (price * program.low).sum(axis=0)))
 
 
 def _probe(
@@ -121,9 +116,7 @@ def _probe(
         better = np.flatnonzero(np.isfinite(found.objective[mine]) & (time * cost < product))
         target, source = chosen[better], better + mine.start
         best.bandwidth[:, target], best.time[target] = found.bandwidth[:, source], time[better]
-        best.cost[target], best.slope[target] = cost[better], slope[better]
-        for name in ("share", "rows", "race"):
-            getattr(best.multipliers, name)[..., target] = getattr(found.multipliers, name)[..., source]
+        best.cost[target] = cost[better]
 
 
 def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatArray]:

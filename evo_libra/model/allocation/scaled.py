@@ -28,7 +28,7 @@ class Scaled:
     size : (g, n) weight of each pattern; `link` : (g, d, n) its traffic; `price` : (d, n).
     low, high, rows, limit : the box and the inequalities; `equal`, `equal_limit` the equalities.
     race, race_compute : (r, 2, g, n) and (r, 2, n), the chains.
-    loose : (d, n) 0 where the box leaves no room; `busy` : (g, n) 0 where a pattern has no traffic, else 1.
+    loose : (d, n) 0 where the box leaves no room; `busy` : (g, n) 0 where a pattern has no traffic or no bytes, else 1.
     active : (m, n) 1 for the inequalities that are there; `count` : (n,) their number, at least 1.
     """
 
@@ -136,7 +136,9 @@ def scaled(program: Program) -> Scaled:
     """Return a program in units of its start."""
     patterns, _, count = program.traffic.shape
     fixed = program.high <= program.low
-    idle = np.asarray(~(program.traffic > 0).any(axis=1))
+    # A pattern without bytes has no say either: nothing would keep its rate from 0.
+    bytes_ = program.size + sum(race.size.sum(axis=0) for race in program.races)
+    idle = ~(program.traffic > 0).any(axis=1) | (np.asarray(bytes_) <= 0)[:, None]
     unit_b = _start(program, fixed)
     with np.errstate(divide="ignore"):
         rate = (unit_b / program.traffic).min(axis=1, initial=np.inf)
@@ -152,7 +154,7 @@ def scaled(program: Program) -> Scaled:
     row_scale = np.where(row_scale > 0, row_scale, 1.0)
     rows, limit = rows / row_scale[:, None], program.limit / row_scale
     low, high = program.low / unit_b, program.high / unit_b
-    link = program.traffic * unit_s[:, None] / unit_b
+    link = program.traffic * (unit_s * ~idle)[:, None] / unit_b
     active = [(link > 0).reshape(-1, count), ~fixed, ~fixed & np.isfinite(high)]
     active += [np.ones((int((~program.equality).sum()) + 2 * races, count), dtype=np.bool_)]
     present = np.concatenate(active).astype(np.float64)

@@ -14,6 +14,8 @@ _TILE = 4096
 _GOOD_GAP = 1e-6
 _BROKEN, _BROKEN_BY_CONIC = 1e-9, 1e-7
 _SWEEPS, _MOST_SWEEPS = 3, 300
+_SOME = 1e-9
+"""What is above 0 for a linear-programming solver."""
 
 
 ACCURACY = 1e-9
@@ -145,8 +147,10 @@ def _checked(program: Program, optimum: Optimum) -> Optimum:
     bandwidth, multipliers, solved = conic(part)
     bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MOST_SWEEPS)
     second = _optimum(part, bandwidth, multipliers)
-    # What breaks a row is no answer; only a proof that there is none makes the bound infinite, too.
-    second.objective[violation(part, bandwidth) > _BROKEN_BY_CONIC] = np.inf
+    # What breaks a row is no answer; only where there is none the bound is infinite, too.
+    without = np.flatnonzero(solved & (violation(part, bandwidth) > _BROKEN_BY_CONIC))
+    second.objective[without] = np.inf
+    solved[without] = _meetable(part.select(without))
     second.objective[~solved] = second.bound[~solved] = np.inf
     first.objective[broken[doubtful] | ~solved] = np.inf
     worse = np.flatnonzero(first.objective < second.objective)
@@ -165,17 +169,42 @@ def unlimited(program: Program) -> BoolArray:
     They are the directions in which the bandwidths that meet the constraints never end: the support of the largest
     ``v`` in 0 to 1 with ``rows . v <= 0`` (``== 0`` for equalities), found by one linear program.
     """
+    rows, sizes = program.rows[..., 0], np.abs(program.rows[..., 0]).max(axis=1, initial=0.0, keepdims=True)
+    top = np.where(np.isfinite(program.high[:, 0]), 0.0, 1.0)
+    still = np.zeros(len(rows))
+    found = _linear(rows / np.where(sizes > 0, sizes, 1.0), still, program.equality, 0.0 * top, top, -np.ones(len(top)))
+    assert found is not None, "standing still meets every row"  # noqa: S101 - a bug otherwise
+    return np.asarray(found > _SOME)
+
+
+def _meetable(program: Program) -> BoolArray:
+    """Return (n,) whether some bandwidths meet box and rows, by one linear program a design."""
+    return np.array([_meets(program.select(np.array([n]))) for n in range(len(program))], dtype=np.bool_)
+
+
+def _meets(program: Program) -> bool:
+    low, high = program.low[:, 0], program.high[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.abs(program.limit / program.rows[..., 0]).min(axis=0, initial=np.inf)
+    unit = np.where(np.isfinite(reach) & (reach > 0), reach, np.maximum(low, 1.0))
+    rows = program.rows[..., 0] * unit
+    sizes = np.maximum(np.abs(rows).max(axis=1), np.abs(program.limit[:, 0]))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    limits = program.limit[:, 0] / sizes
+    return _linear(rows / sizes[:, None], limits, program.equality, low / unit, high / unit, 0.0 * low) is not None
+
+
+def _linear(
+    rows: FloatArray, limit: FloatArray, equality: BoolArray, low: FloatArray, high: FloatArray, price: FloatArray
+) -> FloatArray | None:
+    """Return the (d,) point of least price in a box and under rows, or None where there is none."""
     from scipy.optimize import linprog  # noqa: PLC0415 - takes a third of a second
 
-    rows, equality = program.rows[..., 0], program.equality
-    top = np.where(np.isfinite(program.high[:, 0]), 0.0, 1.0)
-    sizes = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
-    rows = rows / np.where(sizes > 0, sizes, 1.0)
-    less, equal = rows[~equality], rows[equality]
+    less, equal = ~equality, equality
     found = linprog(
-        -np.ones(len(top)),
-        A_ub=less if len(less) else None, b_ub=np.zeros(len(less)) if len(less) else None,
-        A_eq=equal if len(equal) else None, b_eq=np.zeros(len(equal)) if len(equal) else None,
-        bounds=np.stack([np.zeros(len(top)), top], axis=1),
+        price,
+        A_ub=rows[less] if less.any() else None, b_ub=limit[less] if less.any() else None,
+        A_eq=rows[equal] if equal.any() else None, b_eq=limit[equal] if equal.any() else None,
+        bounds=np.stack([low, high], axis=1),
     )  # fmt: skip
-    return np.asarray(found.x > 1e-9)  # noqa: PLR2004 - the solver's tolerance
+    return None if found.x is None else np.asarray(found.x)
