@@ -184,9 +184,9 @@ def test_clarabel_agrees_with_both_sides(seed: int) -> None:
     assert solved.all()
     assert (optimum.bound <= reference * (1 + 1e-7)).all()
     good = violation(program, bandwidth) <= 1e-9
-    assert (optimum.objective[good] <= reference[good] * (1 + 1e-7)).all()
-    # Now and then clarabel stops early.
-    same(reference[good], optimum.objective[good], 1e-4)
+    # Ours is never worse than its gap says; clarabel now and then stops early.
+    assert (optimum.objective[good] <= reference[good] * (1 + 1e-7 + optimum.gap()[good])).all()
+    assert np.median(reference[good] / optimum.objective[good]) <= 1 + 1e-7
 
 
 @given(SEEDS, st.floats(0.01, 100.0))
@@ -349,9 +349,7 @@ def test_closed_forms_agree_with_the_interior_point(seed: int, boxes: bool, equa
     assert (violation(program, bandwidth)[done] <= 1e-12).all()
     iterated, _ = interior_point(program, ACCURACY)
     apart = np.abs(program.objective(iterated) / objective - 1.0)[proven]
-    # Now and then an equality with floors and caps leaves the iteration short of it, which its gap would show.
-    assert (apart <= 1e-8).mean() >= 0.95
-    assert (apart <= 1e-2).all()
+    assert (apart <= 1e-8).all()
 
 
 @given(SEEDS)
@@ -364,9 +362,8 @@ def test_interior_point_agrees_with_clarabel(seed: int) -> None:
     objective, other = program.objective(bandwidth), program.objective(reference)
     good = (violation(program, reference) <= 1e-8) & (violation(program, bandwidth) <= 1e-8)
     assert good.mean() > 0.5
+    # Ours is never worse; clarabel now and then stops early.
     assert (objective[good] <= other[good] * (1 + 1e-7)).all()
-    # Now and then clarabel stops early.
-    same(other[good], objective[good], 1e-4)
     assert np.median(other[good] / objective[good]) <= 1 + 1e-7
 
 
@@ -390,7 +387,7 @@ def test_the_least_product_is_least(seed: int) -> None:
     for point in points:
         other = program.time(point) * (drawn.price * point).sum(axis=0)
         assert (best.bound <= other * (1 + 1e-10)).all()
-        assert (product <= other * (1 + 1e-5)).all()
+        assert (product <= other * (1 + best.gap() + 1e-10)).all()
     # Where all prices are equal the cost is given: the least product is the least time.
     same(least_product(program, ones).time, fastest.objective, 1e-8)
 
