@@ -186,7 +186,8 @@ def test_clarabel_agrees_with_both_sides(seed: int) -> None:
     good = violation(program, bandwidth) <= 1e-9
     # Ours is never worse than its gap says; clarabel now and then stops early.
     assert (optimum.objective[good] <= reference[good] * (1 + 1e-7 + optimum.gap()[good])).all()
-    assert np.median(reference[good] / optimum.objective[good]) <= 1 + 1e-7
+    if good.any():
+        assert np.median(reference[good] / optimum.objective[good]) <= 1 + 1e-7
 
 
 @given(SEEDS, st.floats(0.01, 100.0))
