@@ -1,0 +1,1 @@
+"""Chakra execution traces: what each NPU does, as a graph of operations."""

@@ -1,0 +1,79 @@
+"""Records of an execution trace, the same for every version of the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+
+
+class Kind(Enum):
+    """What a node does; the values are those of schema 0.0.4."""
+
+    INVALID = 0
+    METADATA = 1
+    MEM_LOAD = 2
+    MEM_STORE = 3
+    COMP = 4
+    COMM_SEND = 5
+    COMM_RECV = 6
+    COMM_COLL = 7
+
+
+Value = float | int | bool | str | bytes | tuple[float, ...] | tuple[int, ...] | tuple[str, ...] | tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A value by name; `type` is the schema's name of its field, such as ``int64`` or ``bool_list``.
+
+    An attribute without a value has the type "" and the value "".
+    """
+
+    type: str
+    value: Value
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """Inputs or outputs of a node, as JSON-like texts that nothing here interprets."""
+
+    values: str = ""
+    shapes: str = ""
+    types: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation of one NPU.
+
+    Attributes
+    ----------
+    id : unique in a trace; of the nodes that may run, the one with the least id goes first.
+    name : what it is called.
+    kind : what it does.
+    control, data : ids of the nodes that must finish first.
+    start, duration : microseconds, as recorded.
+    attributes : by name, in the order of the file.
+    """
+
+    id: int
+    name: str = ""
+    kind: Kind = Kind.INVALID
+    control: tuple[int, ...] = ()
+    data: tuple[int, ...] = ()
+    start: int = 0
+    duration: int = 0
+    inputs: Tensors | None = None
+    outputs: Tensors | None = None
+    attributes: Mapping[str, Attribute] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a trace says of itself first: the version of its schema, and attributes."""
+
+    version: str = "0.0.4"
+    attributes: Mapping[str, Attribute] = field(default_factory=lambda: MappingProxyType({}))
