@@ -21,6 +21,21 @@ class Kind(Enum):
     COMM_COLL = 7
 
 
+class CollectiveType(Enum):
+    """What a collective does, as its attribute ``comm_type`` says; the values are those of schema 0.0.4."""
+
+    ALL_REDUCE = 0
+    REDUCE = 1
+    ALL_GATHER = 2
+    GATHER = 3
+    SCATTER = 4
+    BROADCAST = 5
+    ALL_TO_ALL = 6
+    REDUCE_SCATTER = 7
+    REDUCE_SCATTER_BLOCK = 8
+    BARRIER = 9
+
+
 Value = float | int | bool | str | bytes | tuple[float, ...] | tuple[int, ...] | tuple[str, ...] | tuple[bytes, ...]
 
 
