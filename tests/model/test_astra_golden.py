@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.astra.collective import System, collective_time
+from evo_libra.model.astra.collective import Choice, System, collective_time
 from evo_libra.model.astra.phase import GIBI, Algorithm, Implementation, Link, Overheads, phase_time
 from evo_libra.model.astra.queues import Joining, Policy, finish
 from evo_libra.model.astra.themis import Scheduler
@@ -76,6 +78,61 @@ def test_single_collective(case: dict[str, Any]) -> None:
         COLLECTIVES[case["collective"]], case["bytes"], links_of(case["network"]), system_of(case), case["involved"]
     )
     assert abs(time[0] - case["finish_ns"]) <= 1
+
+
+def alike(case: dict[str, Any]) -> str:
+    """Say what of a case a population has in common."""
+    system = system_of(case)
+    values = (system.active, system.shrinking, system.overheads, system.queues, system.scheduler, system.policy)
+    return f"{case['collective']} {values} {case['involved']}"
+
+
+def padded(case: dict[str, Any], depth: int, random: np.random.Generator) -> tuple[list[Link], list[Implementation]]:
+    """Put dimensions of one NPU between those of a case."""
+    links, names = links_of(case["network"]), list(system_of(case).implementations[COLLECTIVES[case["collective"]]])
+    unused = Link(np.array([0]), np.array([1]), np.array([0.0]), np.array([0.0]))
+    names += [Implementation(Algorithm.RING)] * (len(links) - len(names))
+    while len(links) < depth:
+        place = int(random.integers(0, len(links) + 1))
+        links.insert(place, unused)
+        names.insert(place, Implementation(Algorithm.HALVING_DOUBLING))
+    return links, names
+
+
+POPULATIONS = [
+    [case for case in [*EXACT, *THEMIS] if alike(case) == key and case["involved"] is None]
+    for key in dict.fromkeys(map(alike, [*EXACT, *THEMIS]))
+]
+
+
+@pytest.mark.parametrize("cases", [some for some in POPULATIONS if len(some) > 1], ids=lambda some: some[0]["id"])
+def test_cases_of_one_kind_are_one_population(cases: list[dict[str, Any]]) -> None:
+    random = np.random.default_rng(len(cases))
+    collective, world = COLLECTIVES[cases[0]["collective"]], {math.prod(c["network"]["npus_count"]) for c in cases}
+    depth = max(len(case["network"]["npus_count"]) for case in cases) + 1
+    links, rows = zip(*(padded(case, depth, random) for case in cases), strict=True)
+    fields = ("block", "npus", "bandwidth", "latency")
+    population = [
+        Link(*(np.concatenate([getattr(one[d], name) for one in links]) for name in fields)) for d in range(depth)
+    ]
+    options = tuple(dict.fromkeys(implementation for row in rows for implementation in row))
+    choices = [Choice(options, np.array([options.index(row[d]) for row in rows])) for d in range(depth)]
+    splits = np.array([case["system"]["preferred-dataset-splits"] for case in cases])
+    system = replace(system_of(cases[0]), implementations={collective: choices}, splits=splits)
+    sizes = np.array([case["bytes"] for case in cases])
+    time = collective_time(collective, sizes, population, system)
+    assert np.abs(time - [case["finish_ns"] for case in cases]).max() <= 1
+    if len(world) == 1:
+        np.testing.assert_array_equal(time, collective_time(collective, sizes, population, system, world=world.pop()))
+
+
+def test_a_process_group_has_chunks_of_the_whole_network() -> None:
+    link = Link(np.array([0, 0]), np.array([4, 4]), np.array([1.0, 1.0]), np.array([0.0, 0.0]))
+    ring = System({Collective.ALL_REDUCE: [Implementation(Algorithm.RING)]}, 4, 1, True, Overheads(0.0, np.inf))  # noqa: FBT003
+    alone, in_a_world = (collective_time(Collective.ALL_REDUCE, 256, [link], ring, world=w) for w in (None, 128))
+    # Four chunks of 64 bytes, or of 128: 6 messages of 16 or 32 bytes each.
+    np.testing.assert_array_equal(alone, 4 * 6 * 16)
+    np.testing.assert_array_equal(in_a_world, 4 * 6 * 32)
 
 
 def has_closed_form(case: dict[str, Any]) -> bool:
@@ -158,6 +215,29 @@ def test_what_would_hang_the_simulator_is_refused() -> None:
     ring = System({Collective.ALL_GATHER: [Implementation(Algorithm.RING)]}, 64, 1, True, overheads)  # noqa: FBT003
     with pytest.raises(ValueError, match="cannot be cut"):
         collective_time(Collective.ALL_GATHER, 63, [link], ring)
+    with pytest.raises(ValueError, match="cut into 0 chunks"):
+        collective_time(Collective.ALL_GATHER, 63, [link], replace(ring, splits=0))
+    with pytest.raises(ValueError, match="out of range"):
+        Choice((halving,), np.array([0, 1]))
+    with pytest.raises(ValueError, match="one queue a dimension"):
+        collective_time(Collective.ALL_GATHER, 64, [link], replace(ring, queues=2, scheduler=Scheduler.ROUND_ROBIN))
+
+
+def test_a_design_whose_algorithm_cannot_run_is_named() -> None:
+    overheads, designs = Overheads(10.0, 100.0), 5
+    options = tuple(map(Implementation.read, ("ring", "halvingDoubling")))
+    links = [
+        Link(np.zeros(designs, dtype=np.int64), np.array(npus), np.full(designs, 100.0), np.zeros(designs))
+        for npus in ([4, 6, 1, 2, 2], [2, 1, 8, 12, 4])
+    ]
+    choices = [Choice(options, np.array(index)) for index in ([0, 0, 1, 1, 1], [1, 1, 1, 0, 1])]
+    for shrinking in (False, True):
+        system = System({Collective.ALL_REDUCE: choices}, 4, 1, shrinking, overheads)
+        assert (collective_time(Collective.ALL_REDUCE, 2**20, links, system) > 0).all()
+        bad = [choices[0], Choice(options, np.array([1, 1, 1, 1, 1]))]
+        system = replace(system, implementations={Collective.ALL_REDUCE: bad})
+        with pytest.raises(ValueError, match="dimension 1 of design 3: halvingDoubling needs a power of two"):
+            collective_time(Collective.ALL_REDUCE, 2**20, links, system)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Collective), st.sampled_from(["ring", "halvingDoubling", "direct"]))

@@ -12,7 +12,7 @@ import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
 
-Run = Callable[[IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]
+Run = Callable[[IntArray, IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]
 
 # Policies are numbered as in `evo_libra.model.astra.queues.Policy`.
 _ANY = 2
@@ -30,9 +30,9 @@ def compiled() -> Run | None:
 
 
 def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, and calls of others cost time
-    server: IntArray, time: IntArray, slots: IntArray, policy: int, kind: IntArray, size: FloatArray
+    server: IntArray, time: IntArray, count: IntArray, slots: IntArray, policy: int, kind: IntArray, size: FloatArray
 ) -> IntArray:
-    """Return the (n,) ns of `evo_libra.model.astra.queues.finish`; everything is (p, k, n) but the (q,) slots."""
+    """Return the (n,) ns of `evo_libra.model.astra.queues.finish`, for arrays that are not broadcast any more."""
     phases, chunks, designs = time.shape
     queues, places = len(slots), slots.sum()
     never = np.iinfo(np.int64).max
@@ -53,9 +53,9 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
         sequence = 0
         now = 0
         # The chunks join their first queue one by one; then there is an event for each chunk and phase.
-        for event in range(chunks + chunks * phases):
+        for event in range(count[n] * (1 + phases)):
             old, item = -1, event * phases
-            if event >= chunks:
+            if event >= count[n]:
                 slot = 0
                 for s in range(1, places):
                     if ends[s] < ends[slot] or (ends[s] == ends[slot] and order[s] < order[slot]):
@@ -63,7 +63,7 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
                 now, item, old = ends[slot], items[slot] + 1, owner[slot]
                 ends[slot] = never
             new = -1
-            if event < chunks or item % phases > 0:
+            if event < count[n] or item % phases > 0:
                 phase, chunk = item % phases, item // phases
                 new = server[phase, chunk, n]
                 at = tail[new]

@@ -7,7 +7,7 @@ such model stands for all of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
@@ -52,7 +52,13 @@ class Joining:
 
 
 def finish(
-    server: IntArray, time: FloatArray, slots: IntArray, joining: Joining | None = None, *, fast: bool = True
+    server: IntArray,
+    time: FloatArray,
+    slots: IntArray,
+    joining: Joining | None = None,
+    *,
+    count: IntArray | None = None,
+    fast: bool = True,
 ) -> FloatArray:
     """Return the (n,) ns at which the last chunk has passed its last phase.
 
@@ -65,6 +71,8 @@ def finish(
     time : (p, k, n) whole ns of each phase; broadcasts, too.
     slots : (q,) chunks that each queue runs at a time.
     joining : a policy; chunks join at the end when left out.
+    count : (n,) chunks of each design, the first of those given; all when left out. Chunks without phases cannot take
+        the place of the others: even in no time they would change which of two events at the same time comes first.
     fast : whether to use the compiled model where numba is installed; it has the same results.
 
     Raises
@@ -76,17 +84,30 @@ def finish(
         return np.zeros(shape[2])
     if joining is not None and joining.policy is Policy.FIFO:
         joining = None
+    count = np.full(shape[2], shape[1]) if count is None else count
     server, times = np.broadcast_to(server, shape), np.broadcast_to(time.astype(np.int64), shape)
-    if times.sum(axis=(0, 1)).max() >= 2**_MOST_BITS:
+    if (times.sum(axis=0) * (np.arange(shape[1])[:, None] < count)).sum(axis=0).max() >= 2**_MOST_BITS:
         raise ValueError("a collective of more than two hours and a half is beyond the queue model")
     run = compiled() if fast else None
     if run is None:
-        return _Queues(server, times, slots, joining).run().astype(np.float64)
+        return _sorted(server, times, slots, joining, count).astype(np.float64)
     kind = np.full(shape[:2], ANY) if joining is None else joining.kind
     size = np.empty((0, 0, 0)) if joining is None else joining.size
     policy = 0 if joining is None else list(Policy).index(joining.policy)
     plain = np.ascontiguousarray
-    return run(plain(server), plain(times), plain(slots), policy, plain(kind), plain(size)).astype(np.float64)
+    found = run(plain(server), plain(times), plain(count), plain(slots), policy, plain(kind), plain(size))
+    return found.astype(np.float64)
+
+
+def _sorted(server: IntArray, time: IntArray, slots: IntArray, joining: Joining | None, count: IntArray) -> IntArray:
+    """Run the designs with the most chunks first, so that those that still have events are always the first ones."""
+    order = np.argsort(-count, kind="stable")
+    if (np.diff(count) > 0).any():
+        server, time = server[:, :, order], time[:, :, order]
+        joining = None if joining is None else replace(joining, size=joining.size[:, :, order])
+    found = np.empty(len(order), dtype=np.int64)
+    found[order] = _Queues(server, time, slots, joining, count[order]).run()
+    return found
 
 
 class _Queues:
@@ -96,8 +117,10 @@ class _Queues:
     ``end * 2^20 + sequence``, so that the least key is the next event.
     """
 
-    def __init__(self, server: IntArray, time: IntArray, slots: IntArray, joining: Joining | None) -> None:
-        self.server, self.time, self.slots, self.joining = server, time, slots, joining
+    def __init__(
+        self, server: IntArray, time: IntArray, slots: IntArray, joining: Joining | None, count: IntArray
+    ) -> None:
+        self.server, self.time, self.slots, self.joining, self.count = server, time, slots, joining, count
         self.phases, self.chunks, self.designs = time.shape
         self.every = np.arange(self.designs)
         self.first_slot = np.concatenate([[0], np.cumsum(slots)])
@@ -112,25 +135,31 @@ class _Queues:
     def run(self) -> IntArray:
         now = np.zeros(self.designs, dtype=np.int64)
         for chunk in range(self.chunks):
-            server = self.server[0, chunk]
-            self.join(server, np.full(self.designs, chunk * self.phases), self.every)
-            self.start_idle(server, self.every, now)
-        for _ in range(self.chunks * self.phases):
-            now = self.step()
+            designs = self.every[: self.more_than(chunk)]
+            server = self.server[0, chunk, designs]
+            self.join(server, np.full(len(designs), chunk * self.phases), designs)
+            self.start_idle(server, designs, now)
+        for event in range(self.chunks * self.phases):
+            designs = self.every[: self.more_than(event // self.phases)]
+            now[: len(designs)] = self.step(designs)
         return np.asarray(now)
 
-    def step(self) -> IntArray:
-        """Let the next event of every design happen; return its time."""
-        slot = self.key.argmin(axis=0)
-        now = self.key[slot, self.every] >> _SEQUENCE_BITS
-        item, old = self.item[slot, self.every], self.owner[slot]
-        self.key[slot, self.every] = _NEVER
-        self.idle[old, self.every] += 1
-        going = self.every[(item + 1) % self.phases > 0]
+    def more_than(self, chunks: int) -> int:
+        """Return how many designs have more chunks."""
+        return int(np.searchsorted(-self.count, -chunks))
+
+    def step(self, every: IntArray) -> IntArray:
+        """Let the next event of the first designs happen; return its time."""
+        slot = self.key[:, : len(every)].argmin(axis=0)
+        now = self.key[slot, every] >> _SEQUENCE_BITS
+        item, old = self.item[slot, every], self.owner[slot]
+        self.key[slot, every] = _NEVER
+        self.idle[old, every] += 1
+        going = every[(item + 1) % self.phases > 0]
         following = item[going] + 1
         new = self.server[following % self.phases, following // self.phases, going]
         self.join(new, following, going)
-        more = self.every[self.head[old, self.every] < self.tail[old, self.every]]
+        more = every[self.head[old, every] < self.tail[old, every]]
         self.start(old[more], slot[more], more, now)
         self.start_idle(new, going, now)
         return np.asarray(now)
