@@ -34,13 +34,13 @@ class Archive:
     def add(self, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> Archive:
         """Return the archive with the feasible ones of (g, n) designs that nothing dominates."""
         new = np.flatnonzero(violation <= 0)
-        new = new[_non_dominated(objectives[:, new])]
+        new = new[non_dominated(objectives[:, new])]
         if len(self.objectives) == 2:  # noqa: PLR2004 - two sorted objectives allow a look-up
             new = new[self._beyond(objectives[:, new])]
         if not len(new):
             return self
         merged = np.concatenate([self.objectives, objectives[:, new]], axis=1)
-        kept = np.flatnonzero(_non_dominated(merged))
+        kept = np.flatnonzero(non_dominated(merged))
         kept = kept[np.lexsort(merged[::-1, kept])]
         return Archive(np.concatenate([self.genes, genes[:, new]], axis=1)[:, kept], merged[:, kept])
 
@@ -52,7 +52,8 @@ class Archive:
         return np.asarray((left < 0) | (objectives[1] < self.objectives[1, np.maximum(left, 0)]))
 
 
-def _non_dominated(objectives: FloatArray) -> FloatArray:
+def non_dominated(objectives: FloatArray) -> FloatArray:
+    """Return (n,) whether none of (m, n) designs is better in one objective and no worse in the others."""
     if not objectives.shape[1]:
         return np.zeros(0, dtype=np.bool_)
     return np.asarray(moocore.is_nondominated(np.ascontiguousarray(objectives.T)))

@@ -20,11 +20,12 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     """Return the breakdown of the first design of a population, with units in its keys.
 
     Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are
-    those without overlap, which the total takes into account.
+    those without overlap, which the total takes into account. The times of their dimensions are bytes over bandwidth,
+    of chunks that take the dimensions in order; under LIBRA's time the longest of them is the collective's time,
+    otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or what a scheduler saves.
     """
     used = np.flatnonzero(population.npus[:, 0] > 1)
-    bandwidth = np.where(population.bandwidth > 0, population.bandwidth, 1.0)
-    times = problem.time.workload_times(problem.time.traffic(population.npus), bandwidth)
+    times = problem.time.workload_times(population)
     return {
         "workloads": [
             {
@@ -56,6 +57,12 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
         sent = traffic(collective, size, extent)[used, 0]
         seconds = sent / population.bandwidth[used, 0]
         slowest = int(np.argmax(seconds)) if len(seconds) else 0
+        time = float(seconds.max())
+        beyond = {}
+        if problem.time.fidelity is not None:
+            bytes_over_bandwidth = time
+            time = float(problem.time.fidelity.seconds(collective, round(size), extent, population)[0])
+            beyond = {"beyond_bandwidth_ms": (time - bytes_over_bandwidth) * 1e3 * count}
         entries.append(
             {
                 "phase": name,
@@ -63,16 +70,17 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
                 "group": group,
                 "count": count,
                 "size_MB": size / 1e6,
-                "time_ms": float(seconds.max()) * 1e3 * count,
+                "time_ms": time * 1e3 * count,
+                **beyond,
                 "bottleneck_dimension": int(used[slowest]) if seconds.max() > 0 else None,
                 "dimensions": [
                     {
                         "dimension": int(d),
                         "npus_of_group": int(extent[d, 0]),
                         "traffic_MB": float(bytes_) / 1e6 * count,
-                        "time_ms": float(time) * 1e3 * count,
+                        "time_ms": float(each) * 1e3 * count,
                     }
-                    for d, bytes_, time in zip(used, sent, seconds, strict=True)
+                    for d, bytes_, each in zip(used, sent, seconds, strict=True)
                 ],
             }
         )

@@ -15,8 +15,34 @@ BoolArray = NDArray[np.bool_]
 GIGA = 1e9
 """Bytes in a GB, everywhere in this package: the border between GB/s and B/s."""
 
+NANO = 1e-9
+"""Seconds in a ns."""
+
 TILE = 4096
 """Designs evaluated at a time: measured on 512 to 4096, fewer cost more in calls than they save in cache misses."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How collectives run on the networks of a population; axes of length 1 hold for all of them.
+
+    Attributes
+    ----------
+    chunks : (n,) or (1,) parts that a collective is cut into.
+    scheduler : (n,) or (1,) index into `evo_libra.model.fidelity.SCHEDULERS`.
+    algorithm : (d, n) or (d, 1) index into `evo_libra.model.fidelity.ALGORITHMS`.
+    """
+
+    chunks: IntArray
+    scheduler: IntArray
+    algorithm: IntArray
+
+    def select(self, designs: Sequence[int] | IntArray | slice) -> Schedule:
+        """Return the schedules of the named designs, in that order."""
+        return Schedule(*(
+            array if array.shape[-1] == 1 else array[..., designs]
+            for array in (self.chunks, self.scheduler, self.algorithm)
+        ))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,12 +55,14 @@ class Population:
     block : (d, n) index into `evo_libra.model.fabric.BLOCKS`.
     technology : (d, n) index into the technologies of the catalogue.
     bandwidth : (d, n) bandwidth per NPU in B/s; 0 in an unused dimension.
+    schedule : how collectives run on them, where the time model asks for it.
     """
 
     npus: IntArray
     block: IntArray
     technology: IntArray
     bandwidth: FloatArray
+    schedule: Schedule | None = None
 
     def __len__(self) -> int:
         return int(self.npus.shape[1])
@@ -42,5 +70,6 @@ class Population:
     def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
         """Return the named designs, in that order."""
         return Population(
-            self.npus[:, designs], self.block[:, designs], self.technology[:, designs], self.bandwidth[:, designs]
-        )
+            self.npus[:, designs], self.block[:, designs], self.technology[:, designs], self.bandwidth[:, designs],
+            None if self.schedule is None else self.schedule.select(designs),
+        )  # fmt: skip

@@ -72,9 +72,15 @@ class Fabric:
     (32, 62500000000.0)
     >>> str(fabric)
     'RI(4)@package:250_FC(8)@node:62.5'
+
+    Attributes
+    ----------
+    dimensions : of the network.
+    options : how collectives run on it, as far as it is said: names of `OPTIONS`, with their values as written.
     """
 
     dimensions: tuple[Dimension, ...]
+    options: tuple[tuple[str, str], ...] = ()
 
     @property
     def npus(self) -> int:
@@ -82,8 +88,12 @@ class Fabric:
         return int(np.prod([dimension.npus for dimension in self.dimensions], dtype=object))
 
     def __str__(self) -> str:
-        return "_".join(str(dimension) for dimension in self.dimensions)
+        network = "_".join(str(dimension) for dimension in self.dimensions)
+        return " ".join([network, *(f"{name}={value}" for name, value in self.options)])
 
+
+OPTIONS = ("chunks", "scheduler", "algorithms")
+"""What may follow a network in the notation, such as ``chunks=64``; see `evo_libra.model.fidelity`."""
 
 _DIMENSION = re.compile(
     r"(?P<block>[A-Za-z]+)\((?P<npus>\d{1,9})\)"
@@ -98,9 +108,23 @@ def parse_fabric(text: str) -> Fabric:
     Raises
     ------
     InputError : the text is no network; the sentence names the dimension that cannot be read.
+
+    >>> parse_fabric("RI(4)_SW(8) chunks=16 algorithms=ring,direct").options
+    (('chunks', '16'), ('algorithms', 'ring,direct'))
     """
     text = printable(text.strip())
-    return Fabric(tuple(_parse_dimension(part, text) for part in text.split("_")))
+    network, *options = text.split(" ")
+    dimensions = tuple(_parse_dimension(part, text) for part in network.split("_"))
+    return Fabric(dimensions, tuple(_parse_option(option, text) for option in options if option))
+
+
+def _parse_option(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = option.partition("=")
+    if name not in OPTIONS:
+        raise InputError(f"in the design '{text}': {unknown('option', name, OPTIONS)}")
+    if not (equals and value):
+        raise InputError(f"'{option}' in the design '{text}' has no value; write it like {name}=...")
+    return name, value
 
 
 def _parse_dimension(part: str, text: str) -> Dimension:

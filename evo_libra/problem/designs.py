@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA, Population
@@ -24,6 +23,8 @@ def read_designs(problem: Problem, designs: str | Sequence[str]) -> Population:
     for fabric in fabrics:
         _check(problem, fabric)
     population = population_of(fabrics, problem.catalog.names)
+    if problem.time.fidelity is not None:
+        population = replace(population, schedule=problem.time.fidelity.read(fabrics, population.block))
     for fabric, fits in zip(fabrics, problem.time.fits(population.npus), strict=True):
         if not fits:
             groups = ", ".join(
@@ -34,6 +35,8 @@ def read_designs(problem: Problem, designs: str | Sequence[str]) -> Population:
 
 
 def _check(problem: Problem, fabric: Fabric) -> None:
+    if fabric.options and problem.time.fidelity is None:
+        raise InputError(f"the design '{fabric}' has options; under LIBRA's time there are none")
     if fabric.npus != problem.npus:
         raise InputError(f"the design '{fabric}' has {fabric.npus} NPUs; the problem has {problem.npus}")
     if len(fabric.dimensions) > len(problem.choices):
@@ -62,9 +65,7 @@ def violations(problem: Problem, population: Population) -> list[str]:
             cap = technology.bandwidth_cap / GIGA
             found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")
     price = problem.unit_prices(population)
-    worth = problem.time(
-        problem.time.traffic(population.npus), np.where(population.bandwidth > 0, population.bandwidth, 1.0)
-    )
+    worth = problem.time(population)
     for constraint in problem.constraints:
         if constraint.quantity == "time":
             broken = excess(constraint, constraint.objective * worth, 0.0)

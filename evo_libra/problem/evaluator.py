@@ -1,4 +1,4 @@
-"""Iteration time and cost of a population, in tiles that fit the cache."""
+"""Iteration time of a population."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.model.allocation.program import Program
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.model.collective import Pattern, time_per_byte, unit_traffic
+from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.parallelism import ALL, lay_groups
-from evo_libra.model.training import IterationTime, Race, Stream, iteration_time
+from evo_libra.model.training import IterationTime, Operation, Race, Stream, iteration_time
 from evo_libra.model.workload import Workload
 
 
@@ -34,25 +35,26 @@ class WeightedLoop:
 
 
 def weighted_loop(
-    workload: Workload, degrees: Mapping[str, int], weight: float, overlap: str, npus: int
+    workload: Workload, degrees: Mapping[str, int], weight: float, overlap: str, npus: int, *, merged: bool = True
 ) -> WeightedLoop:
-    """Compile a workload with its process groups."""
+    """Compile a workload with its process groups; `merged` is that of `iteration_time`."""
     complete = {**degrees, ALL: npus}
-    return WeightedLoop(workload, complete, weight, iteration_time(workload, complete, overlap))
+    return WeightedLoop(workload, complete, weight, iteration_time(workload, complete, overlap, merged=merged))
 
 
 Layout = tuple[tuple[str, int], ...]
-Channel = tuple[Layout, str, Pattern]
-"""Traffic that costs the same time per byte whichever workload it belongs to."""
+Channel = tuple[Layout, str, Pattern | Operation]
+"""Traffic that costs the same time per unit whichever workload it belongs to."""
 
 
-def _layout(loop: WeightedLoop) -> Layout:
-    return tuple((name, degree) for name, degree in loop.degrees.items() if name != ALL)
+def layout_of(loop: WeightedLoop, group: str) -> Layout:
+    """Return how the process groups of a workload lie around one of them: names and degrees, the innermost first."""
+    return () if group == ALL else tuple((name, degree) for name, degree in loop.degrees.items() if name != ALL)
 
 
 def _channel(loop: WeightedLoop, stream: Stream) -> Channel:
-    group, pattern = stream
-    return (() if group == ALL else _layout(loop)), group, pattern
+    group, load = stream
+    return layout_of(loop, group), group, load
 
 
 @dataclass(frozen=True)
@@ -63,22 +65,24 @@ class TimeModel:
     ----------
     loops : the workloads.
     channels : the distinct traffic among them.
+    fidelity : how collectives are timed; None is LIBRA's time, where they take their bytes over the bandwidth.
     """
 
     loops: tuple[WeightedLoop, ...]
     channels: tuple[Channel, ...]
+    fidelity: Fidelity | None = None
 
     @staticmethod
-    def of(loops: Sequence[WeightedLoop]) -> TimeModel:
+    def of(loops: Sequence[WeightedLoop], fidelity: Fidelity | None = None) -> TimeModel:
         """Collect the channels of the loops."""
         channels = (_channel(loop, stream) for loop in loops for stream in loop.time.streams)
-        return TimeModel(tuple(loops), tuple(dict.fromkeys(channels)))
+        return TimeModel(tuple(loops), tuple(dict.fromkeys(channels)), fidelity)
 
     def fits(self, npus: IntArray) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group."""
         fits = np.ones(npus.shape[1], dtype=np.bool_)
-        for layout in {_layout(loop) for loop in self.loops}:
-            fits &= lay_groups(npus, np.array([degree for _, degree in layout]))[1]
+        for layout in {layout_of(loop, name) for loop in self.loops for name in loop.degrees}:
+            fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
         return fits
 
     def extents(self, npus: IntArray) -> dict[tuple[Layout, str], IntArray]:
@@ -90,34 +94,51 @@ class TimeModel:
         return found
 
     def traffic(self, npus: IntArray) -> FloatArray:
-        """Return (c, d, n) bytes per NPU and dimension, per byte of each channel."""
-        extents = self.extents(npus)
-        return np.array(
-            [unit_traffic(pattern, extents[layout, group]) for layout, group, pattern in self.channels]
-        ).reshape(len(self.channels), *npus.shape)
+        """Return (c, d, n) bytes per NPU and dimension, per byte of each channel; empty without channels of bytes."""
+        patterns = [(layout, group, load) for layout, group, load in self.channels if isinstance(load, Pattern)]
+        extents = self.extents(npus) if patterns else {}
+        return np.array([unit_traffic(pattern, extents[layout, group]) for layout, group, pattern in patterns]).reshape(
+            len(patterns), *npus.shape
+        )
 
-    def workload_times(self, traffic: FloatArray, bandwidth: FloatArray) -> list[FloatArray]:
-        """Return (n,) seconds of each workload.
+    def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
+        """Return (n,) seconds per unit of each channel.
 
         Parameters
         ----------
-        traffic : (c, d, n) from `traffic`.
-        bandwidth : (d, n) B/s, above 0 also in unused dimensions.
+        designs : the networks.
+        traffic : (c, d, n) from `traffic`, where it is known.
         """
-        per_byte = {channel: time_per_byte(traffic[c], bandwidth) for c, channel in enumerate(self.channels)}
-        size = bandwidth.shape[1:]
+        if self.fidelity is None:
+            # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
+            bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
+            traffic = self.traffic(designs.npus) if traffic is None else traffic
+            return {channel: time_per_byte(traffic[c], bandwidth) for c, channel in enumerate(self.channels)}
+        extents = self.extents(designs.npus)
+        found: dict[Channel, FloatArray] = {}
+        for layout, group, load in self.channels:
+            assert isinstance(load, Operation), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
+            extent = extents[layout, group]
+            found[layout, group, load] = self.fidelity.seconds(load.collective, load.size, extent, designs)
+        return found
+
+    def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
+        """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""
+        per_unit = self.channel_times(designs, traffic)
         return [
-            np.broadcast_to(loop.time([per_byte[_channel(loop, stream)] for stream in loop.time.streams]), size)
+            np.broadcast_to(
+                loop.time([per_unit[_channel(loop, stream)] for stream in loop.time.streams]), (len(designs),)
+            )
             for loop in self.loops
         ]
 
-    def __call__(self, traffic: FloatArray, bandwidth: FloatArray) -> FloatArray:
-        """Return (n,) weighted seconds of all workloads."""
-        times = self.workload_times(traffic, bandwidth)
+    def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
+        """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""
+        times = self.workload_times(designs, traffic)
         return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
 
     def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> Program:
-        """Return the convex program of the best bandwidths in a box, without linear constraints.
+        """Return the convex program of the best bandwidths in a box, without linear constraints, of LIBRA's time.
 
         The parameters are those of `Program`; `traffic` is that of `TimeModel.traffic`.
         """

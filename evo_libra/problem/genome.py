@@ -1,9 +1,11 @@
 """Genes and designs: a fixed-length array that always decodes to a design with the right number of NPUs.
 
 Genes of a design, in order: the index of its structure (sizes and technologies of the dimensions), the choice of block
-of each dimension, and, where bandwidths are genes, the logarithm of the bandwidth level and that of each dimension's
-share of it. The bandwidth of a dimension is level times share over the shares' sum. Splitting level from shares lets
-crossover pass on a good split whatever it costs: under LIBRA's time the best split does not depend on the budget.
+of each dimension, how collectives run where the problem leaves that open (chunks, scheduler, the algorithm of each
+dimension: each the place in its list of choices), and, where bandwidths are genes, the logarithm of the bandwidth level
+and that of each dimension's share of it. The bandwidth of a dimension is level times share over the shares' sum.
+Splitting level from shares lets crossover pass on a good split whatever it costs: under LIBRA's time the best split
+does not depend on the budget.
 Where bandwidths are solved for, the level is the logarithm of the budget in USD and there are no shares; with no cost
 to trade against, there is no level either.
 """
@@ -51,7 +53,11 @@ class Genome:
 
 
 def genome_of(
-    structures: int, most_block: Sequence[int], level: tuple[float, float] | None, spread: float | None
+    structures: int,
+    most_block: Sequence[int],
+    level: tuple[float, float] | None,
+    spread: float | None,
+    schedule: Sequence[tuple[str, int]] = (),
 ) -> Genome:
     """Return the genome of a space.
 
@@ -61,9 +67,11 @@ def genome_of(
     most_block : (d,) highest block gene of each dimension.
     level : least and largest level, in its unit; None for no such gene.
     spread : largest ratio of two shares; None for no such genes.
+    schedule : name and highest value of the genes that say how collectives run.
     """
-    names = ["structure", *(f"block{d}" for d in range(len(most_block)))]
-    lower, upper = [0.0] * len(names), [structures - 1.0, *map(float, most_block)]
+    names = ["structure", *(f"block{d}" for d in range(len(most_block))), *(name for name, _ in schedule)]
+    lower = [0.0] * len(names)
+    upper = [structures - 1.0, *map(float, most_block), *(float(most) for _, most in schedule)]
     whole = len(names)
     if level is not None:
         names, lower, upper = [*names, "level"], [*lower, np.log(level[0])], [*upper, np.log(level[1])]

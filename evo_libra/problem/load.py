@@ -18,6 +18,7 @@ from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures
+from evo_libra.problem.load_time import fidelity_of, time_spec
 from evo_libra.problem.load_workloads import WorkloadLoader
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
@@ -53,7 +54,10 @@ class _Loader(WorkloadLoader):
         catalog = self._catalog()
         pins = self._pins()
         choices = self._choices(catalog, pins)
-        time = TimeModel.of(self.loops())
+        fidelity = fidelity_of(time_spec(self.spec), catalog, self.source)
+        if fidelity is not None and self._bandwidth().mode == "optimal":
+            raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
+        time = TimeModel.of(self.loops(fidelity), fidelity)
         constraints = self._constraints(len(choices), catalog)
         rules = [
             DimensionRule(
@@ -78,6 +82,9 @@ class _Loader(WorkloadLoader):
             counted,
             self._bandwidth().mode == "optimal",
         )
+
+    def _rescoring(self) -> str:
+        return f"with `time: {time_spec(self.spec).model}` they are searched, or a front of LIBRA's time is rescored"
 
     def _count(self, catalog: Catalog, rules: Sequence[DimensionRule], pins: dict[int, PinSpec]) -> CountedStructures:
         one_each = self.spec.fabric.one_dimension_per_technology
@@ -116,6 +123,7 @@ class _Loader(WorkloadLoader):
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         prices = {
             t.name: [t.link, t.switch, t.nic, t.largest_dimension, t.bandwidth_cap, t.blocks]
+            + ([] if t.latency is None else [t.latency])
             for t in catalog.technologies
         }
         return {**self.spec.model_dump(mode="json"), "technologies": prices}

@@ -7,6 +7,7 @@ from pathlib import Path
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.catalog import MODELS_FILE, load_models
 from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
 from evo_libra.model.generators.transformer import transformer
 from evo_libra.model.parallelism import complete_degrees
@@ -14,7 +15,8 @@ from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
 from evo_libra.model.source import KeyPath, Source, validate
 from evo_libra.model.workload import Workload, scale_compute
 from evo_libra.problem.evaluator import WeightedLoop, weighted_loop
-from evo_libra.problem.spec import ProblemSpec, TimeSpec, WorkloadSpec
+from evo_libra.problem.load_time import check_chunks, time_spec
+from evo_libra.problem.spec import ProblemSpec, WorkloadSpec
 
 
 class WorkloadLoader:
@@ -38,9 +40,9 @@ class WorkloadLoader:
         """Return the error for a key of the file."""
         return InputError(self.source.mistake(path, message))
 
-    def loops(self) -> list[WeightedLoop]:
+    def loops(self, fidelity: Fidelity | None = None) -> list[WeightedLoop]:
         """Return the compiled training loops of the file's workloads."""
-        time = TimeSpec() if self.spec.time == "libra" else self.spec.time
+        time = time_spec(self.spec)
         parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
         weights = [spec.weight for spec in self.spec.workloads]
         if time.weights == "normalised":
@@ -49,8 +51,14 @@ class WorkloadLoader:
                     raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
             mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
             weights = [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
+        for index, (workload, _) in enumerate(parts):
+            try:
+                check_chunks(fidelity, workload)
+            except InputError as error:
+                raise self.fail(("workloads", index), str(error)) from None
+        merged = fidelity is None
         return [
-            weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus)
+            weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merged=merged)
             for (workload, degrees), weight in zip(parts, weights, strict=True)
         ]
 

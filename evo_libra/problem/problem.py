@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.model.arrays import GIGA, TILE, FloatArray, IntArray, Population
+from evo_libra.model.arrays import GIGA, TILE, FloatArray, IntArray, Population, Schedule
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import network_cost
-from evo_libra.model.fabric import BLOCK_NAMES, fabrics_of
+from evo_libra.model.fabric import BLOCK_NAMES, Fabric, fabrics_of
 from evo_libra.problem.allocate import allocate, shrunk
 from evo_libra.problem.constraints import Constraint, excess
 from evo_libra.problem.counting import CountedStructures
@@ -77,12 +77,14 @@ class Problem:
     def genome(self) -> Genome:
         """The genes; see `evo_libra.problem.genome`."""
         most = [max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.choices]
+        schedule = [] if self.time.fidelity is None else self.time.fidelity.genes(len(most))
         if self.optimal:
             priced = any(objective.name == "cost" for objective in self.objectives)
             return genome_of(len(self.structures), most, self.budgets() if priced else None, None)
         low = min(float(choice.low[choice.high > 0].min()) for choice in self.choices)
         high = max(float(choice.high.max()) for choice in self.choices)
-        return genome_of(len(self.structures), most, (low, high * len(most) * _OVERSHOOT), max(high / low, 1.0))
+        level = low, high * len(most) * _OVERSHOOT
+        return genome_of(len(self.structures), most, level, max(high / low, 1.0), schedule)
 
     def budgets(self) -> tuple[float, float]:
         """Return the least and the largest budget in USD that can make a difference, linear constraints aside."""
@@ -100,26 +102,32 @@ class Problem:
         most = float((dearest * full).sum(axis=0).max())
         return max(float((designs.price * designs.low).sum(axis=0).min()), most / _DECADES), most
 
-    def _tile(self, genes: FloatArray) -> tuple[Skeletons, FloatArray]:
-        """Decode a tile: designs and their bandwidths (0 where unused)."""
+    def _tile(self, genes: FloatArray) -> tuple[Skeletons, Population]:
+        """Decode a tile: designs without and with their bandwidths (0 where unused)."""
         depth = len(self.choices)
         designs = self.tables.skeletons(genes[0].astype(np.int64), genes[1 : 1 + depth].astype(np.int64))
         if self.optimal:
             budget = np.exp(genes[1 + depth]) if len(genes) > 1 + depth else None
-            return designs, allocate(self.tables, self.constraints, designs, budget)
-        share = np.exp(genes[2 + depth :]) * designs.used
-        bandwidth = share * (np.exp(genes[1 + depth]) / share.sum(axis=0))
-        linear = [
-            (c, c.coefficients(designs.technology, designs.price) * designs.used)
-            for c in self.constraints
-            if c.quantity != "time"
-        ]
-        return designs, project(bandwidth, designs.low, designs.high, linear)
+            bandwidth, schedule = allocate(self.tables, self.constraints, designs, budget), None
+        else:
+            share = np.exp(genes[-depth:]) * designs.used
+            bandwidth = share * (np.exp(genes[-1 - depth]) / share.sum(axis=0))
+            linear = [
+                (c, c.coefficients(designs.technology, designs.price) * designs.used)
+                for c in self.constraints
+                if c.quantity != "time"
+            ]
+            bandwidth = project(bandwidth, designs.low, designs.high, linear)
+            schedule = self._schedule(genes[1 + depth : -1 - depth], designs.block)
+        return designs, Population(designs.npus, designs.block, designs.technology, bandwidth, schedule)
+
+    def _schedule(self, genes: FloatArray, block: IntArray) -> Schedule | None:
+        fidelity = self.time.fidelity
+        return None if fidelity is None else fidelity.schedule(genes.astype(np.int64), block)
 
     def decode(self, genes: FloatArray) -> Population:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""
-        designs, bandwidth = self._tile(genes)
-        return Population(designs.npus, designs.block, designs.technology, bandwidth)
+        return self._tile(genes)[1]
 
     def encode(self, structure: IntArray, gene: IntArray, bandwidth: FloatArray, budget: FloatArray) -> FloatArray:
         """Return the (g, n) genes of designs.
@@ -129,6 +137,8 @@ class Problem:
         structure : (n,) index of the structure; `gene` : (d, n) block genes.
         bandwidth : (d, n) B/s, within the box.
         budget : (n,) USD that the bandwidths are the best ones for; only used where bandwidths are solved for.
+
+        How collectives run is not encoded: this is for problems under LIBRA's time.
         """
         head = [structure, *gene]
         if self.optimal:
@@ -145,8 +155,8 @@ class Problem:
         return _joined(tiles)
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
-        designs, bandwidth = self._tile(genes)
-        worth = self._worth(self.tables.traffic_of(designs), designs.technology, designs.price, bandwidth)
+        skeletons, designs = self._tile(genes)
+        worth = self._worth(designs, skeletons.price, self.tables.traffic_of(skeletons))
         if isinstance(self.structures, Structures):
             return worth
         # Without a table, structures that cannot hold a process group are still among those that genes name.
@@ -158,36 +168,30 @@ class Problem:
         price = self.tables.prices[population.block, population.technology]
         return np.asarray(price * used * self.npus)
 
-    def evaluate_prepared(
-        self, traffic: FloatArray, technology: IntArray, price: FloatArray, bandwidth: FloatArray
-    ) -> Evaluation:
-        """Return the worth of designs whose traffic and prices are known, in tiles.
+    def evaluate_prepared(self, designs: Population, price: FloatArray, traffic: FloatArray) -> Evaluation:
+        """Return the worth of designs whose prices and traffic are known, in tiles.
 
         Parameters
         ----------
-        traffic : (c, d, n) from `TimeModel.traffic`.
-        technology : (d, n).
+        designs : the networks.
         price : (d, n) from `unit_prices`.
-        bandwidth : (d, n) B/s, 0 in unused dimensions.
+        traffic : (c, d, n) from `TimeModel.traffic`.
         """
         tiles = [
-            self._worth(traffic[..., tile], technology[:, tile], price[:, tile], bandwidth[:, tile])
-            for tile in (slice(start, start + TILE) for start in range(0, bandwidth.shape[1], TILE))
+            self._worth(designs.select(tile), price[:, tile], traffic[..., tile])
+            for tile in (slice(start, start + TILE) for start in range(0, len(designs), TILE))
         ]
         return _joined(tiles)
 
-    def _worth(self, traffic: FloatArray, technology: IntArray, price: FloatArray, bandwidth: FloatArray) -> Evaluation:
-        # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
-        values = {
-            "time": self.time(traffic, np.where(bandwidth > 0, bandwidth, 1.0)),
-            "cost": network_cost(1, price, bandwidth),
-        }
+    def _worth(self, designs: Population, price: FloatArray, traffic: FloatArray) -> Evaluation:
+        bandwidth = designs.bandwidth
+        values = {"time": self.time(designs, traffic), "cost": network_cost(1, price, bandwidth)}
         broken = np.zeros(bandwidth.shape[1])
         for constraint in self.constraints:
             if constraint.quantity == "time":
                 broken += excess(constraint, constraint.objective * values["time"], 0.0)
             else:
-                broken += violation(constraint, constraint.coefficients(technology, price), bandwidth)
+                broken += violation(constraint, constraint.coefficients(designs.technology, price), bandwidth)
         return Evaluation(np.array([values[objective.name] for objective in self.objectives]), broken)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
@@ -212,17 +216,19 @@ class Problem:
         ['0.242113', '9.78129e+06']
         """
         population = designs if isinstance(designs, Population) else read_designs(self, designs)
-        return self.evaluate_prepared(
-            self.time.traffic(population.npus),
-            population.technology,
-            self.unit_prices(population),
-            population.bandwidth,
-        )
+        traffic = self.time.traffic(population.npus)
+        return self.evaluate_prepared(population, self.unit_prices(population), traffic)
+
+    def fabrics(self, population: Population) -> list[Fabric]:
+        """Return networks as records, with what the problem leaves open of how collectives run on them."""
+        fabrics, fidelity = fabrics_of(population, self.catalog.names), self.time.fidelity
+        return fabrics if fidelity is None else fidelity.named(fabrics, population)
 
     def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
         """Return the columns that tell what designs are: the notation, and each part of each dimension."""
         population = self.decode(genes)
-        columns: dict[str, list[Any]] = {"design": list(map(str, fabrics_of(population, self.catalog.names)))}
+        columns: dict[str, list[Any]] = {"design": list(map(str, self.fabrics(population)))}
+        columns |= {} if self.time.fidelity is None else self.time.fidelity.columns(population)
         names = np.array([*self.catalog.names, ""])
         blocks = np.array([*BLOCK_NAMES, ""])
         for d in range(population.npus.shape[0]):

@@ -59,6 +59,24 @@ def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | Search
     return _from_python(name)
 
 
+def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[str]:
+    """Return the assignments that give a problem another model of time.
+
+    What its time says of overlap and weights stays, and so does how collectives run unless the model is LIBRA's.
+
+    Parameters
+    ----------
+    problem : the problem as it is.
+    model : libra, astra or themis.
+    assignments : those that the problem was loaded with.
+    """
+    known = problem.spec["time"]
+    known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
+    if model == "libra":
+        known = {key: known[key] for key in ("overlap", "weights") if key in known}
+    return [*assignments, f"time={json.dumps({**known, 'model': model})}"]
+
+
 def _find_file(name: str) -> Path | None:
     if name.endswith(_ENDINGS) or "/" in name or "\\" in name:
         return Path(name)

@@ -25,6 +25,9 @@ _SMALLEST = 1e-15
 PositiveFloat = Annotated[float, Field(gt=0, le=1e15), AfterValidator(_of_some_size)]
 
 
+NotNegative = Annotated[float, Field(ge=0, le=1e15)]
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -75,16 +78,61 @@ class WorkloadSpec(_Strict):
     weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
 
 
-class TimeSpec(_Strict):
-    """How iteration time is modelled."""
+SchedulerName = Literal["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
+AlgorithmName = Literal["ring", "direct", "halving-doubling"]
+PolicyName = Literal["first-come", "alternate", "smallest-first", "fewest-phases-first"]
+Chunks = Annotated[int, Field(ge=1, le=2**16)]
 
-    model: Literal["libra"] = Field("libra", description="LIBRA's: bandwidth only, perfect pipelining")
+
+class TimeSpec(_Strict):
+    """How iteration time is modelled; the keys from `chunks` on belong to astra and themis."""
+
+    model: Literal["libra", "astra", "themis"] = Field(
+        "libra",
+        description="libra: bandwidth only, perfect pipelining; astra: ASTRA-sim's, to the nanosecond; themis: astra "
+        "with Themis's scheduler",
+    )
     overlap: Literal["none", "tp-dp"] = Field(
         "none", description="tp-dp overlaps the collectives of the input gradient with the weight gradient's work"
     )
     weights: Literal["absolute", "normalised"] = Field(
         "absolute",
         description="normalised divides each weight by the workload's compute time, so that none drowns the others",
+    )
+    chunks: Chunks | Annotated[tuple[Chunks, ...], Field(min_length=1)] | None = Field(
+        None, description="parts that a collective is cut into, 64 when left out; of a list the search chooses"
+    )
+    scheduler: SchedulerName | Annotated[tuple[SchedulerName, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="how chunks choose the order of dimensions: baseline when left out, with themis offline-greedy; of "
+        "a list the search chooses",
+    )
+    algorithms: Literal["natural", "search"] | dict[BlockName, AlgorithmName] | None = Field(
+        None,
+        description="of each block: natural is ring on rings, direct on fully connected ones, halving-doubling on "
+        "switches, and what is used when left out; search lets the search choose for each dimension",
+    )
+    latency_ns: NotNegative | dict[str, NotNegative] | None = Field(
+        None, description="of a link, a number or one for each technology; needed where the catalogue has none"
+    )
+    endpoint_delay_ns: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
+        None, description="before each message, 10 when left out"
+    )
+    local_memory_GBps: PositiveFloat | None = Field(
+        None, description="bandwidth of the memory that reductions read and write; they take no time when left out"
+    )
+    active_chunks: Annotated[int, Field(ge=1, le=2**16)] | None = Field(
+        None, description="chunks that a dimension runs at a time, each at full bandwidth; 1 when left out"
+    )
+    collective_optimization: Literal["local-bandwidth-aware", "baseline"] | None = Field(
+        None,
+        description="local-bandwidth-aware, and what is used when left out: an all-reduce scatters inwards and gathers "
+        "outwards; baseline: it runs whole in each dimension",
+    )
+    policy: PolicyName | None = Field(
+        None,
+        description="which chunk a dimension takes first: first-come when left out, smallest-first with a Themis "
+        "scheduler",
     )
 
 
@@ -94,7 +142,7 @@ class BandwidthSpec(_Strict):
     mode: Literal["search", "optimal"] = Field(
         "search", description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation"
     )
-    min_GBps: Annotated[float, Field(ge=0, le=1e15)] = Field(
+    min_GBps: NotNegative = Field(
         0.1, description="least bandwidth per NPU of a dimension; may be 0 where it is solved for"
     )
     max_GBps: PositiveFloat = Field(1000.0, description="most bandwidth per NPU of a dimension")
@@ -117,7 +165,7 @@ class ProblemSpec(_Strict):
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
     fabric: FabricSpec = Field(description="the networks that may be built")
     workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="what is trained on it")
-    time: Literal["libra"] | TimeSpec = Field("libra", description="how iteration time is modelled")
+    time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
     objectives: tuple[Literal["time", "cost"], ...] = Field(
         ("time", "cost"), min_length=1, description="what is minimised"
     )

@@ -36,6 +36,8 @@ class ExhaustiveEngine:
         InputError : the problem is not one of a problem file, so that nothing can be enumerated.
         """
         if isinstance(problem, Problem):
+            if problem.time.fidelity is not None:
+                raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
             return ExhaustiveEngine(problem)
         raise InputError(f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file")
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 
@@ -206,6 +206,38 @@ def certify(
     from evo_libra.ui.proofs import certify_command  # noqa: PLC0415 - see the top
 
     return certify_command(result, problem, set_ or [], seconds, as_json=json_)
+
+
+@app.command
+def rescore(
+    result: Path,
+    *,
+    time: Literal["libra", "astra", "themis"],
+    problem: str | None = None,
+    set_: Assignments = None,
+    rows: int = 12,
+    json_: Json = False,
+) -> int:
+    """Look at the front of a result under another model of time: who moves, who is still on the front.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    time:
+        The other model of time.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.rescore import rescore_command  # noqa: PLC0415 - see the top
+
+    return rescore_command(result, time, problem, set_ or [], rows, as_json=json_)
 
 
 @app.command

@@ -19,7 +19,7 @@ from evo_libra.experiment.runner import Outcome, mark_done, run_search
 from evo_libra.experiment.store import DONE, MANIFEST, PLOT, RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
-from evo_libra.model.arrays import GIGA
+from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem, problem_names
 from evo_libra.search.engine import ENGINES
@@ -159,17 +159,17 @@ def number(value: float) -> str:
 
 def short_design(design: str) -> str:
     """Return the notation with bandwidths to four digits, for reading; files keep them all."""
+    network, *options = design.split(" ")
     parts = []
-    for part in design.split("_"):
+    for part in network.split("_"):
         head, colon, bandwidth = part.partition(":")
         parts.append(f"{head}{colon}{float(bandwidth):.4g}" if colon else part)
-    return "_".join(parts)
+    return " ".join(["_".join(parts), *options])
 
 
 def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_json: bool) -> int:
     """Evaluate one design and break it down."""
     from evo_libra.front.explain import explain  # noqa: PLC0415 - problems in Python have no such breakdown
-    from evo_libra.model.fabric import fabrics_of  # noqa: PLC0415 - the same
     from evo_libra.problem.designs import read_designs, violations  # noqa: PLC0415 - the same
     from evo_libra.problem.problem import Problem  # noqa: PLC0415 - the same
 
@@ -183,7 +183,7 @@ def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_j
     time = sum(entry["weight"] * entry["time_ms"] for entry in breakdown["workloads"])
     cost = sum(entry["cost_usd"] for entry in breakdown["dimensions"])
     figures = {o.column: float(v) / o.scale for o, v in zip(problem.objectives, worth.objectives[:, 0], strict=True)}
-    text = str(fabrics_of(population, problem.catalog.names)[0])
+    text = str(problem.fabrics(population)[0])
     head = {"design": text, "time_ms": time, "cost_usd": cost, **figures, "feasible": not broken, "violations": broken}
     if as_json:
         print_json({**head, "breakdown": breakdown})
@@ -202,7 +202,10 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         print(
             f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute"
         )
-        table = Table(title=Text("time by collective and dimension [ms]; bold is the bottleneck"), title_justify="left")
+        beyond = any("beyond_bandwidth_ms" in entry for entry in workload["collectives"])
+        dimensions = ", and bytes over bandwidth of each" if beyond else " and"
+        title = f"time by collective{dimensions} dimension [ms]; bold is the bottleneck"
+        table = Table(title=Text(title), title_justify="left")
         for column in ("phase", "collectives", "time"):
             table.add_column(column, justify="right" if column == "time" else "left", no_wrap=True)
         for dimension in breakdown["dimensions"]:
@@ -262,6 +265,7 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
         "nic_usd_per_GBps": per_gigabyte(technology.nic),
         "largest_dimension": technology.largest_dimension,
         "bandwidth_cap_GBps": None if technology.bandwidth_cap is None else technology.bandwidth_cap / GIGA,
+        "latency_ns": None if technology.latency is None else technology.latency / NANO,
         "blocks": list(technology.blocks),
     }
 
@@ -273,8 +277,8 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
             title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left"
         )
         table.add_column("technology")
-        columns = ("link\nUSD/(GB/s)", "switch\nUSD/(GB/s)", "NIC\nUSD/(GB/s)", "largest\ndimension", "cap\nGB/s")
-        for column in columns:
+        prices = [f"{part}\nUSD/(GB/s)" for part in ("link", "switch", "NIC")]
+        for column in (*prices, "largest\ndimension", "cap\nGB/s", "latency\nns"):
             table.add_column(Text(column), justify="right")
         table.add_column("blocks")
         for technology, figures in catalog["technologies"].items():

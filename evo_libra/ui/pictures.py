@@ -41,10 +41,14 @@ def _labels(objectives: Sequence[Objective]) -> tuple[str, str]:
 
 def terminal_plot_of(front: Front, objectives: Sequence[Objective], console: Console) -> str:
     """Return the front as text as wide as the terminal."""
-    x_label, y_label = _labels(objectives)
+    return terminal_scatter(series_of(front, objectives), *_labels(objectives), console)
+
+
+def terminal_scatter(series: Sequence[Series], x_label: str, y_label: str, console: Console) -> str:
+    """Return points on logarithmic axes as text as wide as the terminal."""
     encoding = (console.encoding or "ascii").lower()
     return scatter(
-        series_of(front, objectives),
+        series,
         width=max(40, min(console.width, 110)),
         height=_HEIGHT,
         x_label=x_label,

@@ -131,7 +131,9 @@ def certify_command(
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
-    problem = _problem_of(manifest, name, assignments)
+    problem = problem_of_result(manifest, name, assignments)
+    if problem.time.fidelity is not None:
+        raise InputError(f"proofs are of LIBRA's time; the time of '{problem.name}' is another")
     console = Console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
@@ -156,7 +158,13 @@ def _state(found: Certificate) -> str:
     )
 
 
-def _problem_of(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str]) -> Problem:
+def problem_of_result(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str]) -> Problem:
+    """Return the problem that a result is of.
+
+    Raises
+    ------
+    InputError : it cannot be loaded, is written in Python, or is not the one of the result.
+    """
     source = manifest.get("source", {})
     if name is None and assignments:
         raise InputError("--set belongs to --problem; without both, the run's own problem is taken")

@@ -55,7 +55,7 @@ def main() -> None:
     fused(*arguments)
 
     def evaluate():
-        return problem.evaluate_prepared(traffic, designs.technology, price, bandwidth)
+        return problem.evaluate_prepared(designs, price, traffic)
 
     np.testing.assert_allclose(found, evaluate().objectives, rtol=1e-12)
     np.testing.assert_allclose(found, problem.evaluate_genes(genes).objectives, rtol=1e-12)

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, Mistake, suggestion
-from evo_libra.model.arrays import GIGA
+from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS
 from evo_libra.model.source import Source, read_source, validate
 
@@ -34,6 +34,7 @@ class TechnologySpec(_Strict):
     )
     largest_dimension: int | None = Field(None, ge=2, description="most NPUs in one dimension; no limit when left out")
     bandwidth_cap_GBps: float | None = Field(None, gt=0, description="most GB/s per NPU; no limit when left out")
+    latency_ns: float | None = Field(None, ge=0, description="of a link; a problem may give it instead")
     blocks: tuple[BlockName, ...] | None = Field(
         None, min_length=1, description="blocks that can be built; when left out, all whose parts have a price"
     )
@@ -58,6 +59,7 @@ class Technology:
     largest_dimension : most NPUs in one dimension, or None.
     bandwidth_cap : most bandwidth per NPU in B/s, or None.
     blocks : names of the blocks that can be built of it.
+    latency : of a link in s, or None.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Technology:
     largest_dimension: int | None
     bandwidth_cap: float | None
     blocks: tuple[str, ...]
+    latency: float | None = None
 
     def price(self, part: str) -> float:
         """Return the price of a part in USD per NPU and B/s.
@@ -167,4 +170,5 @@ def _technology_of(name: str, spec: TechnologySpec) -> Technology:
         spec.largest_dimension,
         None if spec.bandwidth_cap_GBps is None else spec.bandwidth_cap_GBps * GIGA,
         spec.blocks or tuple(block for block in BLOCK_NAMES if not _missing_parts(block, spec)),
+        None if spec.latency_ns is None else spec.latency_ns * NANO,
     )

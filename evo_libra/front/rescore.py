@@ -1,0 +1,79 @@
+"""A front searched under one time, looked at under another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evo_libra.front.archive import non_dominated
+from evo_libra.front.front import Front
+from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import TIME
+
+
+@dataclass(frozen=True)
+class Rescored:
+    """Designs of a front with their worth under both times.
+
+    Attributes
+    ----------
+    frame : a row a design: ``id``, the objectives before, ``<objective>_rescored`` after, ``rank`` and
+        ``rank_rescored`` (1 is the fastest), ``feasible``, ``on_front`` (whether none of the others is better
+        now), ``design``.
+    agreement : Kendall's rank correlation of the two times: 1 where the order is the same, -1 where it is reversed;
+        None for fewer than two designs.
+    """
+
+    frame: pl.DataFrame
+    agreement: float | None
+
+
+def rescore(front: Front, problem: Problem) -> Rescored:
+    """Return the designs of a front under the time of another problem.
+
+    Parameters
+    ----------
+    front : the designs, in the notation, with ``time_ms`` among its columns.
+    problem : the same problem but for its time.
+
+    Raises
+    ------
+    InputError : a design is none of the problem.
+    """
+    designs = front.frame["design"].to_list()
+    worth = problem.evaluate(designs)
+    before = front.frame[TIME.column].to_numpy()
+    after = worth.objectives / np.array([[objective.scale] for objective in problem.objectives])
+    columns = {f"{o.column}_rescored": row for o, row in zip(problem.objectives, after, strict=True)}
+    rescored = columns[f"{TIME.column}_rescored"]
+    feasible = worth.violation <= 0
+    kept = np.zeros(len(designs), dtype=np.bool_)
+    kept[feasible] = non_dominated(after[:, feasible])
+    frame = pl.DataFrame({
+        "id": front.frame["id"],
+        **{name: front.frame[name] for name in front.objectives},
+        **columns,
+        "rank": _ranks(before),
+        "rank_rescored": _ranks(rescored),
+        "feasible": feasible,
+        "on_front": kept,
+        "design": designs,
+    })  # fmt: skip
+    return Rescored(frame, _kendall(before, rescored))
+
+
+def _ranks(values: FloatArray) -> IntArray:
+    """Return (n,) ranks from 1; equal values share the least one."""
+    return np.asarray(np.searchsorted(np.sort(values), values, side="left") + 1, dtype=np.int64)
+
+
+def _kendall(first: FloatArray, second: FloatArray) -> float | None:
+    """Return Kendall's rank correlation (tau-b), which ties take part in neither way."""
+    if len(first) < 2:  # noqa: PLR2004 - an order needs two
+        return None
+    a, b = (np.sign(values[:, None] - values) for values in (first, second))
+    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
+    return float((a * b).sum()) / spread if spread else None

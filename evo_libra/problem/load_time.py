@@ -1,0 +1,119 @@
+"""From the time of a problem file to how collectives are timed."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import numpy as np
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.model.arrays import GIGA, NANO, FloatArray, IntArray
+from evo_libra.model.astra.phase import Overheads
+from evo_libra.model.catalog import Catalog
+from evo_libra.model.collective import Collective
+from evo_libra.model.fabric import BLOCK_NAMES
+from evo_libra.model.fidelity import ALGORITHMS, NATURAL, POLICIES, SCHEDULERS, Fidelity
+from evo_libra.model.source import KeyPath, Source
+from evo_libra.model.workload import Workload
+from evo_libra.problem.spec import ProblemSpec, TimeSpec
+
+_CHUNKS, _ENDPOINT_NS = 64, 10
+_ALWAYS = ("model", "overlap", "weights")
+
+
+def time_spec(spec: ProblemSpec) -> TimeSpec:
+    """Return the time of a problem file, written out."""
+    return spec.time if isinstance(spec.time, TimeSpec) else TimeSpec(model=spec.time)
+
+
+def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | None:
+    """Return how collectives are timed; None is LIBRA's time.
+
+    Raises
+    ------
+    InputError : a key does not belong to the model, a latency is missing, a technology is unknown, or an algorithm
+        cannot run in a block.
+    """
+    if spec.model == "libra":
+        for key in TimeSpec.model_fields:
+            if key not in _ALWAYS and getattr(spec, key) is not None:
+                raise _fail(source, (key,), "LIBRA's time has bandwidth only; this key belongs to astra and themis")
+        return None
+    themis = spec.model == "themis"
+    schedulers = _several(spec.scheduler) or ("offline-greedy" if themis else "baseline",)
+    memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps * GIGA * NANO
+    return Fidelity(
+        _several(spec.chunks) or (_CHUNKS,),
+        tuple(SCHEDULERS.index(name) for name in schedulers),
+        _algorithms(spec, source),
+        _latency(spec, catalog, source),
+        Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
+        spec.active_chunks or 1,
+        spec.collective_optimization != "baseline",
+        None if spec.policy is None else POLICIES[spec.policy],
+    )
+
+
+def check_chunks(fidelity: Fidelity | None, workload: Workload) -> None:
+    """Raise an error for a workload with a collective that cannot be cut into the chunks.
+
+    Raises
+    ------
+    InputError : an all-gather has fewer bytes than chunks; ASTRA-sim would never end.
+    """
+    most = 0 if fidelity is None else max(fidelity.chunks)
+    for layer in workload.layers:
+        for phase in layer.phases:
+            if phase.collective is Collective.ALL_GATHER and round(phase.size) < most:
+                raise InputError(
+                    f"the all-gather of {phase.size:g} bytes in layer {layer.name} cannot be cut into {most} chunks"
+                )
+
+
+T = TypeVar("T", int, str)
+
+
+def _several(given: T | tuple[T, ...] | None) -> tuple[T, ...]:
+    if given is None:
+        return ()
+    return tuple(dict.fromkeys(given)) if isinstance(given, tuple) else (given,)
+
+
+def _fail(source: Source, path: KeyPath, message: str) -> InputError:
+    return InputError(source.mistake(("time", *path), message))
+
+
+def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
+    natural = [NATURAL[block] for block in range(len(BLOCK_NAMES))]
+    if spec.algorithms == "search":
+        every = range(len(ALGORITHMS))
+        rows = [[first, *(a for a in every if a != first)] for first in natural]
+        ring = BLOCK_NAMES.index("ring")
+        rows[ring] = [natural[ring]] * len(ALGORITHMS)
+        return np.array(rows)
+    if isinstance(spec.algorithms, dict):
+        for block, name in spec.algorithms.items():
+            if block == "ring" and name != "ring":
+                raise _fail(source, ("algorithms", block), f"found {name}; a ring runs ring")
+            natural[BLOCK_NAMES.index(block)] = ALGORITHMS.index(name)
+    return np.array(natural)[:, None]
+
+
+def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
+    given = spec.latency_ns
+    if isinstance(given, float):
+        return np.full(len(catalog.technologies), given)
+    for name in given or {}:
+        if name not in catalog.names:
+            raise _fail(source, ("latency_ns", name), unknown("technology", name, catalog.names))
+    latency = {t.name: t.latency / NANO for t in catalog.technologies if t.latency is not None} | (given or {})
+    missing = [name for name in catalog.names if name not in latency]
+    if missing:
+        raise _fail(
+            source,
+            ("latency_ns",) if given else (),
+            f"the latency of {', '.join(missing)} is required and not in the catalogue; give latency_ns, a number "
+            "or one for each technology",
+        )
+    return np.array([latency[name] for name in catalog.names])

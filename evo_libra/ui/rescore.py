@@ -1,0 +1,91 @@
+"""The command that looks at a front under another time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.front.front import Front
+from evo_libra.front.rescore import Rescored, rescore
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.registry import load_problem, with_time
+from evo_libra.ui.commands import number, print_json, short_design
+from evo_libra.ui.pictures import terminal_scatter
+from evo_libra.ui.proofs import problem_of_result
+from evo_libra.ui.terminal_plot import Series
+
+
+def rescore_command(
+    result: Path, model: str, name: str | None, assignments: Sequence[str], rows: int, *, as_json: bool
+) -> int:
+    """Look at the front of a result under another time, and keep what it is worth there."""
+    if rows < 1:
+        raise InputError(f"--rows: found {rows}; it must be at least 1")
+    folder = RunFolder(result)
+    manifest, front = folder.read_json(MANIFEST), folder.read_front()
+    if not len(front):
+        raise InputError(f"the front of {result} is empty")
+    given = list(manifest.get("source", {}).get("set", []))
+    problem = problem_of_result(manifest, name, given if name else [])
+    if "time_ms" not in front.objectives:
+        raise InputError(f"the front of {result} has no time to compare with")
+    place = name or manifest["source"]["problem"]
+    other = load_problem(place, [*with_time(problem, model, given), *assignments])
+    assert isinstance(other, Problem)  # noqa: S101 - it is the same file
+    found = rescore(front, other)
+    file = f"rescored-{model}.parquet"
+    folder.write(file, found.frame.write_parquet)
+    if as_json:
+        print_json({
+            "result": str(result), "time": other.spec["time"], "agreement": found.agreement,
+            "designs": found.frame.to_dicts(), "rescored": str(result / file),
+        })  # fmt: skip
+    else:
+        _show(found, front, problem, other, rows)
+        print(f"rescored  {result / file}")
+    return 0
+
+
+def _model(problem: Problem) -> str:
+    time = problem.spec["time"]
+    return time if isinstance(time, str) else str(time["model"])
+
+
+def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows: int) -> None:
+    before, after = _model(problem), _model(other)
+    frame = found.frame
+    console = Console()
+    if "cost_usd" in front.objectives:
+        cost, times = frame["cost_usd"].to_numpy(), (frame["time_ms"].to_numpy(), frame["time_ms_rescored"].to_numpy())
+        series = [Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)]
+        print(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
+    shown = Front(frame, front.objectives).spread(rows)
+    table = Table(title=f"{len(shown)} of {len(front):,} designs; rank 1 is the fastest", title_justify="left")
+    both = [f"{what}\n{model}" for what in ("time [ms]", "rank") for model in (before, after)]
+    for column in ("id", *both, "on\nfront"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("design", overflow="fold")
+    for row in shown.to_dicts():
+        table.add_row(*map(Text, _cells(row)), Text(short_design(row["design"])))
+    console.print(table)
+    ratio = frame["time_ms_rescored"].to_numpy() / frame["time_ms"].to_numpy()
+    print(f"\ntime under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
+          f"{np.median(ratio):.4g}")  # fmt: skip
+    if found.agreement is not None:
+        moved = int((frame["rank"] != frame["rank_rescored"]).sum())
+        print(f"order by time: Kendall's tau {found.agreement:.4f}; {moved:,} of {len(front):,} change their rank")
+    print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {len(front):,} designs")
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    kept = "yes" if row["on_front"] else "no" if row["feasible"] else "infeasible"
+    figures = [number(row["time_ms"]), number(row["time_ms_rescored"]), str(row["rank"]), str(row["rank_rescored"])]
+    return [str(row["id"]), *figures, kept]
