@@ -1,0 +1,134 @@
+"""A trace as a row of messages: each is its length, as a varint, and that many bytes; the whole may be gzipped."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import BufferedIOBase
+from pathlib import Path
+from typing import NoReturn
+
+from evo_libra.errors import InputError, Mistake
+
+LARGEST_MESSAGE = 64 * 2**20
+"""Bytes; a longer message is refused."""
+
+_GZIP = b"\x1f\x8b"
+_VARINT_BYTES = 10
+_WATCHED = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a file.
+
+    Attributes
+    ----------
+    number : counts from 1.
+    offset : of its length, in bytes from the beginning of the file, or of what it unpacks to.
+    data : the message itself.
+    """
+
+    number: int
+    offset: int
+    data: bytes
+
+    @property
+    def place(self) -> str:
+        """Where the message is, as errors say it."""
+        return f"message {self.number} (byte {self.offset})"
+
+
+def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[Message]:
+    """Yield the messages of a file, one in memory at a time.
+
+    Parameters
+    ----------
+    path : the file; whether it is gzipped is told by its first two bytes.
+    watch : called now and then with the number of bytes of the file that have been read.
+
+    Raises
+    ------
+    InputError : the file cannot be read, ends inside a message, is damaged as gzip goes, or has a message that claims
+        more than `LARGEST_MESSAGE` bytes or more than the file has left.
+    """
+    with ExitStack() as opened:
+        try:
+            file = opened.enter_context(path.open("rb"))
+            head = file.peek(2)[:2]
+            status = os.fstat(file.fileno())
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from None
+        packed = head == _GZIP
+        stream = opened.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
+        size = status.st_size if stat.S_ISREG(status.st_mode) and not packed else None
+        number = offset = 0
+        while True:
+            number += 1
+            reader = _Reader(stream, path, number, offset)
+            length, digits = reader.length()
+            if not digits:
+                return
+            start = offset + digits
+            reader.check(length, None if size is None else size - start)
+            yield Message(number, offset, reader.take(length))
+            offset = start + length
+            if watch is not None and number % _WATCHED == 0:
+                watch(file.tell())
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads one message, and says where it is if it cannot."""
+
+    stream: BufferedIOBase
+    path: Path
+    number: int
+    offset: int
+
+    def length(self) -> tuple[int, int]:
+        """Return the length of the message and how many bytes say it; none do at the end of the file."""
+        length = 0
+        for digits in range(_VARINT_BYTES):
+            byte = self._read(1)
+            if not byte and digits:
+                self._refuse("the file ends inside the length of this message; it is truncated")
+            if not byte:
+                return 0, 0
+            length |= (byte[0] & 0x7F) << 7 * digits
+            if byte[0] < 0x80:  # noqa: PLR2004 - the bit that says more bytes follow
+                return length, digits + 1
+        return self._refuse(f"its length has more than {_VARINT_BYTES} bytes; this is no trace, or it is damaged")
+
+    def check(self, length: int, left: int | None) -> None:
+        """Refuse a message that is too long; `left` is what the file has left, where that is known."""
+        if left is not None and length > left:
+            self._refuse(f"its length is {length} bytes, the file has {left} left; it is truncated, or it is no trace")
+        if length > LARGEST_MESSAGE:
+            self._refuse(
+                f"its length is {length} bytes, at most {LARGEST_MESSAGE} are read; it is damaged, or no trace"
+            )
+
+    def take(self, length: int) -> bytes:
+        data = self._read(length)
+        if len(data) < length:
+            self._refuse(f"its length is {length} bytes, the file has {len(data)} left; it is truncated")
+        return data
+
+    def _read(self, count: int) -> bytes:
+        try:
+            return self.stream.read(count)
+        except EOFError:
+            self._refuse("the gzipped file ends here; it is truncated")
+        except (OSError, zlib.error) as error:
+            self._refuse(f"the file cannot be read on: {str(error).lower()}")
+
+    def _refuse(self, message: str) -> NoReturn:
+        place = Message(self.number, self.offset, b"").place
+        raise InputError(Mistake(message, str(self.path), key=place)) from None

@@ -1,0 +1,127 @@
+"""Traces from files: node by node, or whole and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.model.chakra.check import mistakes_in
+from evo_libra.model.chakra.decode import DecodeError, decode_metadata, decode_node
+from evo_libra.model.chakra.framing import Message, read_messages
+from evo_libra.model.chakra.recognise import schema_of
+from evo_libra.model.chakra.trace import Metadata, Node
+
+Trace = tuple[Metadata, tuple[Node, ...]]
+
+_OF_OLDEST = "0.0.2"
+_NPU = re.compile(r"(0|[1-9][0-9]{0,8})\.et(\.gz)?")
+_SHOWN = 5
+
+
+def read_metadata(path: Path) -> Metadata:
+    """Read what a trace says of itself; the version of an older schema is that of the schema.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or does not begin as a trace does.
+    """
+    version = schema_of(path)
+    if version == _OF_OLDEST:
+        return Metadata(version)
+    message = next(read_messages(path))
+    try:
+        return decode_metadata(message.data, version)
+    except DecodeError as error:
+        _refuse(path, message, error)
+
+
+def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[Node]:
+    """Yield the nodes of a trace in the order of the file, one in memory at a time.
+
+    Nodes of older schemas come as they would be in today's: kinds and collectives by today's numbers, ``parent`` as
+    data dependencies, the attributes ``is_host_op`` as ``is_cpu_op`` and ``runtime`` also as duration. The nodes are
+    not checked against each other, nor for the attributes that their kinds need; `read_trace` does that.
+
+    Parameters
+    ----------
+    path : the file, gzipped or not.
+    watch : called now and then with the number of bytes of the file that have been read.
+
+    Raises
+    ------
+    InputError : the file cannot be read, is truncated or damaged, or has a node, a kind or a collective of no schema
+        that is known here.
+    """
+    version = schema_of(path)
+    for message in read_messages(path, watch):
+        try:
+            if message.number == 1 and version != _OF_OLDEST:
+                decode_metadata(message.data, version)
+            else:
+                yield decode_node(message.data, version)
+        except DecodeError as error:
+            _refuse(path, message, error)
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace and check it.
+
+    Raises
+    ------
+    InputError : as for `read_nodes`, and for all that `check.mistakes_in` finds.
+    """
+    metadata, nodes = read_metadata(path), tuple(read_nodes(path))
+    mistakes = mistakes_in(nodes, str(path))
+    if mistakes:
+        raise InputError(mistakes)
+    return metadata, nodes
+
+
+def read_traces(prefix: Path) -> tuple[Trace, ...]:
+    """Read the traces of all NPUs, or the one that is good for all.
+
+    Parameters
+    ----------
+    prefix : of the files PREFIX.<npu>.et, or the one file.
+
+    Raises
+    ------
+    InputError : as for `trace_files` and `read_trace`.
+    """
+    return tuple(map(read_trace, trace_files(prefix)))
+
+
+def trace_files(prefix: Path) -> tuple[Path, ...]:
+    """Return the files PREFIX.<npu>.et or PREFIX.<npu>.et.gz by NPU from 0 on, or the one file itself.
+
+    Raises
+    ------
+    InputError : there is no such file, one is missing between others, or an NPU has two.
+    """
+    if prefix.is_file():
+        return (prefix,)
+    found: dict[int, Path] = {}
+    for path in sorted(prefix.parent.iterdir()) if prefix.parent.is_dir() else []:
+        beginning, _, rest = path.name.partition(f"{prefix.name}.")
+        match = _NPU.fullmatch(rest)
+        if beginning or not match:
+            continue
+        npu = int(match[1])
+        if npu in found:
+            raise InputError(Mistake(f"NPU {npu} has two traces, {found[npu].name} and {path.name}", str(prefix)))
+        found[npu] = path
+    if not found:
+        raise InputError(Mistake(f"there is neither this file nor {prefix.name}.0.et and so on beside it", str(prefix)))
+    missing = [npu for npu in range(len(found)) if npu not in found]
+    if missing:
+        names = ", ".join(f"{prefix.name}.{npu}.et" for npu in missing[:_SHOWN])
+        more = ", ..." if len(missing) > _SHOWN else ""
+        raise InputError(Mistake(f"{len(found)} traces up to NPU {max(found)}, but no {names}{more}", str(prefix)))
+    return tuple(found[npu] for npu in sorted(found))
+
+
+def _refuse(path: Path, message: Message, error: DecodeError) -> NoReturn:
+    raise InputError(Mistake(str(error), str(path), key=message.place)) from None
