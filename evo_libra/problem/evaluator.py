@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evo_libra.errors import InputError
 from evo_libra.model.allocation.program import Program
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.model.collective import Pattern, time_per_byte, unit_traffic
@@ -141,7 +142,13 @@ class TimeModel:
         """Return the convex program of the best bandwidths in a box, without linear constraints, of LIBRA's time.
 
         The parameters are those of `Program`; `traffic` is that of `TimeModel.traffic`.
+
+        Raises
+        ------
+        InputError : the time is another one.
         """
+        if self.fidelity is not None:
+            raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
         size, base, races = np.zeros(len(self.channels)), 0.0, []
         for loop in self.loops:
             place = np.zeros((len(loop.time.streams), len(self.channels)))

@@ -292,4 +292,37 @@ def schema() -> int:
     return DONE
 
 
+workload = App(name="workload", help="Look at execution traces of workloads.")
+app.command(workload)
+
+
+@workload.command(name="show")
+def show_workload(
+    trace: Path,
+    *,
+    peak: float | None = None,
+    memory_bandwidth: float | None = None,
+    rows: int = 20,
+    json_: Json = False,
+) -> int:
+    """Show what Chakra execution traces hold: nodes, bytes, compute, the longest chain.
+
+    Parameters
+    ----------
+    trace:
+        A trace, or the prefix of PREFIX.<npu>.et for all NPUs.
+    peak:
+        TFLOP/s of an NPU; with the bandwidth of its memory it gives computations their time by a roofline.
+    memory_bandwidth:
+        GB/s of an NPU's memory.
+    rows:
+        Most rows of the table of collectives. JSON has all.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.workload import show_command  # noqa: PLC0415 - see the top
+
+    return show_command(trace, peak=peak, memory_bandwidth=memory_bandwidth, rows=rows, as_json=json_)
+
+
 app.register_install_completion_command(add_to_startup=False)

@@ -132,8 +132,6 @@ def certify_command(
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     problem = problem_of_result(manifest, name, assignments)
-    if problem.time.fidelity is not None:
-        raise InputError(f"proofs are of LIBRA's time; the time of '{problem.name}' is another")
     console = Console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:

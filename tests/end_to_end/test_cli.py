@@ -240,3 +240,16 @@ def test_a_stopped_proof_keeps_its_bound(tmp_path: Path) -> None:
     assert 1 <= proof["largest_factor"] < 100
     timed = run_json(tmp_path, "certify", found["result"], "--seconds", "1")
     assert timed["rests_on"]["waiting"] > 0
+
+
+def test_a_result_is_rescored(tmp_path: Path) -> None:
+    found = run_json(tmp_path, "search", "gpt3-4k", "--evaluations", "2000")
+    asked = ["rescore", found["result"], "--time", "astra"]
+    assert "latency_ns" in run(tmp_path, *asked, code=2).stderr
+    rescored = run_json(tmp_path, *asked, "--set", "time.latency_ns=500")
+    assert {row["id"] for row in rescored["designs"]} == {row["id"] for row in found["front"]}
+    assert all(row["time_ms_rescored"] > row["time_ms"] for row in rescored["designs"])
+    assert (tmp_path / rescored["rescored"]).is_file()
+    shown = run(tmp_path, *asked, "--set", "time.latency_ns=500").stdout
+    assert "change their rank" in shown
+    assert max(map(len, shown.splitlines())) <= 80

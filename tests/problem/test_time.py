@@ -1,0 +1,204 @@
+"""The time of a problem file: fidelities, their genes, and a front looked at under another one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra import certify, load_problem, search
+from evo_libra.errors import InputError
+from evo_libra.front.rescore import rescore
+from evo_libra.model.arrays import Population
+from evo_libra.model.collective import Collective
+from evo_libra.model.fidelity import ALGORITHMS, link_bandwidth, runnable
+from evo_libra.problem.problem import Problem
+
+SETTINGS = settings(max_examples=25, deadline=None)
+SEEDS = st.integers(0, 2**32 - 1)
+OPEN = (
+    "time={model: themis, latency_ns: {chiplet: 10, package: 50, node: 100, pod: 500}, chunks: [4, 16], "
+    "scheduler: [baseline, round-robin, offline-greedy, offline-greedy-flex, themis-paper], algorithms: search}"
+)
+
+
+def load(*assignments: str) -> Problem:
+    problem = load_problem("gpt3-4k", assignments)
+    assert isinstance(problem, Problem)
+    return problem
+
+
+def astra(**keys: object) -> str:
+    rows = ", ".join(f"{key}: {value}" for key, value in {"model": "astra", "latency_ns": 0, **keys}.items())
+    return f"time={{{rows}}}"
+
+
+LIBRA = load()
+EVERYTHING = load(OPEN)
+
+
+def test_what_is_left_open_are_genes() -> None:
+    names = EVERYTHING.genome.names
+    assert names[1:11] == (
+        *(f"block{d}" for d in range(4)),
+        "chunks",
+        "scheduler",
+        *(f"algorithm{d}" for d in range(4)),
+    )
+    assert EVERYTHING.genome.categorical[:11].all()
+    assert load(astra()).genome.names == LIBRA.genome.names
+
+
+@given(SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_designs_read_back_are_worth_the_same(seed: int) -> None:
+    genes = EVERYTHING.genome.sample(np.random.default_rng(seed), 40)
+    worth = EVERYTHING.evaluate_genes(genes)
+    described = EVERYTHING.describe(genes)
+    again = EVERYTHING.evaluate(described["design"])
+    np.testing.assert_allclose(again.objectives, worth.objectives, rtol=1e-12)
+    alone = EVERYTHING.evaluate_genes(genes[:, 7:8])
+    np.testing.assert_array_equal(alone.objectives, worth.objectives[:, 7:8])
+    assert {"chunks", "scheduler", "algorithm[0]", "algorithm[3]"} <= described.keys()
+    for design, chunks, scheduler in zip(described["design"], described["chunks"], described["scheduler"], strict=True):
+        assert f" chunks={chunks} scheduler={scheduler} algorithms=" in design
+
+
+@given(SEEDS, st.sampled_from([64, 256, 1024]))
+@SETTINGS
+def test_libra_is_the_limit_of_many_chunks_without_latency(seed: int, chunks: int) -> None:
+    exact = load(astra(chunks=chunks, endpoint_delay_ns=0))
+    designs = LIBRA.decode(LIBRA.genome.sample(np.random.default_rng(seed), 50))
+    limit, time = LIBRA.time(designs), exact.time(exact_schedule(exact, designs))
+    compute = sum(loop.workload.compute for loop in LIBRA.time.loops)
+    # Each phase is rounded down by less than a nanosecond a step; a step is a message, and rings have the most of them.
+    phases = 7 * chunks * sum(sum(loop.time.size) for loop in exact.time.loops)
+    rounding = 1e-9 * phases * 2 * designs.npus.max(axis=0)
+    assert (time >= limit - rounding).all()
+    assert (time - compute <= (limit - compute) * (1 + 14 / chunks) + rounding).all()
+
+
+def exact_schedule(problem: Problem, designs: Population) -> Population:
+    assert problem.time.fidelity is not None
+    return replace(
+        designs, schedule=problem.time.fidelity.schedule(np.empty((0, len(designs)), dtype=np.int64), designs.block)
+    )
+
+
+def test_times_differ_by_what_was_chosen() -> None:
+    network = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
+    options = (
+        "chunks=4 scheduler=baseline algorithms=ring,direct,ring,halving-doubling",
+        "chunks=16 scheduler=baseline algorithms=ring,direct,ring,halving-doubling",
+        "chunks=16 scheduler=baseline algorithms=ring,ring,ring,ring",
+        "chunks=16 scheduler=offline-greedy algorithms=ring,direct,ring,halving-doubling",
+        "chunks=16 scheduler=themis-paper algorithms=ring,direct,ring,halving-doubling",
+    )
+    times = EVERYTHING.evaluate([f"{network} {option}" for option in options]).objectives[0]
+    assert len(set(times.tolist())) == len(times)
+    # What a design leaves out is the first choice, and the natural algorithms.
+    assert EVERYTHING.evaluate(network).objectives[0, 0] == times[0]
+
+
+@given(SEEDS)
+@SETTINGS
+def test_algorithms_that_cannot_run_are_replaced(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    algorithm, block = random.integers(0, 3, (4, 50)), random.integers(0, 3, (4, 50))
+    extent = random.integers(1, 20, (4, 50))
+    for collective in Collective:
+        names = np.array(ALGORITHMS)[runnable(algorithm, collective, block, extent)]
+        assert (names[block == 0] == "ring").all()
+        halving = names == "halving-doubling"
+        assert (np.log2(extent[halving]) % 1 == 0).all()
+        assert collective is not Collective.ALL_TO_ALL or not halving.any()
+
+
+def test_an_npu_never_sends_more_than_its_bandwidth() -> None:
+    algorithm, block = np.array([[0, 1, 2, 0, 1, 2, 0]]), np.array([[0, 1, 1, 2, 2, 2, 1]])
+    link = link_bandwidth(np.full((1, 7), 60.0), algorithm, block, np.array([[4, 4, 4, 4, 4, 4, 1]]))
+    assert link.tolist() == [[60.0, 20.0, 20.0, 60.0, 20.0, 60.0, 60.0]]
+
+
+@pytest.mark.parametrize(
+    ("assignment", "part"),
+    [
+        ("time=astra", "the latency of chiplet, package, node, pod is required"),
+        ("time={model: astra, latency_ns: {chiplet: 1}}", "the latency of package, node, pod is required"),
+        ("time={model: astra, latency_ns: {chip: 1}}", "did you mean 'chiplet'?"),
+        ("time={model: libra, chunks: 4}", "belongs to astra and themis"),
+        ("time={model: astra, latency_ns: 1, chunks: 0}", "chunks"),
+        ("time={model: astra, latency_ns: 1, chunks: []}", "chunks"),
+        ("time={model: astra, latency_ns: -1}", "latency_ns"),
+        ("time={model: astra, latency_ns: 1, scheduler: themis}", "scheduler"),
+        ("time={model: astra, latency_ns: 1, algorithms: {ring: direct}}", "a ring runs ring"),
+        ("time={model: astr, latency_ns: 1}", "astra"),
+        ("time=thems", "themis"),
+    ],
+)
+def test_wrong_times_are_told(assignment: str, part: str) -> None:
+    with pytest.raises(InputError, match=re.escape(part)):
+        load(assignment)
+
+
+def test_solved_bandwidths_are_of_libras_time() -> None:
+    with pytest.raises(InputError, match="solved for under LIBRA's time"):
+        load(astra(), "bandwidth=optimal")
+    with pytest.raises(InputError, match="proofs are of LIBRA's time"):
+        certify(load(astra()), search(load(astra()), evaluations=100, population=20))
+    with pytest.raises(InputError, match="exhaustive solves for bandwidths under LIBRA's time"):
+        search(load(astra()), engine="exhaustive", evaluations=10)
+
+
+@pytest.mark.parametrize("option", ["chunks=5", "scheduler=themis", "algorithms=ring", "algorithms=direct,ring", "x=1"])
+def test_options_that_are_no_choices_are_told(option: str) -> None:
+    with pytest.raises(InputError, match="in the design"):
+        EVERYTHING.evaluate(f"RI(4)@chiplet:250_SW(1024)@pod:20 {option}")
+    with pytest.raises(InputError, match="options"):
+        LIBRA.evaluate("RI(4)@chiplet:250_SW(1024)@pod:20 chunks=4")
+
+
+def test_an_all_gather_of_fewer_bytes_than_chunks_is_told(tmp_path: Path) -> None:
+    text = "HYBRID_TRANSFORMER\n1\nlayer -1 1 ALLGATHER 8 1 NONE 0 1 NONE 0 1\n"
+    (tmp_path / "small.txt").write_text(text)
+    (tmp_path / "small.yaml").write_text(
+        "name: small\nnpus: 16\nfabric: {catalog: libra}\n"
+        "workloads: [{file: small.txt, parallelism: {tp: 16}}]\ntime: {model: astra, latency_ns: 1, chunks: 16}\n"
+    )
+    with pytest.raises(InputError, match="all-gather of 8 bytes in layer layer cannot be cut into 16 chunks"):
+        load_problem(str(tmp_path / "small.yaml"))
+
+
+def test_a_front_is_rescored() -> None:
+    front = search(LIBRA, evaluations=3000, seed=1)
+    same = rescore(front, LIBRA)
+    assert same.agreement == pytest.approx(1.0)
+    assert same.frame["on_front"].all()
+    assert (same.frame["rank"] == same.frame["rank_rescored"]).all()
+    np.testing.assert_allclose(same.frame["time_ms"], same.frame["time_ms_rescored"], rtol=1e-12)
+    slow = rescore(front, load(astra(latency_ns=20000, chunks=64)))
+    assert slow.agreement is not None
+    assert slow.agreement < 1.0
+    assert (slow.frame["time_ms_rescored"] > slow.frame["time_ms"]).all()
+    assert (slow.frame["cost_usd_rescored"] == slow.frame["cost_usd"]).all()
+    assert sorted(slow.frame["rank"]) != slow.frame["rank_rescored"].to_list()
+    kept = slow.frame.filter(slow.frame["on_front"]).select("time_ms_rescored", "cost_usd").to_numpy()
+    others = slow.frame.select("time_ms_rescored", "cost_usd").to_numpy()
+    better = (others[None] <= kept[:, None]).all(axis=2) & (others[None] < kept[:, None]).any(axis=2)
+    assert not better.any()
+    assert 0 < len(kept) < len(others)
+
+
+def test_chunks_scheduler_and_algorithms_are_searched() -> None:
+    front = search(EVERYTHING, evaluations=1500, population=100, seed=0)
+    assert {"chunks", "scheduler", "algorithm[0]"} <= set(front.frame.columns)
+    assert set(front.frame["scheduler"]) <= {
+        "baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper",
+    }  # fmt: skip
+    again = EVERYTHING.evaluate(front.frame["design"].to_list())
+    np.testing.assert_allclose(again.objectives[0] * 1e3, front.frame["time_ms"].to_numpy(), rtol=1e-12)
