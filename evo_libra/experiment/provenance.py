@@ -7,12 +7,14 @@ import json
 import platform
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from evo_libra import __version__
 
+_ROOMS = ("model", "problem", "front", "search")
 _PACKAGES = ("numpy", "moocore", "pymoo", "clarabel", "polars", "pydantic", "ruamel.yaml")
 
 
@@ -22,6 +24,7 @@ def canonical_hash(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+@cache
 def versions() -> dict[str, str]:
     """Return the versions of the program, of Python and of every package that results depend on."""
     return {
@@ -31,6 +34,21 @@ def versions() -> dict[str, str]:
     }
 
 
+@cache
+def program() -> str:
+    """Return a digest of the program's code that results depend on: models, problems, fronts, engines.
+
+    It changes with the code alone, not with documentation, commands or the place of installation.
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256(__version__.encode())
+    for room in _ROOMS:
+        for path in sorted((package / room).rglob("*.py")):
+            digest.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
 def git_state() -> dict[str, Any] | None:
     """Return commit and cleanliness of the checkout that the program runs from; None outside a checkout."""
     folder = Path(__file__).parent
@@ -46,6 +64,8 @@ def _git(folder: Path, *words: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603 - fixed words
 
 
+@cache
 def machine() -> dict[str, str]:
     """Return what the run ran on."""
-    return {"system": platform.platform(), "processor": platform.processor() or platform.machine()}
+    processor = platform.processor() or platform.machine()
+    return {"host": platform.node(), "system": platform.platform(), "processor": processor}

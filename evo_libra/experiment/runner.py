@@ -12,6 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from evo_libra.experiment.checkpoint import read_checkpoint, write_checkpoint
 from evo_libra.experiment.provenance import canonical_hash, git_state, machine, versions
 from evo_libra.experiment.store import (
     CHECKPOINT,
@@ -19,9 +20,7 @@ from evo_libra.experiment.store import (
     FRONT,
     MANIFEST,
     RunFolder,
-    read_checkpoint,
-    run_folder,
-    write_checkpoint,
+    plain_name,
 )
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
@@ -100,7 +99,7 @@ def run_search(
     chosen = load_engine(engine, problem)
     settings = {"engine": engine, "population": population}
     digest = canonical_hash({"problem": dict(problem.identity()), **settings})
-    folder = run_folder(results, problem.name, engine, digest, seed)
+    folder = RunFolder(results / problem.name / f"{plain_name(engine)}-{digest[:8]}-s{seed}")
     last = read_checkpoint(folder, digest) if resume else None
     if last is None:
         folder.clear()

@@ -1,27 +1,35 @@
-"""The folder of a run: written atomically, finished when ``done.json`` is there."""
+"""The folder of a run: files that are whole or not there, finished when ``done.json`` is there."""
 
 from __future__ import annotations
 
-import io
+import contextlib
+import errno
+import hashlib
 import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from evo_libra.errors import EvoLibraError, InputError
 
-from evo_libra.errors import InputError
-from evo_libra.front.archive import Archive
-from evo_libra.front.front import Front
-from evo_libra.search.engine import EngineState
-from evo_libra.search.run import Snapshot
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
-_FORMAT = 1
+EVENTS, LOG, FAILED, DESIGNS = "events.jsonl", "run.log", "failed.json", "designs.parquet"
+PART = "designs-*.parquet"
+TEMPORARY = ".tmp-"
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+_NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
+
+
+class StorageError(EvoLibraError):
+    """Results cannot be written: no space, no right to; what was finished before is as it was."""
 
 
 @dataclass(frozen=True)
@@ -35,32 +43,31 @@ class RunFolder:
         """Whether the run has finished."""
         return (self.path / DONE).is_file()
 
-    def write(self, name: str, content: Callable[[Path], None] | bytes) -> None:
+    def write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool = True) -> None:
         """Write one file so that it is there whole or not at all.
 
         Parameters
         ----------
         name : of the file.
         content : its bytes, or a function that writes them to the path it is given.
-        """
-        self.path.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=self.path, prefix=".tmp-", suffix=Path(name).suffix)
-        os.close(handle)
-        try:
-            if isinstance(content, bytes):
-                Path(temporary).write_bytes(content)
-            else:
-                content(Path(temporary))
-            _sync(Path(temporary))
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(self.path / name)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
-        _sync(self.path)
+        sync : wait until the disk has it; what a later synced file of the folder stands for needs this.
 
-    def write_json(self, name: str, data: Mapping[str, Any]) -> None:
+        Raises
+        ------
+        StorageError : there is no space, or no right to write.
+        """
+        with _explained(self.path), _temporary(self.path, name, content, sync=sync) as temporary:
+            temporary.replace(self.path / name)
+            if sync:
+                _sync(self.path)
+
+    def write_json(self, name: str, data: Mapping[str, Any], *, sync: bool = True) -> None:
         """Write JSON for people and programs."""
-        self.write(name, (json.dumps(data, indent=2, allow_nan=False) + "\n").encode())
+        self.write(name, _json_bytes(data), sync=sync)
+
+    def create_json(self, name: str, data: Mapping[str, Any]) -> bool:
+        """Write JSON unless the file is there already; return whether this writer was the one to do it."""
+        return create_text(self.path / name, _json_bytes(data).decode(), sync=True)
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Read a JSON file of the run.
@@ -81,18 +88,110 @@ class RunFolder:
         """Read the front; see `Front.read` for the errors."""
         if not (self.path / FRONT).is_file():
             raise InputError(f"{self.path} has no front: its run was not finished")
+        from evo_libra.front.front import Front  # noqa: PLC0415 - an index of runs needs no frames
+
         return Front.read(self.path / FRONT)
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
-        for name in (DONE, CHECKPOINT, FRONT, PLOT, MANIFEST):
+        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, DESIGNS, EVENTS, LOG):
             (self.path / name).unlink(missing_ok=True)
+        for part in self.path.glob(PART):
+            part.unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Remove what a writer that was killed left behind; only for who holds the claim of the run."""
+        for path in self.path.glob(f"{TEMPORARY}*"):
+            path.unlink(missing_ok=True)
 
 
-def run_folder(results: Path, problem: str, name: str, digest: str, seed: int) -> RunFolder:
-    """Return the folder ``<results>/<problem>/<name>-<hash8>-s<seed>``."""
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
-    return RunFolder(results / problem / f"{plain}-{digest[:8]}-s{seed}")
+def checksum(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def plain_name(name: str) -> str:
+    """Return a name as a part of a path."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
+
+
+def create_text(path: Path, text: str, *, sync: bool = False) -> bool:
+    """Write a file unless it is there; of several writers exactly one does, and readers see all of it or nothing.
+
+    Where the file system has no hard links, readers may see it empty for a moment.
+
+    Returns
+    -------
+    Whether it was this writer.
+    """
+    folder = path.parent
+    with _explained(folder), _temporary(folder, path.name, text.encode(), sync=sync) as temporary:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            return _create_in_place(path, text, sync=sync)
+        if sync:
+            _sync(folder)
+        return True
+
+
+def _create_in_place(path: Path, text: str, *, sync: bool) -> bool:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+    except FileExistsError:
+        return False
+    return True
+
+
+def append_line(path: Path, line: str) -> None:
+    """Append one line to a file of lines; a line that a crash cuts short is skipped by readers."""
+    with _explained(path.parent), path.open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
+
+
+def _json_bytes(data: Mapping[str, Any]) -> bytes:
+    return (json.dumps(data, indent=2, allow_nan=False) + "\n").encode()
+
+
+@contextlib.contextmanager
+def _temporary(folder: Path, name: str, content: Callable[[Path], None] | bytes, *, sync: bool) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, path = tempfile.mkstemp(dir=folder, prefix=TEMPORARY, suffix=Path(name).suffix)
+    temporary = Path(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            if isinstance(content, bytes):
+                file.write(content)
+        if not isinstance(content, bytes):
+            content(temporary)
+        temporary.chmod(0o644)
+        if sync:
+            _sync(temporary)
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    """Turn the system's errors about space and rights into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise StorageError(f"the disk of {folder} is full; finished runs are intact") from error
+        if error.errno in _NO_RIGHT:
+            raise StorageError(f"{folder} cannot be written: {(error.strerror or '').lower()}") from error
+        raise
 
 
 def _sync(path: Path) -> None:
@@ -101,45 +200,3 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def write_checkpoint(folder: RunFolder, snapshot: Snapshot, digest: str) -> None:
-    """Save a search between two generations: arrays and plain data, nothing that could run when it is loaded."""
-    head = {
-        "format": _FORMAT,
-        "run": digest,
-        "evaluations": snapshot.evaluations,
-        "exhausted": snapshot.exhausted,
-        "random": dict(snapshot.engine.random),
-    }
-    arrays: dict[str, Any] = {
-        "head": np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
-        "archive/genes": snapshot.archive.genes,
-        "archive/objectives": snapshot.archive.objectives,
-        **{f"engine/{name}": np.asarray(values) for name, values in snapshot.engine.arrays.items()},
-    }
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    folder.write(CHECKPOINT, buffer.getvalue())
-
-
-def read_checkpoint(folder: RunFolder, digest: str) -> Snapshot | None:
-    """Return where a search stopped, or None when it never wrote a checkpoint.
-
-    Raises
-    ------
-    InputError : the checkpoint is damaged, or of another run or format.
-    """
-    path = folder.path / CHECKPOINT
-    if not path.is_file():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as data:
-            head = json.loads(bytes(data["head"]).decode())
-            arrays = {name.removeprefix("engine/"): data[name] for name in data.files if name.startswith("engine/")}
-            archive = Archive(data["archive/genes"], data["archive/objectives"])
-            if head["format"] != _FORMAT or head["run"] != digest:
-                raise InputError(f"the checkpoint {path} belongs to another run or version")
-            return Snapshot(EngineState(arrays, head["random"]), archive, head["evaluations"], head["exhausted"])
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise InputError(f"the checkpoint {path} is damaged ({error}); search again without --resume") from None

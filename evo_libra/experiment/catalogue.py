@@ -1,0 +1,287 @@
+"""All runs of a folder of results: an index in SQLite that is made from their files and may be deleted at any time.
+
+Reading does not write to the folder of results. What is asked of a run goes through `evo_libra.experiment.control`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.control import request as _request
+from evo_libra.experiment.filesystem import cache_folder
+from evo_libra.experiment.filters import parse_filter, sort_runs
+from evo_libra.experiment.record import BATCHES, BatchInfo, RunInfo, read_batch, read_run, signature
+from evo_libra.experiment.store import DONE, FRONT, LOG, MANIFEST, RunFolder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from evo_libra.front.front import Front
+
+_VERSION = 1
+_COLUMNS = tuple(field.name for field in fields(RunInfo))
+_OPEN = ("queued", "running", "paused", "interrupted", "failed")
+
+
+class Catalogue:
+    """The runs of a folder of results; made by `Catalogue.open`.
+
+    May be used by several threads. `refresh` looks at the files, everything else at what it found.
+    """
+
+    def __init__(self, results: Path, index: sqlite3.Connection) -> None:
+        self.results = results
+        self._index, self._lock = index, threading.RLock()
+        self._runs: dict[str, RunInfo] = {}
+        self._stamps: dict[str, str] = {}
+        self._batches: tuple[BatchInfo, ...] = ()
+
+    @staticmethod
+    def open(results: Path | str = "results", cache: Path | None = None) -> Catalogue:
+        """Open the catalogue of a folder of results and bring it up to date.
+
+        Parameters
+        ----------
+        results : the folder; none there yet is an empty one.
+        cache : where the index lies; the user's cache folder, or one of this machine's where that is on a network file
+            system, when left out.
+
+        Raises
+        ------
+        InputError : `results` is a file.
+        """
+        results = Path(results)
+        if results.exists() and not results.is_dir():
+            raise InputError(f"{results} is no folder of results: it is a file")
+        name = hashlib.sha256(str(results.resolve()).encode()).hexdigest()[:16]
+        catalogue = Catalogue(results, _connect((cache or cache_folder()) / f"{name}.sqlite"))
+        catalogue._load()
+        catalogue.refresh()
+        return catalogue
+
+    def close(self) -> None:
+        """Close the index."""
+        with self._lock:
+            self._index.close()
+
+    def refresh(self) -> None:
+        """Read what has changed since the last time; of a finished run one date is looked at."""
+        with self._lock:
+            found = [
+                batch for folder in _folders(self.results / BATCHES) if (batch := read_batch(self.results, folder))
+            ]
+            self._batches = tuple(sorted((info for info, _ in found), key=lambda info: info.id))
+            planned = {run_id: plan for _, plans in found for run_id, plan in plans.items()}
+            present = [*_run_ids(self.results)]
+            changed = [self._reread(run_id, planned.get(run_id)) for run_id in dict.fromkeys([*present, *planned])]
+            kept = {run.id for run, _ in changed if run is not None}
+            gone = [run_id for run_id in self._runs if run_id not in kept]
+            self._runs = {run.id: run for run, _ in changed if run is not None}
+            self._stamps = {run.id: stamp for run, stamp in changed if run is not None}
+            self._save(gone)
+
+    def _reread(self, run_id: str, planned: Mapping[str, Any] | None) -> tuple[RunInfo | None, str]:
+        known, folder = self._runs.get(run_id), self.results / run_id
+        stamp = _done_stamp(folder)
+        if known is not None and stamp and known.status in ("done", "stale") and self._stamps.get(run_id) == stamp:
+            return (known if planned is None else replace(known, experiment=str(planned["experiment"]))), stamp
+        return read_run(self.results, run_id, planned), stamp or signature(folder)
+
+    def runs(self, query: str = "", sort: str = "id") -> list[RunInfo]:
+        """Return runs.
+
+        Parameters
+        ----------
+        query : words that all hold, such as ``status:failed seed:3 evaluations>1000 4k``; see `parse_filter`.
+        sort : a field of `RunInfo`; ``-updated`` begins with the latest.
+
+        Raises
+        ------
+        InputError : the query or the order names no field.
+        """
+        accepts = parse_filter(query)
+        with self._lock:
+            return sort_runs([run for run in self._runs.values() if accepts(run)], sort)
+
+    def batches(self) -> tuple[BatchInfo, ...]:
+        """Return the batches that were run into the folder of results."""
+        return self._batches
+
+    def runs_of(self, batch: BatchInfo) -> list[RunInfo]:
+        """Return the runs of a batch in the order of its experiment."""
+        with self._lock:
+            return [self._runs[run_id] for run_id in batch.runs if run_id in self._runs]
+
+    def find(self, name: str) -> RunInfo:
+        """Return the run that a path, an id, or a part of an id names.
+
+        Raises
+        ------
+        InputError : there is none, or there are several.
+        """
+        path = Path(name)
+        with self._lock:
+            if name in self._runs:
+                return self._runs[name]
+            here = [run for run in self._runs.values() if _same(run.folder, path)]
+            found = here or [run for run in self._runs.values() if name in run.id]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise InputError(f"there is no run '{name}' in {self.results}; `evo-libra results` lists all")
+        shown = ", ".join(run.id for run in found[:3])
+        raise InputError(f"'{name}' stands for {len(found)} runs, such as {shown}; name one")
+
+    def frame(self, query: str = "", sort: str = "id") -> pl.DataFrame:
+        """Return runs as a Polars frame, a row a run; see `runs`.
+
+        >>> Catalogue.open("nowhere").frame().height
+        0
+        """
+        import polars as pl  # noqa: PLC0415 - the terminal needs no frames
+
+        rows = [{**asdict(run), "folder": str(run.folder)} for run in self.runs(query, sort)]
+        kinds: dict[str, Any] = {"int": pl.Int64, "float": pl.Float64, "float | None": pl.Float64}
+        return pl.DataFrame(
+            rows, schema={field.name: kinds.get(str(field.type), pl.String) for field in fields(RunInfo)}
+        )
+
+    def _load(self) -> None:
+        for row in self._index.execute(f"SELECT stamp, {', '.join(_COLUMNS)} FROM runs"):  # noqa: S608 - our names
+            values = dict(zip(_COLUMNS, row[1:], strict=True))
+            run = RunInfo(**{**values, "folder": Path(values["folder"])})
+            # The folder may be named by another path today.
+            self._runs[run.id], self._stamps[run.id] = replace(run, folder=self.results / run.id), row[0]
+
+    def _save(self, gone: list[str]) -> None:
+        marks = ", ".join("?" * (len(_COLUMNS) + 1))
+        rows = [
+            (self._stamps[run.id], *({**asdict(run), "folder": str(run.folder)}[name] for name in _COLUMNS))
+            for run in self._runs.values()
+        ]
+        stored = dict(self._index.execute("SELECT id, stamp || status FROM runs"))
+        new = [
+            row for run, row in zip(self._runs.values(), rows, strict=True) if stored.get(run.id) != row[0] + run.status
+        ]
+        if not new and not gone:
+            return
+        with self._index:
+            self._index.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", new)  # noqa: S608 - marks alone
+            self._index.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
+
+
+def read_front(run: RunInfo) -> Front:
+    """Return the front of a run; of one at work, that of its last checkpoint, with the objectives alone.
+
+    Raises
+    ------
+    InputError : there is none yet, or it is damaged.
+    """
+    folder = RunFolder(run.folder)
+    if (run.folder / FRONT).is_file():
+        return folder.read_front()
+    import numpy as np  # noqa: PLC0415 - the index needs no arrays
+    import polars as pl  # noqa: PLC0415 - the same
+
+    from evo_libra.experiment.checkpoint import read_objectives  # noqa: PLC0415 - the same
+    from evo_libra.front.front import Front  # noqa: PLC0415 - the same
+
+    values = read_objectives(folder)
+    if values is None:
+        raise InputError(f"{run.folder} has no front yet")
+    objectives = folder.read_json(MANIFEST)["objectives"]
+    columns = {one["column"]: row / one["scale"] for one, row in zip(objectives, values, strict=True)}
+    frame = pl.DataFrame({"id": np.arange(values.shape[1]), **columns})
+    return Front(frame, tuple(columns))
+
+
+def read_log(run: RunInfo, lines: int = 200) -> list[str]:
+    """Return the last lines of a run's log; none when it has not begun."""
+    try:
+        return (run.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
+    except FileNotFoundError:
+        return []
+
+
+def read_manifest(run: RunInfo) -> dict[str, Any]:
+    """Return problem, versions, git state, machine, seed and timings of a run.
+
+    Raises
+    ------
+    InputError : the run has not begun.
+    """
+    return RunFolder(run.folder).read_json(MANIFEST)
+
+
+def request(run: RunInfo | BatchInfo, action: str) -> None:
+    """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `control.request`."""
+    depth = len(Path(run.id).parts)
+    _request(run.folder.parents[depth - 1], run.id, action)
+
+
+def _folders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _run_ids(results: Path) -> Iterator[str]:
+    for problem in sorted(_folders(results)):
+        if not problem.name.startswith("."):
+            for folder in sorted(_folders(problem)):
+                if (folder / MANIFEST).is_file():
+                    yield f"{problem.name}/{folder.name}"
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _done_stamp(folder: Path) -> str:
+    try:
+        return f"done:{(folder / DONE).stat().st_mtime_ns}"
+    except OSError:
+        return ""
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open the index; a damaged one is begun anew, one that cannot be kept lies in memory."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _prepared(path)
+    except sqlite3.DatabaseError:
+        try:
+            path.unlink(missing_ok=True)
+            return _prepared(path)
+        except (sqlite3.DatabaseError, OSError):
+            return _prepared(None)
+    except OSError:
+        return _prepared(None)
+
+
+def _prepared(path: Path | None) -> sqlite3.Connection:
+    index = sqlite3.connect(path or ":memory:", timeout=10, check_same_thread=False)
+    try:
+        index.execute("PRAGMA journal_mode = WAL")
+        index.execute("PRAGMA synchronous = OFF")  # A derived index: what a power cut takes is read again.
+        if index.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            columns = ", ".join(f"{name} PRIMARY KEY" if name == "id" else name for name in _COLUMNS)
+            index.executescript(f"DROP TABLE IF EXISTS runs; CREATE TABLE runs (stamp, {columns});")
+            index.execute(f"PRAGMA user_version = {_VERSION}")
+    except sqlite3.DatabaseError:
+        index.close()
+        raise
+    return index

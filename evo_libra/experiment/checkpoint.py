@@ -1,0 +1,111 @@
+"""A search between two generations as a file: arrays and plain data, nothing that could run when it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.store import CHECKPOINT, RunFolder
+from evo_libra.front.archive import Archive
+from evo_libra.search.engine import EngineState
+from evo_libra.search.run import Snapshot
+
+_FORMAT = 2
+
+
+def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None:
+    """Save a search.
+
+    Parameters
+    ----------
+    folder : of the run.
+    snapshot : the search between two generations.
+    search : hash of problem, engine and settings, whatever the number of evaluations.
+    """
+    arrays: dict[str, Any] = {
+        "archive/genes": snapshot.archive.genes,
+        "archive/objectives": snapshot.archive.objectives,
+        **{f"engine/{name}": np.asarray(values) for name, values in snapshot.engine.arrays.items()},
+    }
+    head = {
+        "format": _FORMAT,
+        "search": search,
+        "evaluations": snapshot.evaluations,
+        "exhausted": snapshot.exhausted,
+        "random": dict(snapshot.engine.random),
+        "checksum": _checksum(arrays),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8), **arrays)
+    folder.write(CHECKPOINT, buffer.getvalue())
+
+
+def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
+    """Return where a search stopped, or None when it never wrote a checkpoint.
+
+    Raises
+    ------
+    InputError : the checkpoint is damaged, or of another search or format.
+    """
+    path = folder.path / CHECKPOINT
+    found = _load(path)
+    if found is None:
+        return None
+    head, arrays = found
+    if head["format"] != _FORMAT or head["search"] != search:
+        raise InputError(
+            f"the checkpoint {path} belongs to another run or version; remove it, or search without --resume"
+        )
+    engine = {name.removeprefix("engine/"): values for name, values in arrays.items() if name.startswith("engine/")}
+    archive = Archive(arrays["archive/genes"], arrays["archive/objectives"])
+    return Snapshot(EngineState(engine, head["random"]), archive, head["evaluations"], head["exhausted"])
+
+
+def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
+    """Return (m, k) objectives in SI of the best designs at the last checkpoint, or None when there is none yet.
+
+    Raises
+    ------
+    InputError : the checkpoint is damaged.
+    """
+    found = _load(folder.path / CHECKPOINT)
+    return None if found is None else np.asarray(found[1]["archive/objectives"])
+
+
+def checkpoint_evaluations(folder: RunFolder) -> int | None:
+    """Return the designs evaluated by the last checkpoint, or None when there is no sound one."""
+    try:
+        found = _load(folder.path / CHECKPOINT)
+    except InputError:
+        return None
+    return None if found is None else int(found[0]["evaluations"])
+
+
+def _load(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    if not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            head = json.loads(bytes(data["head"]).decode())
+            arrays = {name: data[name] for name in data.files if name != "head"}
+        if head["format"] == _FORMAT and head["checksum"] != _checksum(arrays):
+            raise InputError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise InputError(f"the checkpoint {path} is damaged ({error}); search again without --resume") from None
+    return head, arrays
+
+
+def _checksum(arrays: Mapping[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {values.dtype.str} {values.shape}\0".encode() + values.tobytes())
+    return digest.hexdigest()
