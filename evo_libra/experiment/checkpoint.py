@@ -13,6 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.provenance import program
 from evo_libra.experiment.store import CHECKPOINT, RunFolder
 from evo_libra.front.archive import Archive
 from evo_libra.search.engine import EngineState
@@ -37,6 +38,7 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None
     }
     head = {
         "format": _FORMAT,
+        "program": program(),
         "search": search,
         "evaluations": snapshot.evaluations,
         "exhausted": snapshot.exhausted,
@@ -53,7 +55,7 @@ def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
 
     Raises
     ------
-    InputError : the checkpoint is damaged, or of another search or format.
+    InputError : the checkpoint is damaged, or of another search, format or version of the program.
     """
     path = folder.path / CHECKPOINT
     found = _load(path)
@@ -61,9 +63,9 @@ def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
         return None
     head, arrays = found
     if head["format"] != _FORMAT or head["search"] != search:
-        raise InputError(
-            f"the checkpoint {path} belongs to another run or version; remove it, or search without --resume"
-        )
+        raise InputError(f"the checkpoint {path} belongs to another run or format; search again without --resume")
+    if head["program"] != program():
+        raise InputError(f"the checkpoint {path} is of another version of the program; search again without --resume")
     engine = {name.removeprefix("engine/"): values for name, values in arrays.items() if name.startswith("engine/")}
     archive = Archive(arrays["archive/genes"], arrays["archive/objectives"])
     return Snapshot(EngineState(engine, head["random"]), archive, head["evaluations"], head["exhausted"])
@@ -81,12 +83,12 @@ def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
 
 
 def checkpoint_evaluations(folder: RunFolder) -> int | None:
-    """Return the designs evaluated by the last checkpoint, or None when there is no sound one."""
+    """Return the designs evaluated by the last checkpoint, from its head alone; None when there is none to read."""
     try:
-        found = _load(folder.path / CHECKPOINT)
-    except InputError:
+        with np.load(folder.path / CHECKPOINT, allow_pickle=False) as data:
+            return int(json.loads(bytes(data["head"]).decode())["evaluations"])
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
         return None
-    return None if found is None else int(found[0]["evaluations"])
 
 
 def _load(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:

@@ -12,11 +12,13 @@ import os
 import re
 import socket
 import tempfile
+import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 from evo_libra.experiment.store import create_text
 
@@ -180,3 +182,42 @@ def _born(pid: int) -> float | None:
         return None if process.status() == psutil.STATUS_ZOMBIE else float(process.create_time())
     except psutil.Error:
         return None
+
+
+class Lease:
+    """A claim that a thread of this process renews until it is given back; a context.
+
+    Attributes
+    ----------
+    claim : the claim; None when somebody else holds the run.
+    """
+
+    def __init__(self, folder: Path, batch: str) -> None:
+        self.claim = acquire(folder, batch)
+        self._lost = self.claim is None
+        self._end = threading.Event()
+
+    def __enter__(self) -> Self:
+        if self.claim is not None:
+            threading.Thread(target=self._beat, args=(self.claim,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        if self.claim is not None:
+            release(self.claim)
+
+    def lost(self) -> bool:
+        """Return whether somebody else has taken over."""
+        return self._lost
+
+    def valid(self) -> bool:
+        """Look whether the run is still ours; what `lost` returns is as old as the last heartbeat."""
+        self._lost = self._lost or self.claim is None or not holds(self.claim)
+        return not self._lost
+
+    def _beat(self, claim: Claim) -> None:
+        while not self._end.wait(HEARTBEAT_SECONDS):
+            if not renew(claim):
+                self._lost = True
+                return

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from evo_libra.experiment.checkpoint import read_checkpoint, write_checkpoint
-from evo_libra.experiment.provenance import canonical_hash, git_state, machine, versions
-from evo_libra.experiment.store import (
-    CHECKPOINT,
-    DONE,
-    FRONT,
-    MANIFEST,
-    RunFolder,
-    plain_name,
-)
+from evo_libra.experiment.checkpoint import write_checkpoint
+from evo_libra.experiment.designs import Recorder, merge_parts, remove_parts, write_part
+from evo_libra.experiment.events import Progress, tell, tell_progress
+from evo_libra.experiment.manifest import manifest_of
+from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.scale import Scale, measure
+from evo_libra.experiment.starting import Start
+from evo_libra.experiment.store import DESIGNS, DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
@@ -30,6 +28,10 @@ from evo_libra.search.run import Snapshot, generations
 
 CHECKPOINT_SECONDS = 1.0
 """Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
+PROGRESS_SECONDS = 0.5
+"""Time between two notes of the progress."""
+LOST = "lost"
+"""Why a run stops whose claim somebody else has taken over."""
 
 
 @dataclass(frozen=True)
@@ -41,27 +43,52 @@ class Outcome:
     folder : where its files are.
     front : everything non-dominated that was found.
     evaluations : designs evaluated in all.
-    wall : seconds this time.
-    interrupted : whether it was stopped before its end.
+    hypervolume : of the front on the problem's scale; None without one.
+    wall, total_wall : seconds this time, and those of earlier attempts included.
+    stopped : why it ended before its end, such as ``interrupt``; None when it is complete.
     """
 
     folder: RunFolder
     front: Front
     evaluations: int
+    hypervolume: float | None
     wall: float
-    interrupted: bool
+    total_wall: float
+    stopped: str | None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a run knows of the program around it.
+
+    Attributes
+    ----------
+    asked : returns why to stop, or None; called after each generation.
+    on_generation : called after each generation with the snapshot and the seconds since the start.
+    checkpoint_seconds : time between checkpoints.
+    command : the words that started all this.
+    """
+
+    asked: Callable[[], str | None] = lambda: None
+    on_generation: Callable[[Snapshot, float], None] = lambda _snapshot, _seconds: None
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    command: tuple[str, ...] = tuple(sys.argv)
 
 
 @contextmanager
 def catching_interrupts() -> Iterator[Callable[[], bool]]:
-    """Turn SIGINT and SIGTERM into a question that the loop asks between generations."""
+    """Turn SIGINT, SIGTERM and SIGHUP into a question that the loop asks between generations."""
     caught = False
 
     def catch(_signal: int, _frame: FrameType | None) -> None:
         nonlocal caught
         caught = True
 
-    before = {number: signal.signal(number, catch) for number in (signal.SIGINT, signal.SIGTERM)}
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # under nohup a hang-up is no reason to stop
+            signal.signal(number, catch)
     try:
         yield lambda: caught
     finally:
@@ -70,84 +97,144 @@ def catching_interrupts() -> Iterator[Callable[[], bool]]:
 
 
 def run_search(
+    spec: RunSpec,
     problem: SearchProblem,
-    *,
-    engine: str,
-    population: int,
-    evaluations: int,
-    seed: int,
-    results: Path,
-    resume: bool,
-    source: Mapping[str, Any],
-    on_generation: Callable[[Snapshot, float], None],
+    folder: RunFolder,
+    start: Start,
+    scale: Scale | None,
+    around: Surroundings,
 ) -> Outcome:
-    """Search, and keep front, manifest and checkpoint in a folder of its own.
+    """Search, and keep front, manifest, events and checkpoint in a folder: everything but the mark that it is done.
 
     Parameters
     ----------
-    problem : the problem.
-    engine, population, evaluations, seed : as for `evo_libra.search.run.search`.
-    results : the folder that holds the folders of all problems.
-    source : what the user named, kept in the manifest: the problem and its assignments.
-    resume : go on from the checkpoint of the same run, if it has one; else its folder is written anew.
-    on_generation : called after each generation with the snapshot and the seconds since the start.
+    spec, problem : the run, and its problem.
+    folder : its folder, claimed and made ready.
+    start : where it begins.
+    scale : for the hypervolume.
+    around : the program around it.
 
     Raises
     ------
-    InputError : there is no such engine, or the checkpoint is damaged.
+    InputError : there is no such engine, or it cannot search the problem.
+    StorageError : results cannot be written.
     """
-    chosen = load_engine(engine, problem)
-    settings = {"engine": engine, "population": population}
-    digest = canonical_hash({"problem": dict(problem.identity()), **settings})
-    folder = RunFolder(results / problem.name / f"{plain_name(engine)}-{digest[:8]}-s{seed}")
-    last = read_checkpoint(folder, digest) if resume else None
-    if last is None:
-        folder.clear()
-    (folder.path / DONE).unlink(missing_ok=True)
-    manifest = {
-        "problem": dict(problem.identity()),
-        "source": dict(source),
-        "name": problem.name,
-        "hash": digest,
-        **settings,
-        "seed": seed,
-        "versions": versions(),
-        "git": git_state(),
-        "machine": machine(),
-        "command": sys.argv,
-        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-    folder.write_json(MANIFEST, {**manifest, "status": "running"})
-    start = saved = time.perf_counter()
-    with catching_interrupts() as interrupted:
-        for snapshot in generations(
-            problem, chosen, population=population, seed=seed, evaluations=evaluations, resume=last
-        ):
-            last, now = snapshot, time.perf_counter()
-            on_generation(snapshot, now - start)
-            if now - saved > CHECKPOINT_SECONDS:
-                write_checkpoint(folder, snapshot, digest)
-                saved = time.perf_counter()
-            if interrupted():
-                break
-        stopped = interrupted() and last is not None and last.evaluations < evaluations and not last.exhausted
-        if last is not None:
-            write_checkpoint(folder, last, digest)
-        done = last.evaluations if last else 0
-        archive = last.archive if last else Archive.empty(len(problem.genome), len(problem.objectives))
-        front, wall = front_of(problem, archive), time.perf_counter() - start
-        folder.write(FRONT, front.write)
-        status = "interrupted" if stopped else "done"
-        figures = {"evaluations": done, "front": len(front), "wall_s": round(wall, 6)}
-        folder.write_json(MANIFEST, {**manifest, "status": status, **figures})
-    return Outcome(folder, front, done, wall, stopped)
+    engine = load_engine(spec.engine, problem)
+    manifest = manifest_of(spec, problem, around.command)
+    for name in (FRONT, PLOT, DONE):
+        (folder.path / name).unlink(missing_ok=True)
+    folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
+    recorder = Recorder(problem) if spec.keep == "designs" else None
+    course = _Course(spec, folder, start, scale, around, recorder)
+    last, stopped = start.snapshot, None
+    for snapshot in generations(
+        recorder or problem,
+        engine,
+        population=spec.population,
+        seed=spec.seed,
+        evaluations=spec.evaluations,
+        resume=last,
+    ):
+        last = snapshot
+        course.note(snapshot)
+        stopped = around.asked()
+        if stopped is not None:
+            break
+    if last is not None and (last.exhausted or last.evaluations >= spec.evaluations) and stopped != LOST:
+        stopped = None
+    archive = last.archive if last else Archive.empty(len(problem.genome), len(problem.objectives))
+    done = last.evaluations if last else 0
+    front, volume = front_of(problem, archive), measure(scale, archive.objectives)
+    outcome = Outcome(folder, front, done, volume, course.seconds, course.total_seconds, stopped)
+    if stopped != LOST:
+        course.end(outcome, manifest)
+    return outcome
 
 
-def mark_done(outcome: Outcome) -> None:
-    """Write the mark that a run is complete, after everything else."""
-    outcome.folder.write_json(DONE, {"evaluations": outcome.evaluations, "front": len(outcome.front)})
+def mark_done(outcome: Outcome) -> bool:
+    """Write the mark that a run is complete, after everything else; return whether this run was the one to do it."""
+    folder = outcome.folder
+    names = [name for name in (FRONT, DESIGNS) if (folder.path / name).is_file()]
+    tell(folder.path, "done", evaluations=outcome.evaluations, seconds=round(outcome.total_wall, 3))
+    return folder.create_json(
+        DONE,
+        {
+            "evaluations": outcome.evaluations,
+            "front": len(outcome.front),
+            "hypervolume": outcome.hypervolume,
+            "wall_s": round(outcome.total_wall, 6),
+            "files": {name: checksum(folder.path / name) for name in names},
+        },
+    )
 
 
-def has_checkpoint(folder: RunFolder) -> bool:
-    """Return whether a run can be resumed."""
-    return (folder.path / CHECKPOINT).is_file()
+class _Course:
+    """What a run writes while it searches.
+
+    The last checkpoint of a run is from before the generation that its budget cuts short, so that a longer run which
+    goes on from it ends where it would have ended had it been long from the start.
+    """
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        folder: RunFolder,
+        start: Start,
+        scale: Scale | None,
+        around: Surroundings,
+        recorder: Recorder | None,
+    ) -> None:
+        self.spec, self.folder, self.scale, self.around, self.recorder = spec, folder, scale, around, recorder
+        self.begun = time.perf_counter()
+        self.saved_at, self.noted_at, self.earlier = self.begun, -math.inf, start.seconds
+        self.uncut = start.snapshot
+        self.saved = start.snapshot.evaluations if start.snapshot else 0
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.begun
+
+    @property
+    def total_seconds(self) -> float:
+        return self.earlier + self.seconds
+
+    def note(self, snapshot: Snapshot) -> None:
+        """Tell how far the search is and save it, each when it is time to."""
+        last = snapshot.exhausted or snapshot.evaluations >= self.spec.evaluations
+        if snapshot.exhausted or not last:
+            self.uncut = snapshot
+        self.around.on_generation(snapshot, self.seconds)
+        if last or self.seconds - self.noted_at > PROGRESS_SECONDS:
+            self.noted_at = self.seconds
+            self._progress(snapshot)
+        if not last and time.perf_counter() - self.saved_at > self.around.checkpoint_seconds:
+            self._save()
+            self.saved_at = time.perf_counter()
+
+    def end(self, outcome: Outcome, manifest: dict[str, Any]) -> None:
+        """Write what a run that has ended, complete or not, leaves behind."""
+        self._save()
+        if outcome.stopped is None and self.recorder is not None:
+            write_part(self.folder, self.saved, self.recorder.take(None))
+            merge_parts(self.folder)
+            remove_parts(self.folder)
+        self.folder.write(FRONT, outcome.front.write)
+        status = "done" if outcome.stopped is None else "interrupted"
+        figures = {"evaluations": outcome.evaluations, "front": len(outcome.front), "wall_s": round(outcome.wall, 6)}
+        self.folder.write_json(MANIFEST, {**manifest, "status": status, **figures})
+
+    def _progress(self, snapshot: Snapshot) -> None:
+        archive = snapshot.archive
+        volume = measure(self.scale, archive.objectives) if len(archive) else None
+        point = Progress(
+            round(time.time(), 3), snapshot.evaluations, len(archive), volume, round(self.total_seconds, 3)
+        )
+        tell_progress(self.folder.path, point)
+
+    def _save(self) -> None:
+        if self.uncut is None or self.uncut.evaluations <= self.saved:
+            return
+        if self.recorder is not None:
+            write_part(self.folder, self.saved, self.recorder.take(self.uncut.evaluations - self.saved))
+        write_checkpoint(self.folder, self.uncut, self.spec.search)
+        self.saved = self.uncut.evaluations

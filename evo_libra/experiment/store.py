@@ -56,7 +56,7 @@ class RunFolder:
         ------
         StorageError : there is no space, or no right to write.
         """
-        with _explained(self.path), _temporary(self.path, name, content, sync=sync) as temporary:
+        with explained(self.path), _temporary(self.path, name, content, sync=sync) as temporary:
             temporary.replace(self.path / name)
             if sync:
                 _sync(self.path)
@@ -126,7 +126,7 @@ def create_text(path: Path, text: str, *, sync: bool = False) -> bool:
     Whether it was this writer.
     """
     folder = path.parent
-    with _explained(folder), _temporary(folder, path.name, text.encode(), sync=sync) as temporary:
+    with explained(folder), _temporary(folder, path.name, text.encode(), sync=sync) as temporary:
         try:
             os.link(temporary, path)
         except FileExistsError:
@@ -154,7 +154,7 @@ def _create_in_place(path: Path, text: str, *, sync: bool) -> bool:
 
 def append_line(path: Path, line: str) -> None:
     """Append one line to a file of lines; a line that a crash cuts short is skipped by readers."""
-    with _explained(path.parent), path.open("a", encoding="utf-8") as file:
+    with explained(path.parent), path.open("a", encoding="utf-8") as file:
         file.write(line + "\n")
 
 
@@ -182,8 +182,8 @@ def _temporary(folder: Path, name: str, content: Callable[[Path], None] | bytes,
 
 
 @contextlib.contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    """Turn the system's errors about space and rights into one sentence."""
+def explained(folder: Path) -> Iterator[None]:
+    """Turn the system's errors about space and rights into a `StorageError`."""
     try:
         yield
     except OSError as error:

@@ -94,6 +94,24 @@ def _load_file(path: Path, assignments: Sequence[str]) -> Problem:
     return problem_of(_source(path, assignments), path.parent)
 
 
+def problem_source(name: str, assignments: Sequence[str], folder: Path) -> tuple[Source, Path] | None:
+    """Return the data of a problem file and its path, or None when the name is that of a problem in Python.
+
+    Parameters
+    ----------
+    name, assignments : as for `load_problem`.
+    folder : what a path is relative to.
+
+    Raises
+    ------
+    InputError : as for `load_problem`, for what the file's text alone can show.
+    """
+    path = _find_file(name)
+    if path is None:
+        return None
+    return _source(folder / path, assignments), folder / path
+
+
 def _source(path: Path, assignments: Sequence[str]) -> Source:
     from evo_libra.model.source import read_source, set_value  # noqa: PLC0415 - only problem files need YAML
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,17 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColu
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InfeasibleError, InputError
-from evo_libra.experiment.runner import Outcome, mark_done, run_search
-from evo_libra.experiment.store import DONE, MANIFEST, PLOT, RunFolder
+from evo_libra.errors import EvoLibraError, InfeasibleError, InputError
+from evo_libra.experiment.runner import Outcome, catching_interrupts
+from evo_libra.experiment.runspec import build, origin_of, run_of
+from evo_libra.experiment.store import DONE, LOG, MANIFEST, PLOT, RunFolder
+from evo_libra.experiment.worker import Job, Report, perform
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem, problem_names
-from evo_libra.search.engine import ENGINES
+from evo_libra.search.engine import ENGINES, load_engine
 from evo_libra.search.run import Snapshot
 from evo_libra.ui.pictures import figure_of, terminal_plot_of
 
@@ -39,33 +42,34 @@ def search_command(
     name: str, options: Mapping[str, Any], results: Path, assignments: Sequence[str], *, resume: bool, as_json: bool
 ) -> int:
     """Search, keep the result, show the front."""
-    problem = load_problem(name, assignments)
-    settings = {key: getattr(problem.settings, key) if value is None else value for key, value in options.items()}
-    for key, least in (("evaluations", 1), ("population", 4), ("seed", 0)):
-        if not least <= settings[key] < 2**63:
-            raise InputError(f"--{key}: found {settings[key]}; it must be at least {least}")
+    origin = origin_of(name, assignments)
+    spec, problem = run_of(origin, **options), build(origin)
+    load_engine(spec.engine, problem)
+    job = Job(
+        str(results.absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
+        command=tuple(sys.argv),
+    )  # fmt: skip
+    found: list[Outcome] = []
+
+    def finish(outcome: Outcome) -> None:
+        found.append(outcome)
+        if len(outcome.front):
+            outcome.folder.write(PLOT, lambda path: figure_of(outcome.front, problem.objectives, problem.name, path))
+
     messages = Console(stderr=True)
     with Progress(
         SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
         console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress:  # fmt: skip
-        watch = _Watch(progress, problem, settings["evaluations"])
-        outcome = run_search(
-            problem,
-            engine=settings["engine"],
-            population=settings["population"],
-            evaluations=settings["evaluations"],
-            seed=settings["seed"],
-            results=results,
-            resume=resume,
-            source={"problem": str(Path(name).resolve()) if Path(name).is_file() else name, "set": list(assignments)},
-            on_generation=watch,
-        )
-    if len(outcome.front):
-        outcome.folder.write(PLOT, lambda path: figure_of(outcome.front, problem.objectives, problem.name, path))
-    if not outcome.interrupted:
-        mark_done(outcome)
-    return _report(problem, outcome, as_json=as_json)
+    ) as progress, catching_interrupts() as interrupted:  # fmt: skip
+        watch = _Watch(progress, problem, spec.evaluations)
+        report = perform(spec, job, interrupted=interrupted, watch=watch, finish=finish)
+    folder = results / spec.id
+    if report.ending == "busy":
+        raise InputError(f"{folder} is being searched: {report.error}; wait for it, or name another --out")
+    if report.ending not in ("done", "interrupt"):
+        raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder / LOG}")
+    front = found[0].front if found else RunFolder(folder).read_front()
+    return _report(problem, folder, front, report, as_json=as_json)
 
 
 class _Watch:
@@ -91,20 +95,19 @@ class _Watch:
         self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
 
 
-def _report(problem: SearchProblem, outcome: Outcome, *, as_json: bool) -> int:
-    front, folder = outcome.front, outcome.folder.path
+def _report(problem: SearchProblem, folder: Path, front: Front, report: Report, *, as_json: bool) -> int:
     if as_json:
-        print_json(_result_json(front, outcome.evaluations, outcome.wall, folder))
+        print_json(_result_json(front, report.evaluations, report.wall, folder))
     elif len(front):
         _show(front, problem.objectives, problem.name, rows=12)
-        print(f"\n{outcome.evaluations:,} evaluations in {outcome.wall:.2f} s; {len(front):,} designs on the front")
+        print(f"\n{report.evaluations:,} evaluations in {report.wall:.2f} s; {len(front):,} designs on the front")
         print(f"front  {folder / 'front.parquet'}\nplot   {folder / PLOT}")
-    if outcome.interrupted:
+    if report.ending == "interrupt":
         print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume goes on", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(
-            f"none of the {outcome.evaluations:,} designs that were evaluated meets the constraints; "
+            f"none of the {report.evaluations:,} designs that were evaluated meets the constraints; "
             "loosen them, or give more --evaluations"
         )
     return 0

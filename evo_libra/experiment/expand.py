@@ -1,0 +1,204 @@
+"""From an experiment file to its runs."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.experiment.include import folder_of, read_with_includes
+from evo_libra.experiment.runspec import Origin, RunSpec, build, origin_of, run_of
+from evo_libra.experiment.spec import EngineSpec, ExperimentSpec, RunsSpec
+from evo_libra.model.mistakes import short
+from evo_libra.model.source import KeyPath, Source, validate
+from evo_libra.search.engine import load_engine
+
+MOST_RUNS = 100_000
+_MOST_MISTAKES = 20
+_ENOUGH = 500
+_LABEL = 40
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment.
+
+    Attributes
+    ----------
+    name : of the experiment; a folder of results knows it by this.
+    file : its path.
+    runs : its runs, each once, those that may share work next to each other.
+    checkpoint_seconds : time between checkpoints.
+    """
+
+    name: str
+    file: Path
+    runs: tuple[RunSpec, ...]
+    checkpoint_seconds: float
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """One problem of an experiment: where it and its changes were written."""
+
+    problem: str
+    place: KeyPath
+    assignments: tuple[tuple[str, Any, KeyPath], ...]
+    label: str
+
+
+def load_experiment(path: Path) -> Experiment:
+    """Read an experiment file and validate every run of it.
+
+    Raises
+    ------
+    InputError : the file or one of its problems is wrong; the mistakes of up to 20 runs are named.
+    """
+    source = read_with_includes(path)
+    spec = validate(ExperimentSpec, source)
+    name = spec.name or path.stem
+    found: dict[str, RunSpec] = {}
+    mistakes: list[Mistake] = []
+    for where, label, block in _blocks(spec):
+        for run in _runs(source, where, label, block, mistakes):
+            found.setdefault(run.id, replace(run, experiment=name))
+            if len(found) > MOST_RUNS:
+                raise InputError(source.mistake(where, f"there are more than {MOST_RUNS:,} runs"))
+    if mistakes:
+        raise InputError(_once(mistakes))
+    return Experiment(name, path, tuple(found.values()), spec.checkpoint_s)
+
+
+def _blocks(spec: ExperimentSpec) -> Iterator[tuple[KeyPath, str, RunsSpec]]:
+    """Yield each set of runs with what it takes from the top of the file."""
+    top = {key: getattr(spec, key) for key in RunsSpec.model_fields}
+    if spec.runs is None:
+        yield (), "", RunsSpec.model_construct(**top)
+        return
+    for name, block in spec.runs.items():
+        own = {key: value for key in RunsSpec.model_fields if (value := getattr(block, key)) is not None}
+        if top["set"] and block.set:
+            own["set"] = {**top["set"], **block.set}
+        yield ("runs", name), name, RunsSpec.model_construct(**{**top, **own})
+
+
+def _runs(
+    source: Source, where: KeyPath, name: str, block: RunsSpec, mistakes: list[Mistake]
+) -> Iterator[RunSpec]:  # fmt: skip
+    for variant in _variants(source, where, name, block):
+        try:
+            origin = _origin(source, variant)
+            yield from _of_origin(origin, variant, block)
+        except InputError as error:
+            mistakes += [_placed(source, variant, mistake) for mistake in error.mistakes]
+            if len(mistakes) > _ENOUGH:
+                return
+
+
+def _of_origin(origin: Origin, variant: _Variant, block: RunsSpec) -> Iterator[RunSpec]:
+    budgets: Sequence[int | None] = _several(block.evaluations) or [None]
+    for engine, population in _engines(block):
+        first = run_of(origin, engine=engine, population=population, keep=block.keep)
+        load_engine(first.engine, build(origin))
+        # Seeds outside, so that runs that can go on from one another follow each other.
+        for seed in _seeds(block, first.seed):
+            for budget in sorted(budget or first.evaluations for budget in budgets):
+                yield replace(first, seed=seed, evaluations=budget, label=variant.label)
+
+
+def _engines(block: RunsSpec) -> Iterator[tuple[str | None, int | None]]:
+    for engine in _several(block.engines) or [None]:
+        if isinstance(engine, EngineSpec):
+            yield engine.engine, engine.population or block.population
+        else:
+            yield engine, block.population
+
+
+def _seeds(block: RunsSpec, own: int) -> list[int]:
+    firsts = _several(block.seeds) or [own]
+    return list(dict.fromkeys(first + n for first in firsts for n in range(block.repeats or 1)))
+
+
+def _several(value: Any) -> list[Any]:  # noqa: ANN401 - one or many of anything
+    if value is None:
+        return []
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def _variants(source: Source, where: KeyPath, name: str, block: RunsSpec) -> Iterator[_Variant]:
+    problem_at = _place(source, where, "problem")
+    if block.problem is None:
+        raise InputError(source.mistake(where, "a required key is missing: problem"))
+    problems = _several(block.problem)
+    for index, problem in enumerate(problems):
+        place = (*problem_at, index) if isinstance(block.problem, tuple) else problem_at
+        for changes, varied in _changes(source, where, block):
+            parts = [name, *(_shown(key, value) for key, value in varied)]
+            yield _Variant(problem, place, changes, ", ".join(part for part in parts if part))
+
+
+def _changes(
+    source: Source, where: KeyPath, block: RunsSpec
+) -> Iterator[tuple[tuple[tuple[str, Any, KeyPath], ...], list[tuple[str, Any]]]]:
+    """Yield the assignments of each variant with their places, and those of them that tell variants apart."""
+    fixed = [(key, value, (*_place(source, where, "set", key),)) for key, value in (block.set or {}).items()]
+    axes: list[list[list[tuple[str, Any, KeyPath]]]] = []
+    for key, values in (block.grid or {}).items():
+        at = _place(source, where, "grid", key)
+        axes.append([[(key, value, (*at, index))] for index, value in enumerate(values)])
+    if block.zip:
+        _same_lengths(source, where, block.zip)
+        at = _place(source, where, "zip")
+        count = len(next(iter(block.zip.values())))
+        axes.append([[(key, values[n], (*at, key, n)) for key, values in block.zip.items()] for n in range(count)])
+    if block.list:
+        at = _place(source, where, "list")
+        axes.append([[(key, value, (*at, n, key)) for key, value in row.items()] for n, row in enumerate(block.list)])
+    for chosen in itertools.product(*axes):
+        varied = [one for part in chosen for one in part]
+        yield (*fixed, *varied), [(key, value) for key, value, _ in varied]
+
+
+def _same_lengths(source: Source, where: KeyPath, columns: Mapping[str, Sequence[Any]]) -> None:
+    lengths = {key: len(values) for key, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{key} has {length}" for key, length in lengths.items())
+        raise InputError(source.mistake(_place(source, where, "zip"), f"lists of one length are needed: {found}"))
+
+
+def _place(source: Source, where: KeyPath, *keys: str) -> KeyPath:
+    """Return where a set of runs has a value: in its own mapping, or at the top of the file."""
+    own = (*where, *keys)
+    return own if own in source.places else keys
+
+
+def _shown(key: str, value: Any) -> str:  # noqa: ANN401 - data of a file
+    text = value if isinstance(value, str) else json.dumps(value)
+    return f"{key.rpartition('.')[2]}={short(text, _LABEL)}"
+
+
+def _origin(source: Source, variant: _Variant) -> Origin:
+    words = [f"{key}={json.dumps(value)}" for key, value, _ in variant.assignments]
+    return origin_of(variant.problem, words, folder_of(source, variant.place))
+
+
+def _placed(source: Source, variant: _Variant, mistake: Mistake) -> Mistake:
+    """Return a mistake of a problem as one of the experiment file: at the change it is about, else at the problem."""
+    changed = [place for key, _, place in variant.assignments if _is_within(mistake.key, key)]
+    of = f" (in {variant.label})" if variant.label else ""
+    inner = replace(mistake, file="", line=None, column=None) if changed else mistake
+    return source.mistake(changed[-1] if changed else variant.place, f"{inner}{of}")
+
+
+def _is_within(key: str, changed: str) -> bool:
+    return key == changed or key.startswith((f"{changed}.", f"{changed}["))
+
+
+def _once(mistakes: Sequence[Mistake]) -> list[Mistake]:
+    """Return the first of those mistakes that several variants share."""
+    shared = {(one.file, one.line, one.column, one.message.rpartition(" (in ")[0]): one for one in reversed(mistakes)}
+    return list(reversed(shared.values()))[:_MOST_MISTAKES]

@@ -1,0 +1,76 @@
+"""The manifest of a run: what its result came from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from evo_libra.experiment.provenance import git_state, machine, program, versions
+from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.problem.protocol import SearchProblem
+
+
+def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str]) -> dict[str, Any]:
+    """Return problem, settings, versions, git state, machine and start of a run as JSON-able data."""
+    origin = spec.origin
+    return {
+        "problem": dict(spec.problem),
+        "source": {
+            "problem": origin.name,
+            "set": list(origin.assignments),
+            "data": origin.data,
+            "folder": origin.folder,
+        },
+        "name": spec.name,
+        "hash": spec.hash,
+        "search": spec.search,
+        "engine": spec.engine,
+        "population": spec.population,
+        "budget": spec.evaluations,
+        "seed": spec.seed,
+        "keep": spec.keep,
+        "experiment": spec.experiment,
+        "label": spec.label,
+        "objectives": [asdict(objective) for objective in problem.objectives],
+        "program": program(),
+        "versions": versions(),
+        "git": git_state(),
+        "machine": machine(),
+        "command": list(command),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def spec_of(manifest: dict[str, Any]) -> RunSpec:
+    """Return the run that a manifest describes.
+
+    Raises
+    ------
+    KeyError : the manifest is of a version that did not keep the problem's data.
+    """
+    source = manifest["source"]
+    return RunSpec.of({
+        "name": manifest["name"],
+        "problem": manifest["problem"],
+        "origin": {
+            "name": source["problem"],
+            "assignments": source["set"],
+            "data": source["data"],
+            "folder": source["folder"],
+        },
+        "engine": manifest["engine"],
+        "population": manifest["population"],
+        "evaluations": manifest["budget"],
+        "seed": manifest["seed"],
+        "keep": manifest["keep"],
+        "experiment": manifest["experiment"],
+        "label": manifest["label"],
+    })  # fmt: skip
+
+
+def stale(folder: RunFolder) -> bool:
+    """Return whether a finished run was made by another version of the program."""
+    return folder.read_json(MANIFEST).get("program") != program()

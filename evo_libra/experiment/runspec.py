@@ -1,0 +1,194 @@
+"""What makes a run the run that it is: problem, engine, settings, budget and seed, as plain data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.provenance import canonical_hash
+from evo_libra.experiment.store import plain_name
+from evo_libra.model.source import Source
+from evo_libra.problem.load import problem_of
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.registry import load_problem, problem_source
+
+Keep = Literal["front", "designs"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a problem comes from, so that another process can build it.
+
+    Attributes
+    ----------
+    name : what the user named: a path, a name or ``module:object``.
+    assignments : ``KEY=VALUE``, as for `load_problem`.
+    data : the problem file with its assignments made; None for a problem in Python.
+    folder : what paths in the data are relative to; for a problem in Python, where its module is looked for.
+    """
+
+    name: str
+    assignments: tuple[str, ...]
+    data: Any
+    folder: str
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """A run.
+
+    Attributes
+    ----------
+    name : of the problem.
+    problem : the identity of the validated problem, digests of the files that it reads included.
+    origin : how to build it.
+    engine, population, evaluations, seed : as for `evo_libra.search.run.search`.
+    keep : the front alone, or every design that is evaluated, too.
+    experiment, label : whose run it is, and what tells it from its neighbours; not part of what it is.
+    """
+
+    name: str
+    problem: Mapping[str, Any]
+    origin: Origin
+    engine: str
+    population: int
+    evaluations: int
+    seed: int
+    keep: Keep = "front"
+    experiment: str = ""
+    label: str = ""
+
+    @cached_property
+    def search(self) -> str:
+        """Hash of problem, engine and settings: runs that share it and the seed are one search of several lengths."""
+        return canonical_hash(self._settings())
+
+    @cached_property
+    def hash(self) -> str:
+        """Hash of problem, engine, settings and budget; with the seed it identifies the run."""
+        return canonical_hash({**self._settings(), "evaluations": self.evaluations})
+
+    @property
+    def id(self) -> str:
+        """The run's folder below the folder of results."""
+        return f"{plain_name(self.name)}/{self.stem}-e{self.evaluations}-s{self.seed}"
+
+    @property
+    def stem(self) -> str:
+        """What the names of the folders of one search begin with."""
+        return f"{plain_name(self.engine)}-{self.search[:8]}"
+
+    def _settings(self) -> dict[str, Any]:
+        settings = {"problem": dict(self.problem), "engine": self.engine, "population": self.population}
+        return settings if self.keep == "front" else {**settings, "keep": self.keep}
+
+    def data(self) -> dict[str, Any]:
+        """Return the run as JSON-able data; `RunSpec.of` reads it."""
+        return asdict(self)
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> RunSpec:
+        """Return the run that `data` made."""
+        origin = dict(data["origin"])
+        return RunSpec(**{**data, "origin": Origin(**{**origin, "assignments": tuple(origin["assignments"])})})
+
+
+def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None) -> Origin:
+    """Return where a problem comes from.
+
+    Parameters
+    ----------
+    name, assignments : as for `load_problem`.
+    folder : what a path is relative to, and where a module is looked for; the current folder when left out.
+
+    Raises
+    ------
+    InputError : as for `load_problem`.
+    """
+    folder = (folder or Path()).resolve()
+    found = problem_source(name, assignments, folder)
+    if found is not None:
+        source, path = found
+        return Origin(_stable(name, path), tuple(assignments), source.data, str(path.parent.resolve()))
+    if assignments:
+        raise InputError(f"values of a problem file can be changed, and '{name}' is none")
+    return Origin(name, (), None, str(folder))
+
+
+def build(origin: Origin) -> SearchProblem:
+    """Build a problem; the last few are kept, since runs often differ in their seeds alone.
+
+    Raises
+    ------
+    InputError : as for `load_problem`.
+    """
+    return _build(json.dumps(asdict(origin), sort_keys=True))
+
+
+@lru_cache(maxsize=16)
+def _build(text: str) -> SearchProblem:
+    origin = json.loads(text)
+    if origin["data"] is None:
+        if origin["folder"] not in sys.path:
+            sys.path.insert(0, origin["folder"])
+        return load_problem(origin["name"])
+    return problem_of(Source(origin["name"], origin["data"], {}), Path(origin["folder"]))
+
+
+def forget_problems() -> None:
+    """Make `build` read all files again."""
+    _build.cache_clear()
+
+
+def identity_of(problem: SearchProblem, origin: Origin) -> dict[str, Any]:
+    """Return what the results of a problem depend on: its identity, and digests of the files it reads.
+
+    Raises
+    ------
+    InputError : such a file cannot be read any more.
+    """
+    identity = dict(problem.identity())
+    workloads = identity.get("workloads") if origin.data is not None else None
+    named = [one.get("file") for one in workloads or () if isinstance(one, Mapping)]
+    files = {str(file): _digest(Path(origin.folder) / str(file)) for file in named if file is not None}
+    return {**identity, "files": files} if files else identity
+
+
+def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as RunSpec has them
+    """Return a run of a problem; what the settings leave out or have None for is the problem's own choice.
+
+    Raises
+    ------
+    InputError : the problem cannot be built, or a setting is out of range.
+    """
+    problem = build(origin)
+    own = asdict(problem.settings)
+    chosen = {**own, **{key: value for key, value in settings.items() if value is not None}}
+    for key, least in (("evaluations", 1), ("population", 4), ("seed", 0)):
+        if not least <= chosen[key] < 2**63:
+            raise InputError(f"--{key}: found {chosen[key]}; it must be at least {least}")
+    return RunSpec(problem.name, identity_of(problem, origin), origin, **chosen)
+
+
+def with_budget(spec: RunSpec, evaluations: int) -> RunSpec:
+    """Return the run with another number of evaluations."""
+    return replace(spec, evaluations=evaluations)
+
+
+def _stable(name: str, path: Path) -> str:
+    """Return a name that means the same in any folder."""
+    return str(path.resolve()) if Path(name).suffix or "/" in name else name
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None

@@ -1,0 +1,79 @@
+"""Where a run begins: at its own checkpoint, at that of a shorter run of the same search, or at nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.checkpoint import read_checkpoint
+from evo_libra.experiment.designs import copy_parts, drop_parts
+from evo_libra.experiment.events import last_progress
+from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.store import RunFolder
+from evo_libra.search.run import Snapshot
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins.
+
+    Attributes
+    ----------
+    kind : ``started``, ``resumed`` or ``extended``.
+    snapshot : the search there; None at the very beginning.
+    seconds : of work that earlier attempts of the run put into it.
+    reason : why a checkpoint that is there was not used, or whose checkpoint is used.
+    """
+
+    kind: str
+    snapshot: Snapshot | None
+    seconds: float = 0.0
+    reason: str = ""
+
+
+def begin(results: Path, spec: RunSpec, folder: RunFolder, *, resume: bool) -> Start:
+    """Make a run's folder ready and return where the run begins.
+
+    Parameters
+    ----------
+    results, spec, folder : the run; its folder is claimed.
+    resume : go on from a checkpoint where there is one.
+    """
+    start = _start(results, spec, folder) if resume else Start("started", None)
+    if start.kind != "resumed":
+        folder.clear()
+    drop_parts(folder, start.snapshot.evaluations if start.snapshot else 0)
+    if start.kind == "extended" and spec.keep == "designs":
+        assert start.snapshot is not None  # noqa: S101 - an extended run has one
+        if not copy_parts(RunFolder(Path(start.reason)), folder, start.snapshot.evaluations):
+            return Start("started", None)
+    return start
+
+
+def _start(results: Path, spec: RunSpec, folder: RunFolder) -> Start:
+    reason = ""
+    try:
+        own = read_checkpoint(folder, spec.search)
+    except InputError as error:
+        own, reason = None, str(error)
+    if own is not None and own.evaluations <= spec.evaluations:
+        point = last_progress(folder.path)
+        return Start("resumed", own, point.seconds if point else 0.0)
+    shorter = _shorter(results, spec)
+    return Start("started", None, reason=reason) if shorter is None else shorter
+
+
+def _shorter(results: Path, spec: RunSpec) -> Start | None:
+    """Return the furthest checkpoint of the same search that this run's budget reaches beyond."""
+    best: Start | None = None
+    for path in sorted((results / spec.id).parent.glob(f"{spec.stem}-e*-s{spec.seed}")):
+        try:
+            found = read_checkpoint(RunFolder(path), spec.search)
+        except InputError:
+            continue
+        if found is None or found.evaluations >= spec.evaluations:
+            continue
+        if best is None or best.snapshot is None or found.evaluations > best.snapshot.evaluations:
+            best = Start("extended", found, reason=str(path))
+    return best

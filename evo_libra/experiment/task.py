@@ -1,0 +1,43 @@
+"""What is sent to a worker: plain data in, a report out, everything else in the run's folder.
+
+A task is a pure function of the run and its last checkpoint, so it may be sent again, to any worker, at any time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.worker import Report
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1"
+)
+"""Environment of a worker: it is one of many, each on a core of its own."""
+
+
+def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
+    """Execute a run.
+
+    Parameters
+    ----------
+    run : from `RunSpec.data`.
+    job : the fields of `evo_libra.experiment.worker.Job`.
+    """
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
+    # Only now: NumPy and Polars count their threads when they are imported.
+    from evo_libra.experiment.worker import Job, execute  # noqa: PLC0415
+
+    return execute(run, Job(**job))
+
+
+def warm_up() -> int:
+    """Import what runs need, and return the number of the worker's process."""
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
+    import evo_libra.experiment.worker  # noqa: F401, PLC0415 - the same
+
+    return os.getpid()

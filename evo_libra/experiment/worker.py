@@ -1,0 +1,293 @@
+"""One run on whatever process it was sent to: claim it, execute it, give it back."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.checkpoint import checkpoint_evaluations
+from evo_libra.experiment.claim import Lease, current_claim
+from evo_libra.experiment.control import requested
+from evo_libra.experiment.events import tell
+from evo_libra.experiment.manifest import stale
+from evo_libra.experiment.provenance import canonical_hash, program
+from evo_libra.experiment.runner import LOST, Outcome, Surroundings, mark_done, run_search
+from evo_libra.experiment.runspec import RunSpec, build, forget_problems, identity_of
+from evo_libra.experiment.scale import Scale, scale_of
+from evo_libra.experiment.starting import begin
+from evo_libra.experiment.store import DONE, FAILED, LOG, RunFolder, StorageError, append_line, explained
+from evo_libra.search.run import Snapshot
+
+ATTEMPTS = 3
+"""Attempts in a row that get no further before a run is given up."""
+POLL_SECONDS = 0.25
+"""Time between two looks at the requests."""
+_ATTEMPT = "attempt.json"
+_HOST = socket.gethostname()
+
+Ending = Literal["done", "failed", "again", "busy", "interrupt", "pause", "stop", "lost", "storage"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """How a batch wants a run to be executed.
+
+    Attributes
+    ----------
+    results : absolute path of the folder of results.
+    batch : what tells this execution of a batch from others.
+    stops : targets of requests that concern the run besides its own id; see `evo_libra.experiment.control`.
+    program : digest of the program that planned the run.
+    again : which runs that have ended are run again: ``stale``, ``failed``, ``all``.
+    resume : go on from checkpoints.
+    checkpoint_seconds : time between checkpoints.
+    command : the words that started all this.
+    """
+
+    results: str
+    batch: str
+    stops: tuple[str, ...] = ()
+    program: str = field(default_factory=program)
+    again: tuple[str, ...] = ()
+    resume: bool = True
+    checkpoint_seconds: float = 1.0
+    command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a worker says of a run.
+
+    Attributes
+    ----------
+    id : of the run.
+    ending : ``again`` is a failure that may be tried again; ``busy`` that somebody else is at it; ``interrupt``,
+        ``pause`` and ``stop`` what was asked for; ``lost`` that somebody else took over; ``storage`` that nothing
+        can be written.
+    fresh : whether this attempt did the work, and not an earlier one.
+    evaluations, front, hypervolume, wall : of a run that is done.
+    error : one line for people.
+    """
+
+    id: str
+    ending: Ending
+    fresh: bool = False
+    evaluations: int = 0
+    front: int = 0
+    hypervolume: float | None = None
+    wall: float = 0.0
+    error: str = ""
+
+
+Watcher = Callable[[Snapshot, float], None]
+Finisher = Callable[[Outcome], None]
+
+
+def execute(run: Mapping[str, Any], job: Job) -> Report:
+    """Execute a run; what `evo_libra.experiment.task` calls on a worker.
+
+    Parameters
+    ----------
+    run : from `RunSpec.data`.
+    job : how.
+    """
+    spec = RunSpec.of(run)
+    if job.program != program():
+        return Report(
+            spec.id, "failed", error=f"{socket.gethostname()} has another version of evo_libra than the batch"
+        )
+    if not Path(job.results).is_dir():
+        return Report(
+            spec.id, "storage", error=f"{socket.gethostname()} does not see the folder of results {job.results}"
+        )
+    try:
+        return perform(spec, job)
+    except StorageError as error:
+        return Report(spec.id, "storage", error=str(error))
+
+
+def perform(
+    spec: RunSpec,
+    job: Job,
+    *,
+    interrupted: Callable[[], bool] = lambda: False,
+    watch: Watcher | None = None,
+    finish: Finisher | None = None,
+) -> Report:
+    """Execute a run in this process.
+
+    Parameters
+    ----------
+    spec, job : the run, and how.
+    interrupted : whether this process is asked to stop.
+    watch : called after each generation with the snapshot and the seconds since the start.
+    finish : called with the outcome before the run is marked as done, to add files to its folder.
+
+    Raises
+    ------
+    StorageError : results cannot be written.
+    """
+    folder = RunFolder(Path(job.results) / spec.id)
+    with explained(folder.path), Lease(folder.path, job.batch) as lease:
+        if lease.claim is None:
+            holder = current_claim(folder.path)
+            return Report(spec.id, "busy", error=f"{holder.host}:{holder.pid} is at it" if holder else "")
+        folder.sweep()
+        ended = _ended(spec, job, folder)
+        if ended is not None:
+            return ended
+        asked = _Asked(spec, job, lease, interrupted)
+        if reason := asked():
+            return Report(spec.id, reason)
+        return _attempt(spec, job, folder, asked, watch, finish)
+
+
+def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
+    """Return the report of a run that has ended and is to stay as it is."""
+    if folder.done:
+        if "all" in job.again or ("stale" in job.again and stale(folder)):
+            (folder.path / DONE).unlink()
+            return None
+        done = folder.read_json(DONE)
+        (folder.path / _ATTEMPT).unlink(missing_ok=True)
+        return Report(
+            spec.id,
+            "done",
+            evaluations=done["evaluations"],
+            front=done["front"],
+            hypervolume=done.get("hypervolume"),
+            wall=done.get("wall_s", 0.0),
+        )
+    if (folder.path / FAILED).is_file():
+        if not {"failed", "all"} & set(job.again):
+            return Report(spec.id, "failed", error=str(folder.read_json(FAILED).get("error", "")))
+        (folder.path / FAILED).unlink()
+    return None
+
+
+def _attempt(
+    spec: RunSpec, job: Job, folder: RunFolder, asked: _Asked, watch: Watcher | None, finish: Finisher | None
+) -> Report:
+    count = _count_attempt(folder, job)
+    if count > ATTEMPTS:
+        return _give_up(spec, folder, f"its worker died {ATTEMPTS} times at the same place; out of memory?")
+    try:
+        problem, scale = _prepared(spec)
+        start = begin(Path(job.results), spec, folder, resume=job.resume)
+        around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command)
+        _log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {start.reason}")
+        where = {"evaluations": start.snapshot.evaluations if start.snapshot else 0, "attempt": count}
+        tell(folder.path, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
+        outcome = run_search(spec, problem, folder, start, scale, around)
+    except StorageError:
+        raise
+    except EvoLibraError as error:
+        return _give_up(spec, folder, str(error))
+    except Exception as error:  # noqa: BLE001 - a problem's own code may raise anything; the batch goes on
+        _log(folder, traceback.format_exc())
+        return _failed(spec, folder, count, "".join(traceback.format_exception_only(error)).strip())
+    return _ending(spec, folder, outcome, asked, finish)
+
+
+def _ending(spec: RunSpec, folder: RunFolder, outcome: Outcome, asked: _Asked, finish: Finisher | None) -> Report:
+    if finish is not None and outcome.stopped != LOST:
+        finish(outcome)
+    if outcome.stopped is None:
+        if not asked.lease.valid():
+            return Report(spec.id, "lost")
+        mark_done(outcome)
+    elif outcome.stopped != LOST:
+        tell(folder.path, "interrupted", evaluations=outcome.evaluations, reason=outcome.stopped)
+    (folder.path / _ATTEMPT).unlink(missing_ok=True)
+    _log(folder, f"{outcome.stopped or 'done'} at {outcome.evaluations} evaluations, {len(outcome.front)} on the front")
+    ending: Any = outcome.stopped or "done"
+    return Report(
+        spec.id,
+        ending,
+        fresh=True,
+        evaluations=outcome.evaluations,
+        front=len(outcome.front),
+        hypervolume=outcome.hypervolume,
+        wall=outcome.total_wall,
+    )
+
+
+class _Asked:
+    """Tells a run between two generations why to stop; looks at files a few times a second."""
+
+    def __init__(self, spec: RunSpec, job: Job, lease: Lease, interrupted: Callable[[], bool]) -> None:
+        self.lease, self._interrupted = lease, interrupted
+        self._results, self._own, self._stops = Path(job.results), spec.id, job.stops
+        self._looked = 0.0
+
+    def __call__(self) -> Ending | None:
+        if self._interrupted():
+            return "interrupt"
+        if time.monotonic() - self._looked < POLL_SECONDS:
+            return "lost" if self.lease.lost() else None
+        self._looked = time.monotonic()
+        if not self.lease.valid():
+            return "lost"
+        actions = [requested(self._results, target) for target in (self._own, *self._stops)]
+        if "pause" in actions:
+            return "pause"
+        if actions[0] == "stop":
+            return "stop"
+        return "interrupt" if "stop" in actions else None
+
+
+def _prepared(spec: RunSpec) -> tuple[Any, Scale | None]:
+    """Return a run's problem and its scale; those of the last few problems are kept."""
+    problem, digest = build(spec.origin), canonical_hash(spec.problem)
+    if canonical_hash(identity_of(problem, spec.origin)) != digest:
+        forget_problems()  # a file may have changed since a worker that lives long has read it
+        problem = build(spec.origin)
+    if canonical_hash(identity_of(problem, spec.origin)) != digest:
+        raise InputError(
+            f"the problem '{spec.name}' is another one here than where it was planned: a catalogue, a workload file or "
+            "its code differs"
+        )
+    if digest not in _SCALES:
+        _SCALES[digest] = scale_of(problem)
+    return problem, _SCALES[digest]
+
+
+_SCALES: dict[str, Scale | None] = {}
+
+
+def _count_attempt(folder: RunFolder, job: Job) -> int:
+    """Return which attempt this is of those that began at the same place in the same batch."""
+    here = {"batch": job.batch, "evaluations": checkpoint_evaluations(folder)}
+    try:
+        last = folder.read_json(_ATTEMPT)
+    except InputError:
+        last = {}
+    count = 1 + (last.get("count", 0) if {key: last.get(key) for key in here} == here else 0)
+    folder.write_json(_ATTEMPT, {**here, "count": count}, sync=False)
+    return count
+
+
+def _failed(spec: RunSpec, folder: RunFolder, count: int, error: str) -> Report:
+    tell(folder.path, "failed", attempt=count, error=error)
+    if count >= ATTEMPTS:
+        return _give_up(spec, folder, error)
+    return Report(spec.id, "again", error=error)
+
+
+def _give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
+    _log(folder, f"given up: {error}")
+    folder.write_json(FAILED, {"error": error, "time": round(time.time(), 3)})
+    (folder.path / _ATTEMPT).unlink(missing_ok=True)
+    return Report(spec.id, "failed", fresh=True, error=error)
+
+
+def _log(folder: RunFolder, text: str) -> None:
+    for line in text.rstrip().splitlines():
+        append_line(folder.path / LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}".rstrip())
