@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import quote, unquote
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.experiment.store import RunFolder
@@ -39,10 +40,17 @@ def request(results: Path, target: str, action: str) -> None:
 
 def requested(results: Path, target: str) -> str | None:
     """Return what a run or a batch is asked for."""
+    return _read(_path(results, target))
+
+
+def all_requested(results: Path) -> dict[str, str]:
+    """Return every request there is, by its target."""
     try:
-        return _path(results, target).read_text(encoding="utf-8") or None
+        paths = list((results / _FOLDER).glob("*.request"))
     except FileNotFoundError:
-        return None
+        return {}
+    found = {path: _read(path) for path in paths}
+    return {unquote(path.stem): action for path, action in found.items() if action}
 
 
 def settle(results: Path, target: str) -> None:
@@ -50,5 +58,12 @@ def settle(results: Path, target: str) -> None:
     _path(results, target).unlink(missing_ok=True)
 
 
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8") or None
+    except FileNotFoundError:
+        return None
+
+
 def _path(results: Path, target: str) -> Path:
-    return results / _FOLDER / f"{target.replace('/', '__')}.request"
+    return results / _FOLDER / f"{quote(target, safe='')}.request"

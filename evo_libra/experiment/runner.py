@@ -77,12 +77,18 @@ class Surroundings:
 
 @contextmanager
 def catching_interrupts() -> Iterator[Callable[[], bool]]:
-    """Turn SIGINT, SIGTERM and SIGHUP into a question that the loop asks between generations."""
-    caught = False
+    """Turn SIGINT, SIGTERM and SIGHUP into a question that the loop asks between generations.
+
+    A second one, by a user who does not want to wait for the generation, is a KeyboardInterrupt.
+    """
+    caught: float | None = None
 
     def catch(_signal: int, _frame: FrameType | None) -> None:
         nonlocal caught
-        caught = True
+        # Programs that start others may pass on what the terminal has sent to both: that is one signal.
+        if caught is not None and time.monotonic() - caught > 1.0:
+            raise KeyboardInterrupt
+        caught = caught or time.monotonic()
 
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
@@ -90,7 +96,7 @@ def catching_interrupts() -> Iterator[Callable[[], bool]]:
         if handler is not signal.SIG_IGN:  # under nohup a hang-up is no reason to stop
             signal.signal(number, catch)
     try:
-        yield lambda: caught
+        yield lambda: caught is not None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -32,12 +32,3 @@ def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
     from evo_libra.experiment.worker import Job, execute  # noqa: PLC0415
 
     return execute(run, Job(**job))
-
-
-def warm_up() -> int:
-    """Import what runs need, and return the number of the worker's process."""
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
-    import evo_libra.experiment.worker  # noqa: F401, PLC0415 - the same
-
-    return os.getpid()

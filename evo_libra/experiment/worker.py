@@ -90,13 +90,14 @@ Watcher = Callable[[Snapshot, float], None]
 Finisher = Callable[[Outcome], None]
 
 
-def execute(run: Mapping[str, Any], job: Job) -> Report:
+def execute(run: Mapping[str, Any], job: Job, interrupted: Callable[[], bool] = lambda: False) -> Report:
     """Execute a run; what `evo_libra.experiment.task` calls on a worker.
 
     Parameters
     ----------
     run : from `RunSpec.data`.
     job : how.
+    interrupted : whether this process is asked to stop.
     """
     spec = RunSpec.of(run)
     if job.program != program():
@@ -108,7 +109,7 @@ def execute(run: Mapping[str, Any], job: Job) -> Report:
             spec.id, "storage", error=f"{socket.gethostname()} does not see the folder of results {job.results}"
         )
     try:
-        return perform(spec, job)
+        return perform(spec, job, interrupted=interrupted)
     except StorageError as error:
         return Report(spec.id, "storage", error=str(error))
 
@@ -147,6 +148,16 @@ def perform(
         if reason := asked():
             return Report(spec.id, reason)
         return _attempt(spec, job, folder, asked, watch, finish)
+
+
+def give_up(spec: RunSpec, job: Job, error: str) -> Report:
+    """Mark a run as failed whose workers could not even say so, unless somebody else is at it."""
+    folder = RunFolder(Path(job.results) / spec.id)
+    with explained(folder.path), Lease(folder.path, job.batch) as lease:
+        if lease.claim is None or folder.done:
+            return Report(spec.id, "busy")
+        folder.sweep()
+        return _give_up(spec, folder, error)
 
 
 def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:

@@ -24,11 +24,12 @@ app = App(
 )
 
 Json = Annotated[bool, Parameter(name="--json", negative="")]
+Flag = Annotated[bool, Parameter(negative="")]
 Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]
 
 
 def main() -> None:
-    """Run the command line; the exit code is 0 done, 1 failed or infeasible, 2 wrong input, 130 interrupted."""
+    """Run the command line; exit codes: 0 done, 1 failed, 2 wrong input, 3 runs of a batch failed, 130 interrupted."""
     try:
         code = app(sys.argv[1:], exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -238,6 +239,69 @@ def rescore(
     from evo_libra.ui.rescore import rescore_command  # noqa: PLC0415 - see the top
 
     return rescore_command(result, time, problem, set_ or [], rows, as_json=json_)
+
+
+@app.command
+def plan(
+    experiment: Path, *, out: Path = Path("results"), workers: int | None = None, rows: int = 40, json_: Json = False
+) -> int:
+    """Show the runs of an experiment, what is there of them, and how long the rest will take.
+
+    Parameters
+    ----------
+    experiment:
+        Path of an experiment file.
+    out:
+        Folder of results.
+    workers:
+        Processes of this machine that the estimate is for; as many as there are cores when left out.
+    rows:
+        Most rows of the table. JSON has all runs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.batch import plan_command  # noqa: PLC0415 - see the top
+
+    return plan_command(experiment, out, workers, rows, as_json=json_)
+
+
+@app.command
+def run(
+    experiment: Path,
+    *,
+    out: Path = Path("results"),
+    workers: int | None = None,
+    scheduler: str | None = None,
+    detach: Flag = False,
+    retry_failed: Flag = False,
+    rerun_stale: Flag = False,
+    json_: Json = False,
+) -> int:
+    """Run an experiment; what is done already is skipped, what was begun goes on. Exit code 3: some runs have failed.
+
+    Parameters
+    ----------
+    experiment:
+        Path of an experiment file.
+    out:
+        Folder of results.
+    workers:
+        Processes of this machine, as many as there are cores when left out; 0 is this process alone.
+    scheduler:
+        Address or scheduler file of a running Dask scheduler, whose workers are used instead.
+    detach:
+        Leave the batch running without a terminal.
+    retry_failed:
+        Run those again that have failed.
+    rerun_stale:
+        Run those again that another version of the program has done.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.batch import RunOptions, run_command  # noqa: PLC0415 - see the top
+
+    again = [name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked]
+    return run_command(experiment, RunOptions(out, workers, scheduler, tuple(again)), detach=detach, as_json=json_)
 
 
 @app.command

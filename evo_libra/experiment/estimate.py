@@ -1,0 +1,104 @@
+"""How long runs will take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from evo_libra.experiment.catalogue import Catalogue
+from evo_libra.experiment.runspec import RunSpec, build
+from evo_libra.search.engine import load_engine
+from evo_libra.search.run import generations
+
+OVERHEAD_SECONDS = 0.02
+"""Of a run, besides its search: files, the way to a worker and back."""
+MOST_TRIALS, TRIAL_SECONDS = 8, 0.5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long runs will take; an estimate, not a bound.
+
+    Attributes
+    ----------
+    seconds : of work of one core.
+    evaluations : of all runs, shorter ones that longer ones go on from counted once.
+    from_earlier, from_trial, from_similar : how many runs were estimated by earlier runs of the same search, by a trial
+        of up to half a second just now, and by those of the other runs.
+    """
+
+    seconds: float
+    evaluations: int
+    from_earlier: int
+    from_trial: int
+    from_similar: int
+
+
+def estimate(runs: Sequence[RunSpec], results: Path) -> Estimate:
+    """Return how long runs will take on one core of this machine.
+
+    Parameters
+    ----------
+    runs : those that are to be executed.
+    results : the folder of results, for the pace of earlier runs.
+    """
+    earlier = _earlier(results)
+    paces: dict[str, float] = {}
+    sources = {"earlier": 0, "trial": 0, "similar": 0}
+    tried: set[str] = set()
+    for spec in runs:
+        if spec.search in earlier:
+            paces[spec.search] = earlier[spec.search]
+        elif spec.search not in paces and len(tried) < MOST_TRIALS:
+            paces[spec.search] = _trial(spec)
+            tried.add(spec.search)
+        kind = "earlier" if spec.search in earlier else "trial" if spec.search in tried else "similar"
+        sources[kind] += 1
+    usual = median(paces.values()) if paces else 1.0
+    new = _new_evaluations(runs)
+    seconds = sum(
+        count / paces.get(spec.search, usual) + OVERHEAD_SECONDS for spec, count in zip(runs, new, strict=True)
+    )
+    return Estimate(seconds, sum(new), sources["earlier"], sources["trial"], sources["similar"])
+
+
+def _earlier(results: Path) -> Mapping[str, float]:
+    """Return evaluations per second of the searches that have finished runs."""
+    catalogue = Catalogue.open(results)
+    found: dict[str, list[float]] = {}
+    for run in catalogue.runs("status:done,stale"):
+        if run.wall_s > 0 and run.evaluations:
+            found.setdefault(run.search, []).append(run.evaluations / run.wall_s)
+    catalogue.close()
+    return {search: median(paces) for search, paces in found.items()}
+
+
+def _trial(spec: RunSpec) -> float:
+    """Return evaluations per second of the first generations of a run, without the very first."""
+    problem = build(spec.origin)
+    engine, first, done = load_engine(spec.engine, problem), None, 0
+    begun = time.perf_counter()
+    for snapshot in generations(
+        problem, engine, population=spec.population, seed=spec.seed, evaluations=spec.evaluations
+    ):
+        done = snapshot.evaluations
+        if first is None and done < spec.evaluations:
+            first, begun = done, time.perf_counter()
+        if time.perf_counter() - begun > TRIAL_SECONDS:
+            break
+    return max(done - (first or 0), 1) / max(time.perf_counter() - begun, 1e-6)
+
+
+def _new_evaluations(runs: Sequence[RunSpec]) -> list[int]:
+    """Return the evaluations of each run without those of the longest shorter run that it goes on from."""
+    budgets: dict[tuple[str, int], list[int]] = {}
+    for spec in runs:
+        budgets.setdefault((spec.search, spec.seed), []).append(spec.evaluations)
+    return [
+        spec.evaluations
+        - max((count for count in budgets[spec.search, spec.seed] if count < spec.evaluations), default=0)
+        for spec in runs
+    ]

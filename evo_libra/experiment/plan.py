@@ -1,0 +1,118 @@
+"""What a batch has to do: the runs of an experiment, and what is there of each of them already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.claim import current_claim, server_time
+from evo_libra.experiment.expand import Experiment
+from evo_libra.experiment.manifest import stale
+from evo_libra.experiment.record import BATCHES, PLAN
+from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.store import DONE, FAILED, MANIFEST, RunFolder, plain_name
+
+State = Literal["new", "begun", "done", "stale", "failed"]
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run, and what is there of it.
+
+    Attributes
+    ----------
+    spec : the run.
+    state : ``begun`` has been worked on but not ended; ``stale`` was made by another version of the program.
+    """
+
+    spec: RunSpec
+    state: State
+
+
+def plan_of(experiment: Experiment, results: Path) -> list[PlannedRun]:
+    """Return the runs of an experiment with what is there of them.
+
+    Raises
+    ------
+    InputError : a folder that a run would use is another run's.
+    """
+    return [PlannedRun(spec, state_of(spec, results)) for spec in experiment.runs]
+
+
+def state_of(spec: RunSpec, results: Path) -> State:
+    """Return what is there of a run.
+
+    Raises
+    ------
+    InputError : its folder is another run's.
+    """
+    folder = RunFolder(results / spec.id)
+    if not (folder.path / MANIFEST).is_file():
+        return "failed" if (folder.path / FAILED).is_file() else "new"
+    found = folder.read_json(MANIFEST).get("hash")
+    if found != spec.hash:
+        raise InputError(f"{folder.path} belongs to another run ({found}); move it, or name another --out")
+    if folder.done:
+        return "stale" if stale(folder) else "done"
+    return "failed" if (folder.path / FAILED).is_file() else "begun"
+
+
+def wanted(planned: Sequence[PlannedRun], again: Sequence[str]) -> list[RunSpec]:
+    """Return the runs that are to be executed.
+
+    Parameters
+    ----------
+    planned : from `plan_of`.
+    again : which runs that have ended are run again: ``stale``, ``failed``.
+    """
+    return [run.spec for run in planned if run.state in ("new", "begun", *again)]
+
+
+def batch_folder(results: Path, experiment: str) -> RunFolder:
+    """Return the folder in which a batch keeps what concerns all of its runs."""
+    return RunFolder(results / BATCHES / plain_name(experiment))
+
+
+def write_plan(experiment: Experiment, results: Path) -> RunFolder:
+    """Write down the runs of a batch, so that those which have not begun can be seen, too; return its folder.
+
+    Raises
+    ------
+    StorageError : it cannot be written.
+    """
+    folder = batch_folder(results, experiment.name)
+    runs = [
+        {
+            "id": spec.id,
+            "name": spec.name,
+            "label": spec.label,
+            "engine": spec.engine,
+            "seed": spec.seed,
+            "population": spec.population,
+            "budget": spec.evaluations,
+            "hash": spec.hash,
+            "search": spec.search,
+        }
+        for spec in experiment.runs
+    ]
+    folder.write_json(PLAN, {"experiment": experiment.name, "file": str(experiment.file.resolve()), "runs": runs})
+    return folder
+
+
+def tidy(spec: RunSpec, results: Path) -> None:
+    """Remove what a worker that was killed after it had finished a run left in its folder."""
+    folder = RunFolder(results / spec.id)
+    leftover = [path for path in folder.path.iterdir() if path.name.startswith(_LEFTOVERS)]
+    if not leftover or not (folder.path / DONE).is_file():
+        return
+    claim = current_claim(folder.path)
+    if claim is not None and claim.alive(server_time(folder.path)):
+        return
+    for path in leftover:
+        path.unlink(missing_ok=True)
+
+
+_LEFTOVERS = (".tmp-", "claim-", "attempt.json", "designs-")

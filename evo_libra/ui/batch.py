@@ -1,0 +1,274 @@
+"""The commands that plan and run experiments."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.batch import Ended, Summary, run_batch
+from evo_libra.experiment.estimate import Estimate, estimate
+from evo_libra.experiment.executor import Executor, InProcess, join, local_cluster
+from evo_libra.experiment.expand import Experiment, load_experiment
+from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
+from evo_libra.experiment.record import RUNNER_LOG
+from evo_libra.experiment.runner import catching_interrupts
+from evo_libra.experiment.store import LOG, explained
+from evo_libra.ui.commands import print_json
+
+_DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
+_SHOWN_FAILURES = 10
+_STATES = ("new", "begun", "done", "stale", "failed")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a batch is to be run.
+
+    Attributes
+    ----------
+    results : the folder of results.
+    workers : processes on this machine; 0 is none but this one, None as many as there are cores.
+    scheduler : address or file of a Dask scheduler instead.
+    again : which runs that have ended are run again.
+    """
+
+    results: Path
+    workers: int | None = None
+    scheduler: str | None = None
+    again: tuple[str, ...] = ()
+
+
+def plan_command(path: Path, results: Path, workers: int | None, rows: int, *, as_json: bool) -> int:
+    """Show the runs of an experiment and how long they will take."""
+    if rows < 1:
+        raise InputError(f"--rows: found {rows}; it must be at least 1")
+    experiment = load_experiment(path)
+    planned = plan_of(experiment, results)
+    todo = wanted(planned, ())
+    count = _workers(workers, len(todo))
+    guess = estimate(todo, results)
+    if as_json:
+        print_json({
+            "experiment": experiment.name, "runs": [_run_json(run) for run in planned], "to_run": len(todo),
+            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds,
+            "wall_s": guess.seconds / max(count, 1),
+        })  # fmt: skip
+    else:
+        _show_plan(experiment, planned, rows)
+        _show_estimate(planned, todo, guess, count)
+    return _DONE
+
+
+def _run_json(run: PlannedRun) -> dict[str, Any]:
+    spec = run.spec
+    return {
+        "id": spec.id, "name": spec.label, "problem": spec.name, "engine": spec.engine, "population": spec.population,
+        "evaluations": spec.evaluations, "seed": spec.seed, "state": run.state,
+    }  # fmt: skip
+
+
+def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int) -> None:
+    groups: dict[tuple[str, str, str, str, str], list[PlannedRun]] = {}
+    for run in planned:
+        spec = run.spec
+        key = (spec.label or spec.name, spec.name, spec.engine, f"{spec.population:,}", f"{spec.evaluations:,}")
+        groups.setdefault(key, []).append(run)
+    table = Table(title=Text(f"{experiment.name}: {len(planned):,} runs"), title_justify="left")
+    for column in ("runs", "problem", "engine", "population", "evaluations", "seeds", "state"):
+        right = column in ("population", "evaluations")
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for key, runs in list(groups.items())[:rows]:
+        states = ", ".join(f"{n} {state}" for state in _STATES if (n := sum(run.state == state for run in runs)))
+        table.add_row(*map(Text, [*key, _ranges([run.spec.seed for run in runs]), states]))
+    Console().print(table)
+    if len(groups) > rows:
+        print(f"... and {len(groups) - rows} more rows; --rows shows them, --json has every run")
+
+
+def _ranges(seeds: Sequence[int]) -> str:
+    """Return seeds for reading.
+
+    >>> _ranges([0, 1, 2, 7])
+    '0-2, 7'
+    """
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
+        else:
+            parts.append([seed])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, workers: int) -> None:
+    print(f"\n{len(todo):,} of {len(planned):,} runs are to be executed: {guess.evaluations:,} evaluations")
+    for state, option in (("stale", "--rerun-stale"), ("failed", "--retry-failed")):
+        if count := sum(run.state == state for run in planned):
+            print(f"{count:,} {state} runs are left as they are; {option} runs them again")
+    if todo:
+        wall = guess.seconds / max(workers, 1)
+        print(f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {workers} workers")
+        sources = (
+            (guess.from_earlier, "earlier runs"), (guess.from_trial, "a trial just now"),
+            (guess.from_similar, "the other runs"),
+        )  # fmt: skip
+        print(f"from {', '.join(f'{name} ({count:,})' for count, name in sources if count)}")
+
+
+def duration(seconds: float) -> str:
+    """Return a time for reading.
+
+    >>> duration(0.43), duration(61), duration(7300), duration(200_000)
+    ('0.43 s', '1 min 1 s', '2 h 1 min', '2 d 7 h')
+    """
+    if seconds < 10:  # noqa: PLR2004 - short times read better with decimals
+        return f"{seconds:.2g} s"
+    for name, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} {int(seconds % size // part)} {smaller}"
+    return f"{seconds:.0f} s"
+
+
+def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool) -> int:
+    """Run an experiment; what is done already is skipped."""
+    if options.workers is not None and options.scheduler is not None:
+        raise InputError("--workers is for workers of this machine; with --scheduler, those of the scheduler are used")
+    if options.workers is not None and options.workers < 0:
+        raise InputError(f"--workers: found {options.workers}; it must be at least 0")
+    experiment = load_experiment(path)
+    options = replace(options, results=options.results.absolute())
+    planned = plan_of(experiment, options.results)
+    if detach:
+        return _detach(experiment, options, as_json=as_json)
+    todo = wanted(planned, options.again)
+    with catching_interrupts() as interrupted, _Lines(len(todo), len(planned)) as lines:
+        executor = _executor(options, len(todo), interrupted)
+        try:
+            summary = run_batch(
+                experiment, planned, options.results, executor,
+                again=options.again, interrupted=interrupted, on_end=lines,
+            )  # fmt: skip
+        finally:
+            executor.close()
+    return _report(experiment, options, planned, summary, as_json=as_json)
+
+
+def _executor(options: RunOptions, runs: int, interrupted: Any) -> Executor:  # noqa: ANN401 - a function
+    if options.scheduler is not None:
+        return join(options.scheduler)
+    workers = _workers(options.workers, runs)
+    return local_cluster(workers) if workers and runs else InProcess(interrupted)
+
+
+def _workers(asked: int | None, runs: int) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores if asked is None else asked, runs)
+
+
+class _Lines:
+    """Shows what becomes of runs: a bar on a terminal, else a line for each."""
+
+    def __init__(self, todo: int, total: int) -> None:
+        console = Console(stderr=True)
+        self.plain, self.total = not console.is_terminal, total
+        self.failed = 0
+        self.progress = Progress(
+            BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True),
+            console=console, transient=True, disable=self.plain,
+        )  # fmt: skip
+        self.task = self.progress.add_task("runs", total=todo)
+        if self.plain:
+            self._line(f"{todo:,} of {total:,} runs are to be executed")
+
+    def __enter__(self) -> _Lines:  # noqa: PYI034 - a final class
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def __call__(self, ended: Ended) -> None:
+        report, spec = ended.report, ended.spec
+        if report.ending == "interrupt" and not report.fresh:
+            return
+        text = f"[{ended.count}/{ended.total}] {report.ending} {spec.id}" + (f" ({spec.label})" if spec.label else "")
+        if report.ending == "failed":
+            self.failed += 1
+            text += f": {report.error}"
+        else:
+            text += f" {report.evaluations:,} evaluations, {report.front:,} on the front, {duration(report.wall)}"
+        if self.plain:
+            self._line(text)
+        elif report.ending == "failed":
+            self.progress.console.print(Text(text))
+        failed = f", {self.failed} failed" if self.failed else ""
+        self.progress.update(self.task, completed=ended.count, description=f"runs{failed}")
+
+    @staticmethod
+    def _line(text: str) -> None:
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def _report(
+    experiment: Experiment, options: RunOptions, planned: Sequence[PlannedRun], summary: Summary, *, as_json: bool
+) -> int:  # fmt: skip
+    bad = [report for report in summary.reports.values() if report.ending in ("failed", "stop", "again")]
+    before = sum(run.state == "failed" for run in planned) if "failed" not in options.again else 0
+    counts = {
+        "runs": len(planned), "done": summary.count("done"), "skipped": summary.skipped, "stale": summary.stale,
+        "failed": len(bad) + before, "interrupted": summary.interrupted,
+    }  # fmt: skip
+    if as_json:
+        failures = [{"id": report.id, "error": report.error or report.ending} for report in bad]
+        print_json({"experiment": experiment.name, **counts, "wall_s": summary.seconds, "failures": failures})
+    else:
+        print(
+            f"{experiment.name}: {counts['done']:,} done, {counts['skipped']:,} skipped, {counts['failed']:,} failed "
+            f"of {counts['runs']:,} runs in {duration(summary.seconds)}"
+        )
+        for report in bad[:_SHOWN_FAILURES]:
+            print(f"{report.ending} {report.id}: {report.error} ({options.results / report.id / LOG})")
+        if summary.stale:
+            print(f"{summary.stale:,} were made by another version of the program; --rerun-stale runs them again")
+        if before:
+            print(f"{before:,} had failed before; --retry-failed runs them again")
+        print(f"results  evo-libra results experiment:{experiment.name}")
+    if summary.interrupted:
+        print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
+        return _INTERRUPTED
+    return _FAILURES if counts["failed"] else _DONE
+
+
+def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> int:
+    """Start the batch as a program of its own that no terminal can end."""
+    folder = batch_folder(options.results, experiment.name)
+    log = folder.path / RUNNER_LOG
+    words = ["run", str(experiment.file.resolve()), "--out", str(options.results)]
+    words += [] if options.workers is None else ["--workers", str(options.workers)]
+    words += [] if options.scheduler is None else ["--scheduler", options.scheduler]
+    words += [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in options.again]
+    with explained(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as file:
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-c", "from evo_libra.ui.cli import main; main()", *words],
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+            )  # fmt: skip
+    if as_json:
+        print_json({"experiment": experiment.name, "pid": process.pid, "log": str(log), "batch": str(folder.path)})
+    else:
+        print(f"{experiment.name} runs as process {process.pid}; its lines go to {log}")
+        print(f"watch    evo-libra results experiment:{experiment.name}\nstop     kill {process.pid}")
+    return _DONE
