@@ -80,18 +80,20 @@ def _run_json(run: PlannedRun) -> dict[str, Any]:
 
 
 def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int) -> None:
-    groups: dict[tuple[str, str, str, str, str], list[PlannedRun]] = {}
+    several = len({run.spec.name for run in planned}) > 1
+    groups: dict[tuple[str, str, str, str], list[PlannedRun]] = {}
     for run in planned:
         spec = run.spec
-        key = (spec.label or spec.name, spec.name, spec.engine, f"{spec.population:,}", f"{spec.evaluations:,}")
+        name = ", ".join(part for part in (spec.name if several else "", spec.label) if part) or spec.name
+        key = (name, spec.engine, f"{spec.population:,}", f"{spec.evaluations:,}")
         groups.setdefault(key, []).append(run)
     table = Table(title=Text(f"{experiment.name}: {len(planned):,} runs"), title_justify="left")
-    for column in ("runs", "problem", "engine", "population", "evaluations", "seeds", "state"):
+    for column in ("engine", "population", "evaluations", "seeds", "state", "runs"):
         right = column in ("population", "evaluations")
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=column == "engine")
     for key, runs in list(groups.items())[:rows]:
         states = ", ".join(f"{n} {state}" for state in _STATES if (n := sum(run.state == state for run in runs)))
-        table.add_row(*map(Text, [*key, _ranges([run.spec.seed for run in runs]), states]))
+        table.add_row(*map(Text, [*key[1:], _ranges([run.spec.seed for run in runs]), states, key[0]]))
     Console().print(table)
     if len(groups) > rows:
         print(f"... and {len(groups) - rows} more rows; --rows shows them, --json has every run")

@@ -305,6 +305,86 @@ def run(
 
 
 @app.command
+def results(
+    *query: str, out: Path = Path("results"), sort: str = "-updated", rows: int = 40, json_: Json = False
+) -> int:
+    """List runs: what they are, how far they are, what they found.
+
+    Parameters
+    ----------
+    query:
+        Words that all hold, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; -word turns one round.
+    out:
+        Folder of results.
+    sort:
+        A field, such as hypervolume; -hypervolume begins with the largest.
+    rows:
+        Most rows of the table. JSON has all runs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.results import results_command  # noqa: PLC0415 - see the top
+
+    return results_command(query, out, sort, rows, as_json=json_)
+
+
+@app.command
+def show(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
+    """Show what a run came from: problem, seed, versions, git state, machine, times.
+
+    Parameters
+    ----------
+    run:
+        Folder of a run, or a part of its name that no other has.
+    out:
+        Folder of results.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.results import show_command  # noqa: PLC0415 - see the top
+
+    return show_command(run, out, as_json=json_)
+
+
+@app.command
+def reproduce(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
+    """Do a run again and compare the fronts; exit code 1 when they differ.
+
+    Parameters
+    ----------
+    run:
+        Folder of a run, or a part of its name that no other has.
+    out:
+        Folder of results.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.results import reproduce_command  # noqa: PLC0415 - see the top
+
+    return reproduce_command(run, out, as_json=json_)
+
+
+@app.command
+def compare(*runs: str, out: Path = Path("results"), figure: Path | None = None, json_: Json = False) -> int:
+    """Compare the fronts of runs; those that differ in their seeds alone are taken together.
+
+    Parameters
+    ----------
+    runs:
+        Folders of runs, parts of their names, or filters such as experiment:mine engine:nsga2.
+    out:
+        Folder of results.
+    figure:
+        A file to draw the fronts to (.png, .pdf or .svg).
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.compare import compare_command  # noqa: PLC0415 - see the top
+
+    return compare_command(runs, out, figure, as_json=json_)
+
+
+@app.command
 def catalog(name: str | None = None, *, json_: Json = False) -> int:
     """List what can be used in a problem file: catalogues with their prices, models, problems, engines.
 
@@ -348,11 +428,22 @@ def init(path: Path = Path("problem.yaml"), *, json_: Json = False) -> int:
 
 
 @app.command
-def schema() -> int:
-    """Print the JSON Schema of problem files, for editors."""
-    from evo_libra.problem.spec import ProblemSpec  # noqa: PLC0415 - see the top
+def schema(kind: Literal["problem", "experiment"] = "problem") -> int:
+    """Print the JSON Schema of problem files or experiment files, for editors.
 
-    _print_json(ProblemSpec.model_json_schema())
+    Parameters
+    ----------
+    kind:
+        Which of the two.
+    """
+    if kind == "experiment":
+        from evo_libra.experiment.spec import ExperimentSpec  # noqa: PLC0415 - see the top
+
+        _print_json(ExperimentSpec.model_json_schema())
+    else:
+        from evo_libra.problem.spec import ProblemSpec  # noqa: PLC0415 - see the top
+
+        _print_json(ProblemSpec.model_json_schema())
     return DONE
 
 

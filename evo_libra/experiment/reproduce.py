@@ -1,0 +1,121 @@
+"""Whether a run gives its front again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.manifest import spec_of
+from evo_libra.experiment.provenance import canonical_hash, git_state, machine, program, versions
+from evo_libra.experiment.runspec import RunSpec, build, identity_of
+from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder, checksum
+from evo_libra.front.archive import Archive
+from evo_libra.front.front import Front, front_of
+from evo_libra.search.engine import load_engine
+from evo_libra.search.run import Snapshot, generations
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run beside itself done again.
+
+    Attributes
+    ----------
+    identical : whether the files of the fronts are the same, byte for byte.
+    intact : whether the front on disk is the one that the run wrote.
+    before, now : designs on the fronts.
+    difference : largest relative difference of an objective between designs at the same place; None when the fronts
+        have different sizes.
+    changed : what has changed since, of versions, program, git state and machine: then and now.
+    """
+
+    identical: bool
+    intact: bool
+    before: int
+    now: int
+    difference: float | None
+    changed: dict[str, tuple[str, str]]
+
+
+def reproduce(
+    folder: RunFolder, on_generation: Callable[[Snapshot], None] = lambda _snapshot: None
+) -> tuple[RunSpec, Comparison]:
+    """Do a finished run again, in memory, and compare; the folder is left as it is.
+
+    Parameters
+    ----------
+    folder : of the run.
+    on_generation : called after each generation.
+
+    Raises
+    ------
+    InputError : the run is not finished, was made before manifests kept the problem, or its problem cannot be built as
+        it was.
+    """
+    manifest, before = folder.read_json(MANIFEST), folder.read_front()
+    if not folder.done:
+        raise InputError(f"{folder.path} is not finished; only what is can be reproduced")
+    try:
+        spec = spec_of(manifest)
+    except KeyError as error:
+        raise InputError(f"the manifest of {folder.path} has no {error}; it is of an older version") from None
+    problem = build(spec.origin)
+    if canonical_hash(identity_of(problem, spec.origin)) != canonical_hash(spec.problem):
+        raise InputError(f"a catalogue, a workload file or the code of the problem of {folder.path} has changed since")
+    archive = Archive.empty(len(problem.genome), len(problem.objectives))
+    for snapshot in generations(
+        problem,
+        load_engine(spec.engine, problem),
+        population=spec.population,
+        seed=spec.seed,
+        evaluations=spec.evaluations,
+    ):
+        archive = snapshot.archive
+        on_generation(snapshot)
+    now = front_of(problem, archive)
+    recorded = folder.read_json(DONE).get("files", {}).get(FRONT)
+    there = checksum(folder.path / FRONT)
+    return spec, Comparison(
+        _bytes_of(now) == there,
+        recorded in (None, there),
+        len(before),
+        len(now),
+        _difference(before, now),
+        _changes(manifest),
+    )
+
+
+def _bytes_of(front: Front) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / FRONT
+        front.write(path)
+        return checksum(path)
+
+
+def _difference(before: Front, now: Front) -> float | None:
+    if len(before) != len(now) or before.objectives != now.objectives:
+        return None
+    if not len(before):
+        return 0.0
+    old, new = (front.frame.select(front.objectives).to_numpy() for front in (before, now))
+    return float(np.abs(new / old - 1.0).max())
+
+
+def _changes(manifest: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    then = {**_flat(manifest), "program": manifest.get("program")}
+    now = {**_flat({"versions": versions(), "git": git_state(), "machine": machine()}), "program": program()}
+    return {key: (str(then.get(key)), str(now[key])) for key in now if then.get(key) != now[key]}
+
+
+def _flat(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{part}.{key}": value
+        for part in ("versions", "git", "machine")
+        for key, value in (data.get(part) or {}).items()
+    }

@@ -1,0 +1,154 @@
+"""The commands that look at what was run: results, show, reproduce."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.catalogue import Catalogue
+from evo_libra.experiment.record import RunInfo, counts, read_run
+from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.ui.batch import duration
+from evo_libra.ui.commands import print_json
+
+_FAILED = 1
+_WIDE = 110
+_FEW = ("run", "status", "evaluations", "front", "time")
+_ALL = (*_FEW, "hypervolume", "name")
+
+
+def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *, as_json: bool) -> int:
+    """List runs."""
+    if rows < 1:
+        raise InputError(f"--rows: found {rows}; it must be at least 1")
+    catalogue = Catalogue.open(results)
+    runs = catalogue.runs(" ".join(query), sort)
+    catalogue.close()
+    if as_json:
+        print_json({"runs": [run_json(run) for run in runs]})
+        return 0
+    _show_runs(runs, rows)
+    return 0
+
+
+def run_json(run: RunInfo) -> dict[str, Any]:
+    """Return a run as JSON-able data."""
+    return {**asdict(run), "folder": str(run.folder)}
+
+
+def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
+    console = Console()
+    columns = _ALL if console.width >= _WIDE else _FEW
+    table = Table()
+    for column in columns:
+        left = column in ("run", "status", "name")
+        table.add_column(column, justify="left" if left else "right", no_wrap=column != "name", overflow="fold")
+    for run in runs[:rows]:
+        cells = _cells(run)
+        table.add_row(*(Text(cells[column]) for column in columns))
+    console.print(table)
+    found = ", ".join(f"{count:,} {status}" for status, count in counts(runs).items()) or "no runs"
+    more = f"; {rows} shown, --rows shows more" if len(runs) > rows else ""
+    print(f"{found}{more}")
+
+
+def _cells(run: RunInfo) -> dict[str, str]:
+    whole = run.status in ("done", "stale")
+    return {
+        "run": run.id,
+        "status": run.status,
+        "evaluations": f"{run.evaluations:,}" if whole else f"{run.evaluations:,}/{run.budget:,}",
+        "front": f"{run.front_size:,}",
+        "hypervolume": "" if run.hypervolume is None else f"{run.hypervolume:.4f}",
+        "time": duration(run.wall_s),
+        "name": run.name,
+    }
+
+
+def find_folder(name: str, results: Path) -> RunFolder:
+    """Return the folder of a run that a path, an id or a part of an id names.
+
+    Raises
+    ------
+    InputError : there is none, or there are several.
+    """
+    if (Path(name) / MANIFEST).is_file():
+        return RunFolder(Path(name))
+    catalogue = Catalogue.open(results)
+    try:
+        return RunFolder(catalogue.find(name).folder)
+    finally:
+        catalogue.close()
+
+
+def show_command(name: str, results: Path, *, as_json: bool) -> int:
+    """Show what a run came from and what became of it."""
+    folder = find_folder(name, results)
+    manifest = folder.read_json(MANIFEST)
+    run = read_run(folder.path.parents[1], f"{folder.path.parent.name}/{folder.path.name}")
+    assert run is not None  # noqa: S101 - it has a manifest
+    if as_json:
+        print_json({"run": run_json(run), "manifest": manifest})
+        return 0
+    for label, value in _facts(run, manifest):
+        Console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
+    return 0
+
+
+def _facts(run: RunInfo, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    git, source = manifest.get("git") or {}, manifest.get("source", {})
+    state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
+    changes = [f"  {assignment}" for assignment in source.get("set", [])]
+    volume = "" if run.hypervolume is None else f", hypervolume {run.hypervolume:.6g}"
+    facts = [
+        ("run", str(run.folder)),
+        ("status", run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")),
+        ("experiment", f"{run.experiment} {run.name}".strip()),
+        ("problem", f"{run.problem} ({source.get('problem', '')})"),
+        *(("", change) for change in changes),
+        ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}"),
+        ("evaluations", f"{run.evaluations:,} of {run.budget:,}"),
+        ("front", f"{run.front_size:,} designs{volume}"),
+        ("started", manifest.get("started", "")),
+        ("updated", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(run.updated))),
+        ("time", duration(run.wall_s)),
+        ("hash", run.hash),
+        ("program", f"{manifest.get('program', '')}"),
+        ("git", state),
+        ("machine", ", ".join(str(value) for value in manifest.get("machine", {}).values())),
+        ("versions", ", ".join(f"{name} {version}" for name, version in manifest.get("versions", {}).items())),
+        ("command", " ".join(manifest.get("command", []))),
+    ]  # fmt: skip
+    return [(label, value) for label, value in facts if value]
+
+
+def reproduce_command(name: str, results: Path, *, as_json: bool) -> int:
+    """Do a run again and compare."""
+    from evo_libra.experiment.reproduce import reproduce  # noqa: PLC0415 - imports NumPy
+
+    folder = find_folder(name, results)
+    console = Console(stderr=True)
+    with Status("", console=console) as status:
+        spec, found = reproduce(folder, lambda snapshot: status.update(f"{snapshot.evaluations:,} evaluations"))
+    if as_json:
+        print_json({"run": spec.id, **asdict(found)})
+    else:
+        if not found.intact:
+            print("the front on disk is not the one that the run wrote")
+        if found.identical:
+            print(f"identical: {found.now:,} designs, byte for byte")
+        else:
+            by = "" if found.difference is None else f"; objectives differ by up to {found.difference:.2g}"
+            print(f"different: {found.before:,} designs then, {found.now:,} now{by}")
+        for key, (then, now) in found.changed.items():
+            print(f"  {key}: {then} then, {now} now")
+    return 0 if found.identical else _FAILED
