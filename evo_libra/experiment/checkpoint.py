@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+import struct
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
 
 _FORMAT = 2
+_SEAL = 64
 
 
 def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None:
@@ -43,11 +43,10 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None
         "evaluations": snapshot.evaluations,
         "exhausted": snapshot.exhausted,
         "random": dict(snapshot.engine.random),
-        "checksum": _checksum(arrays),
     }
     buffer = io.BytesIO()
     np.savez(buffer, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8), **arrays)
-    folder.write(CHECKPOINT, buffer.getvalue())
+    folder.write(CHECKPOINT, _sealed(buffer.getvalue()))
 
 
 def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
@@ -83,31 +82,33 @@ def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
 
 
 def checkpoint_evaluations(folder: RunFolder) -> int | None:
-    """Return the designs evaluated by the last checkpoint, from its head alone; None when there is none to read."""
+    """Return the designs evaluated by the last checkpoint; None when there is no sound one."""
     try:
-        with np.load(folder.path / CHECKPOINT, allow_pickle=False) as data:
-            return int(json.loads(bytes(data["head"]).decode())["evaluations"])
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+        found = _load(folder.path / CHECKPOINT)
+    except InputError:
         return None
+    return None if found is None else int(found[0]["evaluations"])
 
 
 def _load(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    if not path.is_file():
-        return None
     try:
-        with np.load(path, allow_pickle=False) as data:
-            head = json.loads(bytes(data["head"]).decode())
-            arrays = {name: data[name] for name in data.files if name != "head"}
-        if head["format"] == _FORMAT and head["checksum"] != _checksum(arrays):
-            raise InputError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise InputError(f"the checkpoint {path} is damaged ({error}); search again without --resume") from None
-    return head, arrays
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"the checkpoint {path} cannot be read: {(error.strerror or '').lower()}") from None
+    if raw[-_SEAL:] != _seal(raw[:-_SEAL]):
+        raise InputError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
+    with np.load(io.BytesIO(raw), allow_pickle=False) as data:
+        head = json.loads(bytes(data["head"]).decode())
+        return head, {name: data[name] for name in data.files if name != "head"}
 
 
-def _checksum(arrays: Mapping[str, Any]) -> str:
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        values = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name} {values.dtype.str} {values.shape}\0".encode() + values.tobytes())
-    return digest.hexdigest()
+def _sealed(archive: bytes) -> bytes:
+    """Return a ZIP archive with the checksum of all of it as its comment, which readers of archives pass over."""
+    body = archive[:-2] + struct.pack("<H", _SEAL)  # an archive ends with the length of its comment
+    return body + _seal(body)
+
+
+def _seal(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()

@@ -65,12 +65,13 @@ def load_experiment(path: Path) -> Experiment:
     mistakes: list[Mistake] = []
     for where, label, block in _blocks(spec):
         for run in _runs(source, where, label, block, mistakes):
-            found.setdefault(run.id, replace(run, experiment=name))
+            found.setdefault(run.id, run)
             if len(found) > MOST_RUNS:
                 raise InputError(source.mistake(where, f"there are more than {MOST_RUNS:,} runs"))
     if mistakes:
         raise InputError(_once(mistakes))
-    return Experiment(name, path, tuple(found.values()), spec.checkpoint_s)
+    runs = tuple(run.varied(experiment=name) for run in found.values())
+    return Experiment(name, path, runs, spec.checkpoint_s)
 
 
 def _blocks(spec: ExperimentSpec) -> Iterator[tuple[KeyPath, str, RunsSpec]]:
@@ -107,7 +108,7 @@ def _of_origin(origin: Origin, variant: _Variant, block: RunsSpec) -> Iterator[R
         # Seeds outside, so that runs that can go on from one another follow each other.
         for seed in _seeds(block, first.seed):
             for budget in sorted(budget or first.evaluations for budget in budgets):
-                yield replace(first, seed=seed, evaluations=budget, label=variant.label)
+                yield first.varied(seed=seed, evaluations=budget, label=variant.label)
 
 
 def _engines(block: RunsSpec) -> Iterator[tuple[str | None, int | None]]:

@@ -153,7 +153,7 @@ def run_search(
     front, volume = front_of(problem, archive), measure(scale, archive.objectives)
     outcome = Outcome(folder, front, done, volume, course.seconds, course.total_seconds, stopped)
     if stopped != LOST:
-        course.end(outcome, manifest)
+        course.end(outcome, last, manifest)
     return outcome
 
 
@@ -217,8 +217,10 @@ class _Course:
             self._save()
             self.saved_at = time.perf_counter()
 
-    def end(self, outcome: Outcome, manifest: dict[str, Any]) -> None:
+    def end(self, outcome: Outcome, last: Snapshot | None, manifest: dict[str, Any]) -> None:
         """Write what a run that has ended, complete or not, leaves behind."""
+        if outcome.stopped is not None and last is not None:
+            self._progress(last)
         self._save()
         if outcome.stopped is None and self.recorder is not None:
             write_part(self.folder, self.saved, self.recorder.take(None))

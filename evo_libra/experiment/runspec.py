@@ -73,7 +73,7 @@ class RunSpec:
     @cached_property
     def hash(self) -> str:
         """Hash of problem, engine, settings and budget; with the seed it identifies the run."""
-        return canonical_hash({**self._settings(), "evaluations": self.evaluations})
+        return canonical_hash({"search": self.search, "evaluations": self.evaluations})
 
     @property
     def id(self) -> str:
@@ -88,6 +88,12 @@ class RunSpec:
     def _settings(self) -> dict[str, Any]:
         settings = {"problem": dict(self.problem), "engine": self.engine, "population": self.population}
         return settings if self.keep == "front" else {**settings, "keep": self.keep}
+
+    def varied(self, **changes: Any) -> RunSpec:  # noqa: ANN401 - as they are here
+        """Return a run of the same search: with another seed, budget, experiment or label."""
+        other = replace(self, **changes)
+        other.__dict__["search"] = self.search  # known already, and long to compute
+        return other
 
     def data(self) -> dict[str, Any]:
         """Return the run as JSON-able data; `RunSpec.of` reads it."""
@@ -175,11 +181,6 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
         if not least <= chosen[key] < 2**63:
             raise InputError(f"--{key}: found {chosen[key]}; it must be at least {least}")
     return RunSpec(problem.name, identity_of(problem, origin), origin, **chosen)
-
-
-def with_budget(spec: RunSpec, evaluations: int) -> RunSpec:
-    """Return the run with another number of evaluations."""
-    return replace(spec, evaluations=evaluations)
 
 
 def _stable(name: str, path: Path) -> str:

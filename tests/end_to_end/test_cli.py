@@ -154,11 +154,33 @@ def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path:
         done = json.loads(bytes(data["head"]).decode())["evaluations"]
     assert done > 0
     rest = ["search", "gpt3-4k", "--population", "50", "--evaluations", str(done + 5000)]
-    run(tmp_path, *rest, "--out", "stopped", "--resume")
-    run(tmp_path, *rest, "--out", "straight")
-    (straight,) = tmp_path.glob("straight/*/*")
-    assert (folder / "done.json").exists()
-    assert (folder / "front.parquet").read_bytes() == (straight / "front.parquet").read_bytes()
+    resumed, straight = (
+        tmp_path / run_json(tmp_path, *rest, "--out", *words)["result"]
+        for words in (["stopped", "--resume"], ["straight"])
+    )
+    assert resumed != folder  # another budget is another run, which goes on from the work of this one
+    events = [json.loads(line) for line in (resumed / "events.jsonl").read_text().splitlines()]
+    assert (events[0]["kind"], events[0]["evaluations"]) == ("extended", done)
+    assert (resumed / "done.json").exists()
+    assert (resumed / "front.parquet").read_bytes() == (straight / "front.parquet").read_bytes()
+
+
+def test_resume_goes_on_with_an_interrupted_run_in_its_folder(tmp_path: Path) -> None:
+    words = ["search", "gpt3-4k", "--population", "50", "--evaluations", "60000"]
+    process = subprocess.Popen([COMMAND, *words], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    wait_for(lambda: list(tmp_path.glob("results/*/*/checkpoint.npz")))
+    process.kill()
+    process.wait(timeout=60)
+    (folder,) = tmp_path.glob("results/*/*")
+    found = run_json(tmp_path, *words, "--resume")
+    assert tmp_path / found["result"] == folder
+    assert json.loads((folder / "events.jsonl").read_text().splitlines()[0])["kind"] == "started"
+    assert "resumed" in (folder / "run.log").read_text()
+    assert not list(folder.glob("claim-*"))
+    straight = run_json(tmp_path, *words, "--out", "straight")
+    assert (folder / "front.parquet").read_bytes() == (tmp_path / straight["result"] / "front.parquet").read_bytes()
+    again = run_json(tmp_path, *words, "--resume")
+    assert again["front"] == found["front"]
 
 
 def test_a_problem_in_python_is_searched(tmp_path: Path) -> None:
