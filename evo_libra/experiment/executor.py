@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import queue
-import signal
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.task import ONE_THREAD, run_task
+from evo_libra.experiment.local_worker import LocalWorkers
+from evo_libra.experiment.task import run_task
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
@@ -89,11 +89,13 @@ class OnScheduler:
     Parameters
     ----------
     client : connected to it.
-    cluster : the local cluster that was started for the batch, to be ended with it.
+    cluster, workers : what was started for the batch on this machine, to be ended with it.
     """
 
-    def __init__(self, client: Client, cluster: LocalCluster | None = None) -> None:
-        self._client, self._cluster = client, cluster
+    def __init__(
+        self, client: Client, cluster: LocalCluster | None = None, workers: LocalWorkers | None = None
+    ) -> None:
+        self._client, self._cluster, self._workers = client, cluster, workers
         self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
         self._futures: dict[str, Future[Any]] = {}
         self._sent = 0
@@ -128,6 +130,8 @@ class OnScheduler:
         ------
         EvoLibraError : the scheduler is gone.
         """
+        if self._workers is not None:
+            self._workers.mend()
         found = []
         with suppress(queue.Empty):
             found.append(self._ended.get(timeout=seconds))
@@ -144,7 +148,9 @@ class OnScheduler:
         return sum(self._client.nthreads().values()) if self._client.status == "running" else 0
 
     def close(self) -> None:
-        """Leave the scheduler; end the cluster that was started for this batch."""
+        """Leave the scheduler; end what was started for this batch."""
+        if self._workers is not None:
+            self._workers.end()
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=5)
         if self._cluster is not None:
@@ -153,31 +159,13 @@ class OnScheduler:
 
 
 def local_cluster(workers: int) -> OnScheduler:
-    """Start worker processes on this machine, a thread each, and a scheduler for them in this process."""
-    import dask  # noqa: PLC0415 - takes half a second
-    from distributed import Client, LocalCluster  # noqa: PLC0415 - the same
+    """Start a scheduler in this process, and worker processes on this machine with a thread each."""
+    from distributed import Client, LocalCluster  # noqa: PLC0415 - takes half a second
 
-    dask.config.set({"distributed.worker.multiprocessing-method": "spawn", "distributed.worker.preload": [_PRELOAD]})
-    cluster = LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        memory_limit=0,
-        host="127.0.0.1",
-        dashboard_address=None,
-        worker_dashboard_address=None,
-        silence_logs="CRITICAL",
-        env=ONE_THREAD,
-    )
-    return OnScheduler(Client(cluster, set_as_default=False), cluster)
-
-
-_PRELOAD = "evo_libra.experiment.executor"
-
-
-def dask_setup(_worker: object) -> None:
-    """Make a local worker leave Ctrl-C to the program that started it; Dask calls this in each of them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cluster = LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None, silence_logs="CRITICAL")
+    started = LocalWorkers(cluster.scheduler_address, workers)
+    started.mend()
+    return OnScheduler(Client(cluster, set_as_default=False), cluster, started)
 
 
 def join(scheduler: str) -> OnScheduler:

@@ -161,8 +161,7 @@ def mark_done(outcome: Outcome) -> bool:
     """Write the mark that a run is complete, after everything else; return whether this run was the one to do it."""
     folder = outcome.folder
     names = [name for name in (FRONT, DESIGNS) if (folder.path / name).is_file()]
-    tell(folder.path, "done", evaluations=outcome.evaluations, seconds=round(outcome.total_wall, 3))
-    return folder.create_json(
+    first = folder.create_json(
         DONE,
         {
             "evaluations": outcome.evaluations,
@@ -172,6 +171,9 @@ def mark_done(outcome: Outcome) -> bool:
             "files": {name: checksum(folder.path / name) for name in names},
         },
     )
+    if first:
+        tell(folder.path, "done", evaluations=outcome.evaluations, seconds=round(outcome.total_wall, 3))
+    return first
 
 
 class _Course:

@@ -1,0 +1,177 @@
+"""Kill runners and workers at random while two batches write into one folder of results, and check what is left.
+
+    python tests/end_to_end/kill_batches.py --kills 500
+
+Every run must have ended once, its front the same byte for byte as that of a batch that nobody disturbed, the catalogue
+must be consistent, and no file left over. Ends with 0 when all of that is so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import psutil
+
+from evo_libra.experiment.catalogue import Catalogue
+
+COMMAND = str(Path(sys.executable).parent / "evo-libra")
+RUNNERS = 0.06
+"""Part of the kills that is meant for runners; they take longest to come back."""
+FILES = {"checkpoint.npz", "done.json", "events.jsonl", "front.parquet", "manifest.json", "run.log"}
+PROBLEM = '''
+import time
+
+from problems.two_tier import TwoTier
+
+
+class Slow(TwoTier):
+    """Sleeps, so that runs last while they cost next to nothing."""
+
+    name = "slow"
+
+    def evaluate_genes(self, genes):
+        time.sleep(0.03)
+        return super().evaluate_genes(genes)
+
+
+problem = Slow()
+'''
+BATCH = """
+problem: slow:problem
+population: 20
+engines: [random, nsga2]
+checkpoint_s: 0.1
+evaluations: [{first}, 400]
+repeats: {repeats}
+"""
+
+
+def prepare(folder: Path, repeats: int) -> None:
+    """Write the problem and two batches that share half of their runs."""
+    (folder / "slow.py").write_text(PROBLEM)
+    (folder / "problems").symlink_to(Path(__file__).parents[2] / "problems")
+    for name, first in (("one", 150), ("two", 250)):
+        (folder / f"{name}.yaml").write_text(BATCH.format(first=first, repeats=repeats))
+
+
+def start(folder: Path, name: str, workers: int) -> subprocess.Popen[bytes]:
+    """Start a batch."""
+    with (folder / f"{name}.log").open("ab") as log:
+        words = [COMMAND, "run", f"{name}.yaml", "--workers", str(workers)]
+        return subprocess.Popen(words, cwd=folder, stdout=log, stderr=log)
+
+
+def processes(batches: dict[str, subprocess.Popen[bytes]]) -> list[tuple[str, int]]:
+    """Return runners and workers that live."""
+    found = []
+    for name, batch in batches.items():
+        if batch.poll() is not None:
+            continue
+        found.append((f"runner of {name}", batch.pid))
+        try:
+            children = psutil.Process(batch.pid).children(recursive=True)
+            found += [(f"worker of {name}", one.pid) for one in children if "local_worker" in " ".join(one.cmdline())]
+        except psutil.Error:
+            continue
+    return found
+
+
+def disturb(folder: Path, kills: int, chance: random.Random) -> Counter[str]:
+    """Run both batches until they have ended by themselves after so many kills; return what was killed."""
+    batches = {name: start(folder, name, workers) for name, workers in (("one", 2), ("two", 1))}
+    killed: Counter[str] = Counter()
+    while True:
+        for name, batch in list(batches.items()):
+            code = batch.poll()
+            if code not in (None, 0, -signal.SIGKILL):
+                raise SystemExit(f"batch {name} ended with {code}:\n{(folder / f'{name}.log').read_text()[-3000:]}")
+            if code == -signal.SIGKILL or (code == 0 and killed.total() < kills):
+                batches[name] = start(folder, name, 2 if name == "one" else 1)
+        if killed.total() >= kills and all(batch.poll() == 0 for batch in batches.values()):
+            return killed
+        # Sometimes in quick succession, sometimes after some work was done.
+        time.sleep(chance.choice((0.05, 0.3, 1.0, 3.0)) * chance.random())
+        living = processes(batches)
+        kind = "runner" if chance.random() < RUNNERS else "worker"
+        chosen = [one for one in living if one[0].startswith(kind)]
+        if killed.total() < kills and chosen:
+            who, number = chance.choice(chosen)
+            try:
+                os.kill(number, signal.SIGKILL)
+                killed[who.split(" ", maxsplit=1)[0]] += 1
+            except ProcessLookupError:
+                continue
+
+
+def leftovers(results: Path) -> list[str]:
+    """Return the files that should not be there."""
+    wrong = []
+    for path in results.rglob("*"):
+        if path.is_file():
+            place = path.relative_to(results).parts
+            allowed = {"plan.json", "runner.json"} if place[0] == ".batches" else FILES
+            if place[0] == ".control" or path.name not in allowed:
+                wrong.append(str(path))
+    return wrong
+
+
+def check(disturbed: Path, straight: Path, index: Path) -> list[str]:
+    """Return what is wrong."""
+    wrong = [f"left over: {name}" for name in leftovers(disturbed)]
+    expected = {path.parent.relative_to(straight) for path in straight.glob("*/*/done.json")}
+    found = {path.parent.relative_to(disturbed) for path in disturbed.glob("*/*/done.json")}
+    wrong += [f"not done: {run}" for run in sorted(expected - found)]
+    wrong += [f"unknown: {run}" for run in sorted(found - expected)]
+    for run in sorted(expected & found):
+        if (disturbed / run / "front.parquet").read_bytes() != (straight / run / "front.parquet").read_bytes():
+            wrong.append(f"another front: {run}")
+        events = [json.loads(line) for line in (disturbed / run / "events.jsonl").read_text().splitlines()]
+        if sum(event["kind"] == "done" for event in events) > 1:
+            wrong.append(f"done twice: {run}")
+    used, fresh = Catalogue.open(disturbed, index), Catalogue.open(disturbed, index / "fresh")
+    if used.runs() != fresh.runs() or {run.status for run in fresh.runs()} != {"done"}:
+        wrong.append("the catalogue is not what the files are")
+    return wrong
+
+
+def main() -> None:
+    """Disturb, check, tell."""
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("--kills", type=int, default=500)
+    words.add_argument("--repeats", type=int, default=0, help="seeds of each batch; 0 fits the kills")
+    words.add_argument("--seed", type=int, default=0)
+    given = words.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder, given.repeats or max(5, given.kills // 6))
+        begun = time.monotonic()
+        killed = disturb(folder, given.kills, random.Random(given.seed))  # noqa: S311 - no secret
+        took = time.monotonic() - begun
+        index = folder / "index"
+        Catalogue.open(folder / "results", index).close()
+        for batch in ("one", "two"):
+            words = [COMMAND, "run", f"{batch}.yaml", "--workers", "4", "--out", "straight"]
+            subprocess.run(words, cwd=folder, check=True, capture_output=True)
+        wrong = check(folder / "results", folder / "straight", index)
+        runs = len(list((folder / "straight").glob("*/*/done.json")))
+        logs = [path.read_text() for path in (folder / "results").glob("*/*/events.jsonl")]
+        attempts = sum(log.count('"attempt"') for log in logs)
+    kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(killed.items()))
+    print(f"{killed.total()} kills ({kinds}) in {took:.0f} s; {runs} runs, {attempts} attempts; {len(wrong)} things wrong")
+    for line in wrong[:50]:
+        print(line)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
