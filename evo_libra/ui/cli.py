@@ -25,6 +25,7 @@ app = App(
 
 Json = Annotated[bool, Parameter(name="--json", negative="")]
 Flag = Annotated[bool, Parameter(negative="")]
+Order = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]
 
 
@@ -306,7 +307,7 @@ def run(
 
 @app.command
 def results(
-    *query: str, out: Path = Path("results"), sort: str = "-updated", rows: int = 40, json_: Json = False
+    *query: str, out: Path = Path("results"), sort: Order = "-updated", rows: int = 40, json_: Json = False
 ) -> int:
     """List runs: what they are, how far they are, what they found.
 
