@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from evo_libra.experiment.store import create_text
+from evo_libra.experiment.store import create_text, make_folder
 
 LEASE_SECONDS = 60.0
 """A claim that was not renewed for so long is void. Longer than what network file systems keep in their caches."""
@@ -71,7 +71,7 @@ def acquire(folder: Path, batch: str) -> Claim | None:
     -------
     The claim, or None while somebody else holds the run.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     held = current_claim(folder)
     if held is not None and held.batch != batch and held.alive(server_time(folder)):
         return None

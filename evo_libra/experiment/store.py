@@ -105,6 +105,21 @@ class RunFolder:
             path.unlink(missing_ok=True)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, where they are not there.
+
+    Raises
+    ------
+    StorageError : it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise
+        raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
+
+
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
@@ -164,7 +179,7 @@ def _json_bytes(data: Mapping[str, Any]) -> bytes:
 
 @contextlib.contextmanager
 def _temporary(folder: Path, name: str, content: Callable[[Path], None] | bytes, *, sync: bool) -> Iterator[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     handle, path = tempfile.mkstemp(dir=folder, prefix=TEMPORARY, suffix=Path(name).suffix)
     temporary = Path(path)
     try:

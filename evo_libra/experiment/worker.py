@@ -202,6 +202,8 @@ def _attempt(
     except EvoLibraError as error:
         return _give_up(spec, folder, str(error))
     except Exception as error:  # noqa: BLE001 - a problem's own code may raise anything; the batch goes on
+        if not asked.lease.valid():  # its temporary file was swept away, perhaps
+            return Report(spec.id, "lost")
         _log(folder, traceback.format_exc())
         return _failed(spec, folder, count, "".join(traceback.format_exception_only(error)).strip())
     return _ending(spec, folder, outcome, asked, finish)

@@ -24,7 +24,7 @@ from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
-from evo_libra.experiment.store import LOG, explained
+from evo_libra.experiment.store import LOG, explained, make_folder
 from evo_libra.ui.commands import print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
@@ -262,7 +262,7 @@ def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> in
     words += [] if options.scheduler is None else ["--scheduler", options.scheduler]
     words += [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in options.again]
     with explained(folder.path):
-        folder.path.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.path)
         with log.open("ab") as file:
             process = subprocess.Popen(  # noqa: S603 - our own program
                 [sys.executable, "-c", "from evo_libra.ui.cli import main; main()", *words],
