@@ -167,7 +167,9 @@ def main() -> None:
         logs = [path.read_text() for path in (folder / "results").glob("*/*/events.jsonl")]
         attempts = sum(log.count('"attempt"') for log in logs)
     kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(killed.items()))
-    print(f"{killed.total()} kills ({kinds}) in {took:.0f} s; {runs} runs, {attempts} attempts; {len(wrong)} things wrong")
+    print(
+        f"{killed.total()} kills ({kinds}) in {took:.0f} s; {runs} runs, {attempts} attempts; {len(wrong)} things wrong"
+    )
     for line in wrong[:50]:
         print(line)
     sys.exit(1 if wrong else 0)
