@@ -62,7 +62,9 @@ class Catalogue:
         if results.exists() and not results.is_dir():
             raise InputError(f"{results} is no folder of results: it is a file")
         name = hashlib.sha256(str(results.resolve()).encode()).hexdigest()[:16]
-        catalogue = Catalogue(results, _connect((cache or cache_folder()) / f"{name}.sqlite"))
+        # What is not there needs no index that stays.
+        index = _connect((cache or cache_folder()) / f"{name}.sqlite") if results.exists() else _prepared(None)
+        catalogue = Catalogue(results, index)
         catalogue._load()
         catalogue.refresh()
         return catalogue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -57,11 +57,10 @@ def estimate(runs: Sequence[RunSpec], results: Path) -> Estimate:
             tried.add(spec.search)
         kind = "earlier" if spec.search in earlier else "trial" if spec.search in tried else "similar"
         sources[kind] += 1
-    usual = median(paces.values()) if paces else 1.0
+    usual = _usual(runs, paces)
     new = _new_evaluations(runs)
-    seconds = sum(
-        count / paces.get(spec.search, usual) + OVERHEAD_SECONDS for spec, count in zip(runs, new, strict=True)
-    )
+    work = sum(count / usual(spec) for spec, count in zip(runs, new, strict=True))
+    seconds = work + OVERHEAD_SECONDS * len(runs)
     return Estimate(seconds, sum(new), sources["earlier"], sources["trial"], sources["similar"])
 
 
@@ -90,6 +89,17 @@ def _trial(spec: RunSpec) -> float:
         if time.perf_counter() - begun > TRIAL_SECONDS:
             break
     return max(done - (first or 0), 1) / max(time.perf_counter() - begun, 1e-6)
+
+
+def _usual(runs: Sequence[RunSpec], paces: Mapping[str, float]) -> Callable[[RunSpec], float]:
+    """Return what tells a run's pace: its own, else the median of those of its engine, else of all."""
+    known = {spec.search: (spec.engine, paces[spec.search]) for spec in runs if spec.search in paces}
+
+    def pace(spec: RunSpec) -> float:
+        alike = [found for engine, found in known.values() if engine == spec.engine]
+        return paces.get(spec.search) or median(alike or [found for _, found in known.values()])
+
+    return pace
 
 
 def _new_evaluations(runs: Sequence[RunSpec]) -> list[int]:

@@ -15,7 +15,7 @@ from evo_libra.experiment.local_worker import LocalWorkers
 from evo_libra.experiment.task import run_task
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, LocalCluster
+    from distributed import Client, Future, SpecCluster
 
     from evo_libra.experiment.worker import Report
 
@@ -92,9 +92,7 @@ class OnScheduler:
     cluster, workers : what was started for the batch on this machine, to be ended with it.
     """
 
-    def __init__(
-        self, client: Client, cluster: LocalCluster | None = None, workers: LocalWorkers | None = None
-    ) -> None:
+    def __init__(self, client: Client, cluster: SpecCluster | None = None, workers: LocalWorkers | None = None) -> None:
         self._client, self._cluster, self._workers = client, cluster, workers
         self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
         self._futures: dict[str, Future[Any]] = {}
@@ -160,9 +158,10 @@ class OnScheduler:
 
 def local_cluster(workers: int) -> OnScheduler:
     """Start a scheduler in this process, and worker processes on this machine with a thread each."""
-    from distributed import Client, LocalCluster  # noqa: PLC0415 - takes half a second
+    from distributed import Client, Scheduler, SpecCluster  # noqa: PLC0415 - takes half a second
 
-    cluster = LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=None, silence_logs="CRITICAL")
+    options = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": "127.0.0.1:0"}
+    cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, silence_logs="CRITICAL")
     started = LocalWorkers(cluster.scheduler_address, workers)
     started.mend()
     return OnScheduler(Client(cluster, set_as_default=False), cluster, started)
