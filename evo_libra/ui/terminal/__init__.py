@@ -1,0 +1,1 @@
+"""The terminal UI: a thin client of the store. Everything but `app` and `widgets` works without Textual."""

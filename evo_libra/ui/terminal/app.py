@@ -1,0 +1,165 @@
+"""The terminal UI: `run_ui` is what the command calls."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual import work
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.ui.terminal import themes
+from evo_libra.ui.terminal.keys import KEYS, key_names
+from evo_libra.ui.terminal.screen import MainScreen
+from evo_libra.ui.terminal.session import Scene, Session
+from evo_libra.ui.terminal.view_model import State, wanted
+
+UPDATES_PER_SECOND = 4.0
+_IN_PALETTE = ("app.command_palette", "app.quit", "Theme", "Quit", "Screenshot")
+
+
+class TerminalUI(App[None]):
+    """A view of a folder of results, and the requests to what runs there.
+
+    Parameters
+    ----------
+    results : the folder of results.
+    light : begin with the light theme.
+    ascii_only : use ASCII characters only.
+    updates : how often the store is read [1/s].
+    cache : where the catalogue's index lies; see `Catalogue.open`.
+    """
+
+    CSS_PATH = "terminal.tcss"
+    TITLE = "evo-libra"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key.keys, key.action.removeprefix("app."), key.short, show=bool(key.short), id=key.action)
+        for _, keys in KEYS
+        for key in keys
+        if key.action.startswith("app.")
+    ]
+
+    class Arrived(Message):
+        """The store was read."""
+
+        def __init__(self, scene: Scene) -> None:
+            super().__init__()
+            self.scene = scene
+
+    def __init__(
+        self,
+        results: Path,
+        *,
+        light: bool = False,
+        ascii_only: bool = False,
+        updates: float = UPDATES_PER_SECOND,
+        cache: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.register_theme(themes.DARK)
+        self.register_theme(themes.LIGHT)
+        self.theme = themes.LIGHT.name if light else themes.DARK.name
+        self._results, self._cache, self._seconds = results, cache, 1.0 / updates
+        self.main = MainScreen(results, ascii_only=ascii_only)
+        self._state, self._at_once = State(), True
+        self._wake, self._leaving = threading.Event(), threading.Event()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Return the colours that the theme does not have."""
+        return themes.variables(self.current_theme)
+
+    def on_mount(self) -> None:
+        """Show the main screen and begin to read."""
+        self.push_screen(self.main)
+        self._read()
+        self._leave_on_signals()
+
+    def _leave_on_signals(self) -> None:
+        """Leave the terminal as it was when the program is ended from outside."""
+        import asyncio  # noqa: PLC0415 - Textual has it already
+
+        if threading.current_thread() is not threading.main_thread() or self.is_headless:
+            return
+        for name in ("SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.exit)
+
+    def on_unmount(self) -> None:
+        """Let the reader end."""
+        self._leaving.set()
+        self._wake.set()
+
+    @work(thread=True, group="store")
+    def _read(self) -> None:
+        """Read the store until the program ends; what it says is posted, never waited for."""
+        try:
+            session = Session(self._results, self._cache)
+        except EvoLibraError as error:
+            self.call_from_thread(self.exit, None, 2, str(error))
+            return
+        last = None
+        while not self._leaving.is_set():
+            self._wake.clear()
+            state, now, self._at_once = self._state, self._at_once, False
+            if not state.frozen:
+                scene = session.look(wanted(state), now=now)
+                if scene is not last:
+                    last = scene
+                    self.post_message(self.Arrived(scene))
+            self._wake.wait(None if state.frozen else self._seconds)
+        session.close()
+
+    def on_terminal_ui_arrived(self, event: Arrived) -> None:
+        """Show what was read."""
+        if not self.main.state.frozen:
+            self.main.take(event.scene)
+
+    def on_main_screen_wants(self, event: MainScreen.Wants) -> None:
+        """Read other things than before."""
+        changed = wanted(event.state) != wanted(self._state) or event.state.frozen != self._state.frozen
+        self._state = event.state
+        self._at_once = self._at_once or event.now
+        if changed or event.now:
+            self._wake.set()
+
+    def action_light_or_dark(self) -> None:
+        """Change between light and dark."""
+        self.theme = themes.LIGHT.name if self.current_theme.dark else themes.DARK.name
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """Return what the palette offers: every key's action, and the themes."""
+        for title, keys in KEYS if screen is self.main else ():
+            for key in keys:
+                if key.action not in _IN_PALETTE:
+                    call = partial(self.main.run_action, key.action)
+                    yield SystemCommand(f"{title}: {key.long}", f"key {key_names(key.keys)}", call)
+        for command in super().get_system_commands(screen):
+            if command.title in _IN_PALETTE:
+                yield command
+
+
+def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
+    """Run the terminal UI until the user leaves it; return the exit code.
+
+    Raises
+    ------
+    InputError : there is no terminal, or `results` is a file.
+    """
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stderr)):
+        raise InputError("the terminal UI needs a terminal; `evo-libra results` prints the same to a file or a pipe")
+    if results.exists() and not results.is_dir():
+        raise InputError(f"{results} is no folder of results: it is a file")
+    encoding = (sys.stdout.encoding or "ascii").lower()
+    app = TerminalUI(results, light=light, ascii_only=ascii_only or not encoding.startswith("utf"))
+    app.run()
+    return app.return_code or 0

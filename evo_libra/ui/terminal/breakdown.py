@@ -1,0 +1,103 @@
+"""Where the worth of a design of a run comes from: its problem, built anew from the run's manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.checkpoint import read_checkpoint
+from evo_libra.experiment.manifest import spec_of, stale
+from evo_libra.experiment.runspec import build
+from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.front.explain import explain
+from evo_libra.model.fabric import Fabric, parse_fabric
+from evo_libra.problem.designs import read_designs, violations
+from evo_libra.problem.problem import Problem
+from evo_libra.ui.terminal.details import Breakdown, Design
+
+_PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
+_STALE = "The run was made by another version of the program; where time and cost come from is this one's view."
+EQUAL = "equal bandwidths, same total"
+
+
+def problem_of_run(folder: RunFolder) -> Problem | None:
+    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run.
+
+    Raises
+    ------
+    InputError : the manifest is not there, of an earlier version, or the problem cannot be built any more.
+    """
+    manifest = folder.read_json(MANIFEST)
+    try:
+        origin = spec_of(manifest).origin
+    except KeyError as error:
+        raise InputError(f"{folder.path} is of a version that did not keep the problem ({error})") from None
+    if origin.data is None:
+        return None
+    problem = build(origin)
+    assert isinstance(problem, Problem)  # noqa: S101 - what problem files make
+    return problem
+
+
+def break_down(folder: RunFolder, design: Design) -> Breakdown:
+    """Return where the worth of a design comes from; what is wrong is in the note."""
+    try:
+        problem = problem_of_run(folder)
+        if problem is None:
+            return Breakdown(note=_PYTHON)
+        if not design.notation:
+            design = replace(design, notation=_notation(folder, problem, design))
+        population = read_designs(problem, design.notation)
+        parts = explain(problem, population)
+        equal, note = _equal(problem, design)
+    except EvoLibraError as error:
+        return Breakdown(note=str(error))
+    said = " ".join(text for text in (_STALE if stale(folder) else "", note) if text)
+    return Breakdown(parts, equal, said, design.notation)
+
+
+def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
+    """Return a design of a run at work, which its last checkpoint has as genes."""
+    snapshot = read_checkpoint(folder, folder.read_json(MANIFEST)["search"])
+    if snapshot is None:
+        raise InputError("the design is known once the run has written a checkpoint")
+    scales = [objective.scale for objective in problem.objectives]
+    values = [design.objectives[objective.column] for objective in problem.objectives]
+    found = snapshot.archive.objectives / np.array(scales)[:, None] == np.array(values)[:, None]
+    which = np.flatnonzero(found.all(axis=0))
+    if not len(which):
+        raise InputError("the run has moved on from this design")
+    return str(problem.describe(snapshot.archive.genes[:, which[:1]])["design"][0])
+
+
+def _equal(problem: Problem, design: Design) -> tuple[Design | None, str]:
+    """Return the same network with the same bandwidth in all, in equal parts, and what it breaks."""
+    fabric = with_equal_bandwidths(parse_fabric(design.notation))
+    if fabric is None:
+        return None, ""
+    population = read_designs(problem, str(fabric))
+    broken = violations(problem, population)
+    note = f"With equal bandwidths, {'; '.join(broken)}." if broken else ""
+    return Design(design.run, EQUAL, _worth(problem, population), str(fabric)), note
+
+
+def _worth(problem: Problem, population: Any) -> Mapping[str, float]:  # noqa: ANN401 - a population
+    worth = problem.evaluate(population).objectives[:, 0]
+    return {o.column: float(value) / o.scale for o, value in zip(problem.objectives, worth, strict=True)}
+
+
+def with_equal_bandwidths(fabric: Fabric) -> Fabric | None:
+    """Return a network with the bandwidth of all of its dimensions in equal parts; None where one is not known.
+
+    >>> str(with_equal_bandwidths(parse_fabric("RI(4)@package:250_SW(8)@pod:50")))
+    'RI(4)@package:150_SW(8)@pod:150'
+    """
+    known = [dimension.bandwidth for dimension in fabric.dimensions if dimension.bandwidth is not None]
+    if not known or len(known) < len(fabric.dimensions):
+        return None
+    each = sum(known) / len(known)
+    return replace(fabric, dimensions=tuple(replace(one, bandwidth=each) for one in fabric.dimensions))

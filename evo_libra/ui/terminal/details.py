@@ -1,0 +1,204 @@
+"""What there is to say of one design, as lines of texts with roles that a theme has a style for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evo_libra.errors import InputError
+from evo_libra.model.arrays import GIGA
+from evo_libra.model.fabric import BLOCKS, parse_fabric
+from evo_libra.ui.terminal.queue_view import bar, clipped
+from evo_libra.ui.terminal_plot import tick_label
+
+Line = tuple[tuple[str, str], ...]
+_LABEL, _NUMBER, _BAR = 12, 8, 12
+_WIDE = 40  # Characters from which on a line of the breakdown names the slowest dimension.
+_WHERE = 7
+_LEAST = 25  # Characters for the name of a collective.
+_SAME = 5e-4
+_UNITS = {"usd": "USD"}
+_LARGE = 1e5
+
+
+@dataclass(frozen=True)
+class Design:
+    """A design on a front.
+
+    Attributes
+    ----------
+    run : id of its run.
+    name : what it is called.
+    objectives : column -> value.
+    notation : the design; empty when it is not known yet.
+    """
+
+    run: str
+    name: str
+    objectives: Mapping[str, float]
+    notation: str = ""
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Where the worth of a design comes from, and what it is compared with unless there is a baseline.
+
+    Attributes
+    ----------
+    notation : the design, where only its objectives were known.
+    parts : from `evo_libra.front.explain.explain`; None when it cannot be had.
+    equal : the same network with the same bandwidth in all, in equal parts; None when it cannot be had.
+    note : what is to be known about both.
+    """
+
+    parts: Mapping[str, Any] | None = None
+    equal: Design | None = None
+    note: str = ""
+    notation: str = ""
+
+
+def detail_lines(
+    design: Design, breakdown: Breakdown | None, baseline: Design | None, width: int, *, ascii_only: bool = False
+) -> list[Line]:
+    """Return everything there is to say of a design.
+
+    Parameters
+    ----------
+    design : the design.
+    breakdown : where its worth comes from; None while it is worked out.
+    baseline : what it is compared with; None for equal bandwidths.
+    width : characters of a line.
+    ascii_only : whether to use ASCII characters only.
+    """
+    other = baseline or (breakdown.equal if breakdown else None)
+    lines = [((f"{design.name}", "head"),), *_objective_lines(design, other, width)]
+    if design.notation:
+        lines += [(), *_network_lines(design.notation, breakdown, width, ascii_only=ascii_only)]
+    if breakdown is None:
+        return [*lines, (), (("working out where time and cost come from", "dim"),)]
+    if breakdown.note:
+        lines += [(), *_folded(breakdown.note, width)]
+    for workload in breakdown.parts["workloads"] if breakdown.parts else ():
+        lines += [(), *_workload_lines(workload, width, ascii_only=ascii_only)]
+    return lines
+
+
+def _objective_lines(design: Design, other: Design | None, width: int) -> Iterator[Line]:
+    for column, value in design.objectives.items():
+        name, unit = _name_and_unit(column)
+        line: Line = ((f"{name:<{_LABEL}}", "label"), (f"{amount(value)} {unit}".rstrip(), "value"))
+        if other is not None and column in other.objectives:
+            used = sum(len(text) for text, _ in line)
+            change, role = difference(value, other.objectives[column])
+            line = (*line, (" " * max(_LABEL + 14 - used, 1), ""), (change, role))
+        yield line
+    if other is not None:
+        yield (("against", "label"), (" " * (_LABEL - 7), ""), (clipped(other.name, width - _LABEL), "dim"))
+
+
+def difference(value: float, other: float) -> tuple[str, str]:
+    """Return how much more or less a value is than another, and whether that is good; all objectives are minimised.
+
+    >>> difference(77.0, 100.0), difference(104.0, 100.0), difference(100.0, 100.0)
+    (('-23.0 %', 'good'), ('+4.0 %', 'bad'), ('the same', 'dim'))
+    """
+    if not other:
+        return "", "dim"
+    share = value / other - 1.0
+    if abs(share) < _SAME:
+        return "the same", "dim"
+    return f"{'+' if share > 0 else '-'}{100 * abs(share):.1f} %", "bad" if share > 0 else "good"
+
+
+def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, ascii_only: bool) -> Iterator[Line]:
+    try:
+        fabric = parse_fabric(notation)
+    except InputError:
+        yield from _folded(notation, width)
+        return
+    yield from _pairs("topology", [f"{BLOCKS[d.block].code}({d.npus})" for d in fabric.dimensions], width)
+    for key, value in fabric.options:
+        yield _pair(key, value)
+    yield ()
+    parts = breakdown.parts if breakdown is not None else None
+    costs = {one["dimension"]: one["cost_usd"] for one in parts["dimensions"]} if parts is not None else {}
+    most = max(((d.bandwidth or 0.0) for d in fabric.dimensions), default=0.0)
+    rows = [("dim", "technology", "GB/s", "USD" if costs else "")]
+    for index, d in enumerate(fabric.dimensions):
+        bandwidth = "-" if d.bandwidth is None else amount(d.bandwidth / GIGA)
+        cost = tick_label(float(f"{costs[index]:.3g}")) if index in costs else ""
+        rows.append((f"{index} {BLOCKS[d.block].code}({d.npus})", d.technology or "-", bandwidth, cost))
+    first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
+    second = max(min(second, width - first - 2 * _NUMBER - 1), 1)
+    room = min(max(width - first - second - 2 * _NUMBER - 3, 0), _BAR)
+    for index, row in enumerate(rows):
+        words = f"{row[0]:<{first}} {clipped(row[1], second):<{second}}{row[2]:>{_NUMBER}}{row[3]:>{_NUMBER}}"
+        share = (fabric.dimensions[index - 1].bandwidth or 0.0) / most if index and most else 0.0
+        yield ((words, "value" if index else "dim"), ("  ", ""), (bar(share, room, ascii_only=ascii_only), "bar"))
+
+
+def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool) -> Iterator[Line]:
+    groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+    yield (
+        (clipped(f"{workload['name']} {groups}".rstrip(), width - 12), "head"),
+        (f" {workload['time_ms']:.5g} ms", ""),
+    )
+    entries = [("compute", workload["compute_ms"], "")]
+    for one in workload["collectives"]:
+        slowest = one["bottleneck_dimension"]
+        where = "" if slowest is None else f"dim {slowest}"
+        what = f"{one['phase'].replace('_gradient', ' grad')} {one['collective'].replace('_', '-')} {one['group']}"
+        entries.append((what, one["time_ms"], where))
+    most = max(time for _, time, _ in entries)
+    room = min(max(width - _LEAST - _NUMBER - _WHERE, 0), _BAR)
+    wide = width - room - _NUMBER - (_WHERE if width >= _WIDE else 0)
+    for what, time, where in entries:
+        share = time / most if most else 0.0
+        yield (
+            (f"{clipped(what, wide - 1):<{wide}}", "label"),
+            (f"{time:{_NUMBER}.4g}", "value"),
+            (f" {where:<{_WHERE - 1}}" if width >= _WIDE else "", "dim"),
+            (bar(share, room, ascii_only=ascii_only), "bar"),
+        )
+
+
+def _pair(name: str, value: str) -> Line:
+    return ((f"{name:<{_LABEL}}", "label"), (value, "value"))
+
+
+def _pairs(name: str, words: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield a name and its words, on as many lines as they need."""
+    line, room = "", width - _LABEL
+    for word in words:
+        if line and len(line) + 1 + len(word) > room:
+            yield _pair(name, line)
+            name, line = "", word
+        else:
+            line = f"{line} {word}".lstrip()
+    yield _pair(name, line)
+
+
+def _folded(text: str, width: int) -> Iterator[Line]:
+    line = ""
+    for word in text.split():
+        if line and len(line) + 1 + len(word) > width:
+            yield ((line, "dim"),)
+            line = word
+        else:
+            line = f"{line} {word}".lstrip()
+    yield ((line, "dim"),)
+
+
+def _name_and_unit(column: str) -> tuple[str, str]:
+    name, _, unit = column.rpartition("_")
+    return (name, _UNITS.get(unit, unit)) if name else (column, "")
+
+
+def amount(value: float) -> str:
+    """Return a figure for reading.
+
+    >>> amount(1012.345678), amount(24_200_000.0), amount(0.25)
+    ('1012.3', '24,200,000', '0.25')
+    """
+    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.5g}"

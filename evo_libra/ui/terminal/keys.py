@@ -1,0 +1,107 @@
+"""The keys of the terminal UI, in one place: footer, help, palette and documentation are made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key.
+
+    Attributes
+    ----------
+    keys : as Textual names them, joined by commas.
+    action : the method that it calls.
+    short : what the foot of the screen says; empty where there is no room for it.
+    long : what help and palette say.
+    """
+
+    keys: str
+    action: str
+    short: str
+    long: str
+
+
+KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
+    (
+        "Runs",
+        (
+            Key("r", "start_run", "Start", "start or resume the run, or its batch where nobody executes it"),
+            Key("p", "pause_run", "Pause", "pause the run: a checkpoint is kept, others go first"),
+            Key("P", "pause_batch", "", "pause or resume all runs of the batch"),
+            Key("ctrl+x", "stop_run", "Stop", "stop the run or its batch; asks first"),
+            Key("R", "retry_run", "Retry", "run again what failed, is stale or was stopped"),
+            Key("c", "copy_run", "Copy", "copy the run, edit the copy and start it; more evaluations extend it"),
+            Key("n", "new_batch", "New", "start an experiment file"),
+            Key("slash", "filter", "Filter", "filter, such as status:failed seed:3 evaluations>1000 4k"),
+            Key("s", "sort", "Sort", "next order of the runs; a click on a column's head sorts, too"),
+            Key("m", "mark", "Compare", "plot the run beside the selected one, or not any more"),
+            Key("M", "unmark", "", "plot the selected run alone"),
+        ),
+    ),
+    (
+        "Plot",
+        (
+            Key("o", "objectives", "Objectives", "next pair of objectives"),
+            Key("O", "choose_objectives", "", "choose the objectives"),
+            Key("x", "log(True)", "Log x", "horizontal axis logarithmic or not"),
+            Key("y", "log(False)", "Log y", "vertical axis logarithmic or not"),
+            Key("a", "fit", "Fit", "fit the front, then all designs"),
+            Key("plus,equals_sign", "zoom(0.8)", "", "zoom in, at the selected design; so does the mouse wheel"),
+            Key("minus", "zoom(1.25)", "", "zoom out"),
+            Key("b", "baseline", "Baseline", "compare designs with the selected one"),
+            Key("B", "no_baseline", "", "compare designs with equal bandwidths again"),
+            Key("ctrl+y", "copy_design", "", "copy the design to the clipboard"),
+            Key("e", "export", "Export", "write front or plot to a file: png, pdf, svg, csv, json, parquet, txt"),
+        ),
+    ),
+    (
+        "Display",
+        (
+            Key("1", "pane(1)", "", "runs"),
+            Key("2", "pane(2)", "", "plot"),
+            Key("3", "pane(3)", "", "details"),
+            Key("tab", "next_pane(1)", "", "next pane"),
+            Key("shift+tab", "next_pane(-1)", "", "previous pane"),
+            Key("d", "tab('design')", "", "details: the selected design"),
+            Key("f", "tab('front')", "", "details: the front as a table"),
+            Key("v", "tab('log')", "", "details: the run's log"),
+            Key("z", "zoom_pane", "Zoom", "the pane alone, or all"),
+            Key("space", "freeze", "Freeze", "let the display stand still; runs go on"),
+            Key("t", "app.light_or_dark", "", "light or dark"),
+            Key("escape", "back", "", "leave the filter, the zoom"),
+        ),
+    ),
+    (
+        "Program",
+        (
+            Key("question_mark,f1", "help", "Help", "these keys"),
+            Key("ctrl+p", "app.command_palette", "", "search for a command"),
+            Key("ctrl+z", "app.suspend_process", "", "back to the shell; fg returns"),
+            Key("q", "app.quit", "Quit", "leave; batches go on"),
+            Key("Q", "stop_and_quit", "", "stop everything and leave; asks first"),
+        ),
+    ),
+)
+
+MOVES = (
+    ("↑ ↓ j k", "runs, front, log: line by line; plot: ten designs"),
+    ("← → h l", "plot: previous and next design"),
+    ("g G", "first and last"),
+    ("shift+arrows", "plot: pan; so does dragging with the mouse"),
+    ("enter", "runs: to the plot; front: select the design"),
+    ("click", "selects a run, a design, a key; a second click opens it"),
+)
+"""Keys of the panes."""
+
+_SPOKEN = {"slash": "/", "plus": "+", "equals_sign": "=", "minus": "-", "question_mark": "?"}
+
+
+def key_names(keys: str) -> str:
+    """Return keys as they are written on keyboards.
+
+    >>> key_names("plus,equals_sign"), key_names("ctrl+x"), key_names("question_mark,f1")
+    ('+ =', 'ctrl+x', '? f1')
+    """
+    return " ".join(_SPOKEN.get(key, key) for key in keys.split(","))

@@ -1,0 +1,217 @@
+"""What the scatter plot shows: which objectives, on which axes, through which window."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evo_libra.model.arrays import FloatArray
+from evo_libra.ui.terminal_plot import Axis, Series, axes_of
+
+MOST_FRONTS = 8
+"""Fronts that colours and markers can tell apart."""
+_DEEPEST, _WIDEST = 1e-6, 4.0  # Window over all points: ticks need digits, and points must stay findable.
+_LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}
+
+Window = tuple[Axis, Axis]
+
+
+@dataclass(frozen=True)
+class PlotView:
+    """How points are looked at.
+
+    Attributes
+    ----------
+    x, y : columns of objectives; empty ones are chosen by what the run has.
+    log_x, log_y : whether an axis is to be logarithmic.
+    all_designs : fit every design that is shown, and not just the fronts.
+    window : what the axes show; None fits the points, also when they change.
+    """
+
+    x: str = ""
+    y: str = ""
+    log_x: bool = True
+    log_y: bool = True
+    all_designs: bool = False
+    window: Window | None = None
+
+
+@dataclass(frozen=True)
+class Points:
+    """Designs of one run.
+
+    Attributes
+    ----------
+    label : the run's name.
+    style : which colour and marker it has.
+    front : objective column -> (k,) values of its front.
+    designs : the same of all designs that are shown, a sample of those evaluated; empty when they were not kept.
+    """
+
+    label: str
+    style: int
+    front: Mapping[str, FloatArray]
+    designs: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is to be drawn.
+
+    Attributes
+    ----------
+    x, y : the axes.
+    x_label, y_label : what they show, with the unit.
+    fronts : a series for each run, the selected one first.
+    styles : the colour and marker of each.
+    cloud : all designs of the selected run.
+    selected, baseline : coordinates of designs that are pointed out.
+    message : what is said when there are no points.
+    """
+
+    x: Axis
+    y: Axis
+    x_label: str
+    y_label: str
+    fronts: tuple[Series, ...] = ()
+    styles: tuple[int, ...] = ()
+    cloud: Series | None = None
+    selected: tuple[float, float] | None = None
+    baseline: tuple[float, float] | None = None
+    message: str = ""
+
+
+def label_of(column: str) -> str:
+    """Return what an axis calls an objective.
+
+    >>> label_of("time_ms"), label_of("power_MW"), label_of("hops")
+    ('iteration time [ms]', 'power [MW]', 'hops')
+    """
+    name, _, unit = column.rpartition("_")
+    return _LABELS.get(column, f"{name} [{unit}]" if name else column)
+
+
+def objectives_of(view: PlotView, columns: Sequence[str]) -> tuple[str, str]:
+    """Return the objectives on the x and the y axis: the view's own where the run has them, else second and first."""
+    if not columns:
+        return "", ""
+    x = view.x if view.x in columns else columns[min(1, len(columns) - 1)]
+    y = view.y if view.y in columns else columns[0]
+    return x, y
+
+
+def next_objectives(view: PlotView, columns: Sequence[str]) -> PlotView:
+    """Return the view with the next pair of objectives: each pair both ways round."""
+    pairs = [pair for both in itertools.combinations(columns, 2) for pair in (both[::-1], both)]
+    if not pairs:
+        return view
+    now = objectives_of(view, columns)
+    x, y = pairs[(pairs.index(now) + 1) % len(pairs)] if now in pairs else pairs[0]
+    return replace(view, x=x, y=y, window=None)
+
+
+def with_objectives(view: PlotView, x: str, y: str) -> PlotView:
+    """Return the view of other objectives."""
+    return replace(view, x=x, y=y, window=None)
+
+
+def next_fit(view: PlotView) -> PlotView:
+    """Return the view that fits the points; where it did already, the fronts instead of all designs or the reverse."""
+    return replace(view, window=None, all_designs=view.all_designs != (view.window is None))
+
+
+def toggled_log(view: PlotView, *, x: bool) -> PlotView:
+    """Return the view with one axis logarithmic or not."""
+    return replace(view, log_x=not view.log_x, window=None) if x else replace(view, log_y=not view.log_y, window=None)
+
+
+def zoomed(view: PlotView, picture: Picture, factor: float, at: tuple[float, float] = (0.5, 0.5)) -> PlotView:
+    """Return the view of a window that is `factor` times as wide and high; what lies at a place of it stays there.
+
+    Parameters
+    ----------
+    view, picture : what is shown now.
+    factor : below 1 zooms in.
+    at : how far along the x and the y axis the place is that stays: 0 at its start, 1 at its end.
+    """
+    full = fitted(replace(view, window=None), picture)
+    axes = [
+        _zoomed(axis, whole, factor, place) for axis, whole, place in zip((picture.x, picture.y), full, at, strict=True)
+    ]
+    return replace(view, window=(axes[0], axes[1]))
+
+
+def panned(view: PlotView, picture: Picture, right: float, up: float) -> PlotView:
+    """Return the view of a window that was moved by parts of its width and height."""
+    return replace(view, window=(_moved(picture.x, right), _moved(picture.y, up)))
+
+
+def fitted(view: PlotView, picture: Picture) -> Window:
+    """Return the axes that fit what a picture shows."""
+    shown = [*picture.fronts]
+    if picture.cloud is not None and (view.all_designs or not any(one.x.size for one in shown)):
+        shown.append(picture.cloud)
+    return axes_of(shown, log_x=picture.x.log, log_y=picture.y.log)
+
+
+def picture_of(
+    view: PlotView,
+    runs: Sequence[Points],
+    *,
+    selected: Mapping[str, float] | None = None,
+    baseline: Mapping[str, float] | None = None,
+    message: str = "",
+) -> Picture:
+    """Return what is to be drawn of some runs.
+
+    Parameters
+    ----------
+    view : how it is looked at.
+    runs : the selected one first; those that do not have its objectives are left out.
+    selected, baseline : objective column -> value of designs that are pointed out.
+    message : what is said when there are no points.
+    """
+    columns = list(runs[0].front) if runs else []
+    x, y = objectives_of(view, columns)
+    known = [run for run in runs[:MOST_FRONTS] if x in run.front and y in run.front] if x else []
+    fronts = tuple(Series(run.front[x], run.front[y], run.label) for run in known)
+    cloud = None
+    if known and x in runs[0].designs and y in runs[0].designs:
+        cloud = Series(runs[0].designs[x], runs[0].designs[y], "all designs")
+    shown = [*fronts, *([cloud] if cloud is not None else [])]
+    log_x = view.log_x and all(_positive(one.x) for one in shown)
+    log_y = view.log_y and all(_positive(one.y) for one in shown)
+    nothing = Axis(0.0, 1.0, log=False)
+    axes = replace(nothing, log=log_x), replace(nothing, log=log_y)
+    styles = tuple(run.style for run in known)
+    picture = Picture(
+        *axes, label_of(x), label_of(y), fronts, styles, cloud, _place(selected, x, y), _place(baseline, x, y), message
+    )
+    fits = view.window is not None and (view.window[0].log, view.window[1].log) == (log_x, log_y)
+    window = view.window if fits and view.window is not None else fitted(view, picture)
+    return replace(picture, x=window[0], y=window[1])
+
+
+def _place(values: Mapping[str, float] | None, x: str, y: str) -> tuple[float, float] | None:
+    return (values[x], values[y]) if values is not None and x in values and y in values else None
+
+
+def _positive(values: FloatArray) -> bool:
+    return bool((values > 0).all())
+
+
+def _zoomed(axis: Axis, whole: Axis, factor: float, at: float) -> Axis:
+    span, full = axis.high - axis.low, whole.high - whole.low
+    new = float(np.clip(span * factor, full * _DEEPEST, full * _WIDEST))
+    # Deeper, neighbouring values could not be told apart.
+    new = max(new, _DEEPEST * max(abs(axis.low), abs(axis.high))) if not axis.log else max(new, _DEEPEST)
+    low = axis.low + at * (span - new)
+    return replace(axis, low=low, high=low + new)
+
+
+def _moved(axis: Axis, part: float) -> Axis:
+    by = part * (axis.high - axis.low)
+    return replace(axis, low=axis.low + by, high=axis.high + by)

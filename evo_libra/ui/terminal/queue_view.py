@@ -1,0 +1,251 @@
+"""The list of runs: what each line says, and what a line of columns has room for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evo_libra.experiment.record import RunInfo, counts
+
+GLYPHS = {
+    "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",
+}  # fmt: skip
+ASCII_GLYPHS = {
+    "running": ">", "queued": ".", "done": "+", "failed": "x", "paused": "=", "interrupted": "-", "stale": "~",
+}  # fmt: skip
+MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
+LINE, ASCII_LINE = "━", "="
+STATUSES = tuple(GLYPHS)
+SORTS = ("id", "-updated", "status", "-hypervolume", "-wall_s", "-evaluations")
+_SORT_NAMES = {
+    "id": "name", "-updated": "latest", "status": "status", "-hypervolume": "hypervolume", "-wall_s": "time",
+    "-evaluations": "evaluations",
+}  # fmt: skip
+_BAR = 8
+_SMALL, _LARGE = 10, 1000
+_NARROW_NAME, _WIDE_NAME = 12, 30
+GAP = 1
+"""Characters between two columns."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    title : its head.
+    width : its characters; 0 for the one that takes what is left.
+    right : whether it is flush right.
+    rank : columns of the lowest rank are the last to be dropped.
+    """
+
+    title: str
+    width: int
+    right: bool = False
+    rank: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table.
+
+    Attributes
+    ----------
+    key : what it stands for.
+    cells : a text for each column.
+    roles : of each cell, names that a theme has a style for; empty for plain text.
+    """
+
+    key: str
+    cells: tuple[str, ...]
+    roles: tuple[str, ...] = ()
+
+
+QUEUE = (
+    Column("", 1),
+    Column("", 1),
+    Column("run", 0),
+    Column("", _BAR, rank=3),
+    Column("%", 4, right=True),
+    Column("HV", 7, right=True, rank=1),
+    Column("front", 7, right=True, rank=4),
+    Column("time", 9, right=True, rank=2),
+)
+"""Columns of the list of runs."""
+
+
+def fitting(columns: Sequence[Column], width: int, longest: int = 0) -> list[tuple[int, int]]:
+    """Return the index and the width of the columns that a line has room for; whole columns are dropped, none is cut.
+
+    Parameters
+    ----------
+    columns : all of them.
+    width : of the line.
+    longest : characters of the longest text of the flexible column; cut only if it must be.
+    """
+    chosen: list[int] = []
+    for index in sorted(range(len(columns)), key=lambda index: (columns[index].rank, index)):
+        rank = columns[index].rank
+        flexible = _NARROW_NAME if not rank else min(max(longest, _NARROW_NAME), _WIDE_NAME)
+        needed = sum((columns[i].width or flexible) + GAP for i in [*chosen, index]) - GAP
+        if needed > width and rank:
+            break
+        chosen.append(index)
+    chosen.sort()
+    fixed = sum(columns[i].width for i in chosen) + GAP * (len(chosen) - 1)
+    return [(i, columns[i].width or max(width - fixed, 1)) for i in chosen]
+
+
+def clipped(text: str, width: int, cut: str = "…") -> str:
+    """Return a text that fits, its middle cut out where there is not enough room.
+
+    >>> clipped("gpt3-175b-16k-s3", 10)
+    'gpt3-…k-s3'
+    """
+    if len(text) <= width:
+        return text
+    tail = max((width - 1) // 2, 0)
+    return text[: max(width - 1 - tail, 0)] + cut + (text[-tail:] if tail else "")
+
+
+_IN_ASCII = str.maketrans({"…": "~", "·": "|", "━": "=", "█": "#"})
+
+
+def in_ascii(text: str) -> str:
+    """Return a text with its signs in ASCII; names that have other letters keep them.
+
+    >>> in_ascii("-23.1 % · 4…8")
+    '-23.1 % | 4~8'
+    """
+    return text.translate(_IN_ASCII)
+
+
+def run_names(runs: Sequence[RunInfo]) -> dict[str, str]:
+    """Return short names that tell runs apart, by their ids.
+
+    A name has the problem and the engine where there are several of them, what the experiment varied, and the seed; and
+    only if that is some other run's name, too, the budget, the population, and the begin of the hash.
+    """
+    problems, engines = len({run.problem for run in runs}) > 1, len({run.engine for run in runs}) > 1
+    names = {run.id: _name(run, problem=problems or not run.name, engine=engines) for run in runs}
+    for more in (lambda run: f"e{short_count(run.budget)}", lambda run: f"p{run.population}", lambda run: run.hash[:6]):
+        uses = Counter(names.values())
+        names = {run.id: f"{name} {more(run)}" if uses[name := names[run.id]] > 1 else name for run in runs}
+    return names
+
+
+def _name(run: RunInfo, *, problem: bool, engine: bool) -> str:
+    parts = [run.problem if problem else "", run.name, run.engine if engine else "", f"s{run.seed}"]
+    return " ".join(part for part in parts if part)
+
+
+def queue_rows(
+    runs: Sequence[RunInfo], names: Mapping[str, str], marks: Mapping[str, int], *, ascii_only: bool = False
+) -> list[Row]:
+    """Return a line for each run.
+
+    Parameters
+    ----------
+    runs : from the catalogue.
+    names : from `run_names`.
+    marks : ids of the runs that are plotted together, with the colour and marker of each.
+    ascii_only : whether to use ASCII characters only.
+    """
+    glyphs = ASCII_GLYPHS if ascii_only else GLYPHS
+    return [_row(run, names[run.id], glyphs, marks.get(run.id), ascii_only=ascii_only) for run in runs]
+
+
+def _row(run: RunInfo, name: str, glyphs: Mapping[str, str], mark: int | None, *, ascii_only: bool) -> Row:
+    share = fraction(run)
+    begun = run.evaluations > 0
+    plain = "dim" if run.status == "queued" else ""
+    none = "-"
+    cells = (
+        glyphs[run.status],
+        "" if mark is None else (ASCII_MARKERS if ascii_only else MARKERS)[mark],
+        name,
+        "" if share == 1.0 else (ASCII_LINE if ascii_only else LINE) * int(_BAR * share),
+        f"{int(100 * share)}",
+        none if run.hypervolume is None else f"{run.hypervolume:.4f}"[:6],
+        short_count(run.front_size) if begun else none,
+        short_time(run.wall_s) if run.wall_s else none,
+    )
+    marker = "" if mark is None else f"front-{mark}"
+    return Row(run.id, cells, (run.status, marker, plain, "bar", plain, plain, plain, "dim"))
+
+
+def fraction(run: RunInfo) -> float:
+    """Return how much of a run is done, from 0 to 1; an exhausted search is done before its budget is."""
+    if run.status in ("done", "stale"):
+        return 1.0
+    return min(run.evaluations / run.budget, 1.0) if run.budget else 0.0
+
+
+def overall(runs: Sequence[RunInfo]) -> float:
+    """Return how much of all runs is done, by their budgets."""
+    budget = sum(run.budget for run in runs)
+    return sum(fraction(run) * run.budget for run in runs) / budget if budget else 0.0
+
+
+def bar(share: float, width: int, *, ascii_only: bool = False) -> str:
+    """Return a bar as wide as a share of its width.
+
+    >>> bar(0.5, 8), bar(0.3, 8), bar(0.3, 8, ascii_only=True)
+    ('████', '██▍', '##')
+    """
+    if ascii_only:
+        return "#" * int(share * width)
+    whole, part = divmod(int(share * width * 8), 8)
+    return "█" * whole + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[part]
+
+
+def summary(runs: Sequence[RunInfo]) -> str:
+    """Return how many runs there are of each status, those first that matter most.
+
+    >>> summary([])
+    'no runs'
+    """
+    found = counts(runs)
+    order = ("running", "paused", "queued", "interrupted", "done", "stale", "failed")
+    return " · ".join(f"{found[status]:,} {status}" for status in order if status in found) or "no runs"
+
+
+def next_sort(sort: str) -> str:
+    """Return the order that follows an order."""
+    return SORTS[(SORTS.index(sort) + 1) % len(SORTS)] if sort in SORTS else SORTS[0]
+
+
+def sort_name(sort: str) -> str:
+    """Return what an order is called."""
+    return _SORT_NAMES.get(sort, sort)
+
+
+def short_count(count: int) -> str:
+    """Return a number as short as it can be read.
+
+    >>> [short_count(count) for count in (999, 1000, 20_000, 1_250_000)]
+    ['999', '1k', '20k', '1.25M']
+    """
+    for size, suffix in ((10**9, "G"), (10**6, "M"), (_LARGE, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{suffix}"
+    return str(count)
+
+
+def short_time(seconds: float) -> str:
+    """Return a time as short as it can be read.
+
+    >>> [short_time(seconds) for seconds in (0.43, 12, 61, 3700, 90_000)]
+    ['0.4 s', '12 s', '1:01', '1:01:40', '1 d 1 h']
+    """
+    if seconds < _SMALL:
+        return f"{seconds:.1f} s"
+    whole = int(seconds)
+    if whole < 60:  # noqa: PLR2004 - a minute
+        return f"{whole} s"
+    minutes, hours = whole // 60, whole // 3600
+    if hours >= 24:  # noqa: PLR2004 - a day
+        return f"{hours // 24} d {hours % 24} h"
+    return f"{hours}:{minutes % 60:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"

@@ -1,0 +1,315 @@
+"""The main screen: runs, plot, details."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
+
+from textual import work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.events import DescendantFocus
+from textual.message import Message
+from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
+
+from evo_libra.experiment.store import RunFolder
+from evo_libra.ui.terminal import plot_view, queue_view, view_model
+from evo_libra.ui.terminal.details import Breakdown, Design, Line, detail_lines
+from evo_libra.ui.terminal.keys import KEYS
+from evo_libra.ui.terminal.queue_view import QUEUE, queue_rows
+from evo_libra.ui.terminal.run_actions import RunActions
+from evo_libra.ui.terminal.session import Scene
+from evo_libra.ui.terminal.view_actions import ViewActions
+from evo_libra.ui.terminal.view_model import FrontRows, State
+from evo_libra.ui.terminal.widgets.course import Course
+from evo_libra.ui.terminal.widgets.keybar import KeyBar
+from evo_libra.ui.terminal.widgets.scatter import Scatter
+from evo_libra.ui.terminal.widgets.sheet import Sheet
+from evo_libra.ui.terminal.widgets.table import Table
+
+_STYLES = {
+    "head": "bold $accent", "label": "$muted", "value": "$foreground", "dim": "$muted",
+    "good": "bold $success", "bad": "bold $error", "bar": "$primary",
+}  # fmt: skip
+_PANE_NAMES = {"queue": "one", "centre": "two", "details": "three"}
+_SORT_COLUMNS = {0: "status", 2: "id", 4: "-evaluations", 5: "-hypervolume", 6: "-front_size", 7: "-wall_s"}
+_REMEMBERED = 128
+
+
+class MainScreen(RunActions, ViewActions):
+    """Runs at the left, plot in the middle, details at the right; fewer of them on narrow terminals."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key.keys, key.action, key.short, show=bool(key.short), id=key.action)
+        for _, keys in KEYS
+        for key in keys
+        if not key.action.startswith("app.")
+    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (70, "-medium"), (116, "-wide")]  # noqa: RUF012 - as Textual's own
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - the same
+
+    class Wants(Message):
+        """What is to be read has changed."""
+
+        def __init__(self, state: State, *, now: bool) -> None:
+            super().__init__()
+            self.state, self.now = state, now
+
+    def __init__(self, results: Path, *, ascii_only: bool) -> None:
+        super().__init__(results, ascii_only=ascii_only)
+        self._breakdowns: OrderedDict[tuple[str, str, tuple[float, ...]], Breakdown] = OrderedDict()
+        self._pushed: dict[str, tuple[object, ...]] = {}
+        self.set_class(ascii_only, "ascii")
+
+    def compose(self) -> ComposeResult:
+        """Make the panes."""
+        yield Static("evo-libra", id="title", markup=False)
+        with Horizontal(id="panes", classes="one"):
+            with Vertical(id="queue", classes="pane active"):
+                yield Table(QUEUE, id="runs", ascii_only=self.ascii_only)
+                yield Input(placeholder="filter: status:failed seed:3 4k", id="filter", compact=True)
+                yield Static("", id="foot", markup=False)
+            with Vertical(id="centre", classes="pane"):
+                yield Scatter(id="plot", ascii_only=self.ascii_only)
+                yield Course(id="course", ascii_only=self.ascii_only)
+                yield Static("", id="status", markup=False)
+            with Vertical(id="details", classes="pane"), TabbedContent(initial="design", id="tabs"):
+                with TabPane("Design", id="design"):
+                    yield Sheet(id="design-sheet")
+                with TabPane("Front", id="front-tab"):
+                    yield Table((), id="front", ascii_only=self.ascii_only)
+                with TabPane("Log", id="log"):
+                    yield Sheet(id="log-sheet")
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Begin with the list of runs."""
+        self.query_one("#queue").border_title = "[1] runs"
+        self.query_one("#centre").border_title = "[2] Pareto front"
+        self.query_one("#details").border_title = "[3] details"
+        self.query_one(Tabs).can_focus = False
+        self.query_one("#title", Static).update(f"evo-libra: reading {self.results} ...")
+        self.query_one("#runs").focus()
+
+    def change(self, state: State, *, now: bool = False) -> None:
+        """Take another state and show it."""
+        state = view_model.settled(state, self.scene) if self.scene.every else state
+        self.state = state
+        self.post_message(self.Wants(state, now=now))
+        self.show()
+
+    def take(self, scene: Scene) -> None:
+        """Take another scene and show it."""
+        self.scene = scene
+        state = view_model.settled(self.state, scene)
+        if state is not self.state:
+            self.state = state
+            self.post_message(self.Wants(state, now=False))
+        self.show()
+
+    def show(self) -> None:
+        """Show what has changed since the last time."""
+        if not self.is_mounted:
+            return
+        state, scene = self.state, self.scene
+        data = view_model.selected_data(state, scene)
+        listed = (scene.runs, scene.names, state.marked, state.run, state.query, state.sort, scene.error)
+        points = (scene.data, scene.names, scene.shown, state.plot, state.design, state.baseline)
+        self._push("title", (scene.every, state.frozen), self._show_title)
+        self._push("runs", listed, self._show_runs)
+        self._push("plot", points, self._show_plot)
+        self._push("course", (self.run, data.progress), self._show_course)
+        self._push("front", (data.front, state.design, state.tab), self._show_front)
+        self._push("log", (data.log, state.tab), self._show_log)
+        self._show_design()
+        tabs = self.query_one(TabbedContent)
+        tabs.active = {"design": "design", "front": "front-tab", "log": "log"}[state.tab]
+
+    def _push(self, name: str, made_of: tuple[object, ...], show: Callable[[], None]) -> None:
+        """Show a part of the screen if what it is made of has changed."""
+        last = self._pushed.get(name)
+        if last is None or not all(a is b or a == b for a, b in zip(last, made_of, strict=True)):
+            self._pushed[name] = made_of
+            show()
+
+    def _show_title(self) -> None:
+        text = view_model.title(f"evo-libra {self.results}/", self.scene, frozen=self.state.frozen)
+        self.query_one("#title", Static).update(self.spelt(text))
+
+    def _show_runs(self) -> None:
+        scene, state = self.scene, self.state
+        marks = view_model.run_styles(state) if state.marked else {}
+        rows = queue_rows(scene.runs, scene.names, marks, ascii_only=self.ascii_only)
+        cursor = next((at for at, row in enumerate(rows) if row.key == state.run), 0)
+        longest = max((len(row.cells[2]) for row in rows), default=0)
+        self.query_one("#runs", Table).show(rows, cursor, longest=longest)
+        pane = self.query_one("#queue")
+        pane.border_title = Content(f"[1] {view_model.queue_title(state, scene)}")
+        pane.border_subtitle = Content(scene.error.split(";")[0])
+        share, words = view_model.queue_foot(scene)
+        words = self.spelt(words)
+        room = max(pane.size.width - len(words) - 2, 0)
+        done = int(share * room)
+        line = queue_view.ASCII_LINE if self.ascii_only else queue_view.LINE
+        self.query_one("#foot", Static).update(
+            Content.assemble((line * done, "$primary"), (line * (room - done), "$panel"), f"  {words}")
+        )
+
+    def _show_plot(self) -> None:
+        self.query_one("#plot", Scatter).show(self.picture())
+        name = self.scene.names.get(self.state.run, "")
+        self.query_one("#centre").border_title = Content(f"[2] Pareto front{': ' if name else ''}{name}")
+
+    def _show_course(self) -> None:
+        run, data = self.run, view_model.selected_data(self.state, self.scene)
+        self.query_one("#course", Course).show(view_model.course_of(run, data.progress))
+        status = self.query_one("#status", Static)
+        status.update(self.spelt(view_model.status_line(run, data.progress, status.size.width)))
+
+    def _show_front(self) -> None:
+        if self.state.tab != "front":
+            return
+        front = view_model.selected_data(self.state, self.scene).front
+        rows = FrontRows(front) if front is not None else None
+        index = view_model.design_index(self.state, front)
+        self.query_one("#front", Table).show(rows or (), index or 0, rows.columns if rows else ())
+
+    def _show_log(self) -> None:
+        if self.state.tab == "log":
+            lines = view_model.selected_data(self.state, self.scene).log
+            sheet = self.query_one("#log-sheet", Sheet)
+            sheet.update("\n".join(lines) or "nothing yet")
+            sheet.scroll_end(animate=False)
+
+    def _show_design(self) -> None:
+        design = view_model.selected_design(self.state, self.scene)
+        found = self._breakdown(design) if design is not None else None
+        width = self.query_one("#design-sheet", Sheet).columns
+        self._push("design", (design, found, self.state.baseline, width), self._draw_design)
+
+    def _draw_design(self) -> None:
+        design = view_model.selected_design(self.state, self.scene)
+        sheet = self.query_one("#design-sheet", Sheet)
+        if design is None:
+            sheet.update(view_model.selected_data(self.state, self.scene).note)
+            return
+        found = self._breakdown(design)
+        if found is not None and not design.notation:
+            design = replace(design, notation=found.notation)
+        lines = detail_lines(design, found, self.state.baseline, sheet.columns, ascii_only=self.ascii_only)
+        sheet.update(_content(lines, ascii_only=self.ascii_only))
+
+    def on_sheet_widened(self) -> None:
+        """Fit the design's lines to another width."""
+        self._show_design()
+
+    def _breakdown(self, design: Design) -> Breakdown | None:
+        """Return where the worth of a design comes from; None while that is worked out."""
+        key = (design.run, design.notation, tuple(design.objectives.values()))
+        if key not in self._breakdowns:
+            self._work_out(design, key)
+            return None
+        return self._breakdowns[key]
+
+    @work(thread=True, exclusive=True, group="breakdown")
+    def _work_out(self, design: Design, key: tuple[str, str, tuple[float, ...]]) -> None:
+        from evo_libra.ui.terminal.breakdown import break_down  # noqa: PLC0415 - models take a while to import
+
+        found = break_down(RunFolder(self.results / design.run), design)
+        self.app.call_from_thread(self._keep, key, found)
+
+    def _keep(self, key: tuple[str, str, tuple[float, ...]], found: Breakdown) -> None:
+        self._breakdowns[key] = found
+        while len(self._breakdowns) > _REMEMBERED:
+            self._breakdowns.popitem(last=False)
+        self._show_design()
+
+    def on_resize(self) -> None:
+        """Fit the texts to other widths."""
+        self._pushed.pop("runs", None)
+        self._pushed.pop("course", None)
+        self.call_after_refresh(self.show)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Show which pane has the keys."""
+        pane = next((node for node in event.widget.ancestors_with_self if node.id in _PANE_NAMES), None)
+        if pane is None:
+            return
+        panes = self.query_one("#panes")
+        for name, number in _PANE_NAMES.items():
+            panes.set_class(name == pane.id, number)
+            self.query_one(f"#{name}").set_class(name == pane.id, "active")
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        """Select a run, or a design."""
+        if event.table.id == "runs":
+            self.change(replace(self.state, run=event.key))
+            return
+        front = view_model.selected_data(self.state, self.scene).front
+        if front is not None:
+            self.change(view_model.with_design(self.state, front, event.index))
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        """Go from a run to its plot, from a row of the front to its design."""
+        if event.table.id == "runs":
+            self.action_pane(2)
+        else:
+            self.action_tab("design")
+
+    def on_table_head_clicked(self, event: Table.HeadClicked) -> None:
+        """Sort by a column; the other way round when it is clicked again."""
+        sort = _SORT_COLUMNS.get(event.column)
+        if event.table.id == "runs" and sort is not None:
+            turned = sort.removeprefix("-") if sort.startswith("-") else f"-{sort}"
+            self.change(replace(self.state, sort=turned if self.state.sort == sort else sort))
+
+    def on_scatter_stepped(self, event: Scatter.Stepped) -> None:
+        """Select another design."""
+        front = view_model.selected_data(self.state, self.scene).front
+        index = view_model.design_index(self.state, front)
+        if front is not None and index is not None:
+            self.change(view_model.with_design(self.state, front, index + event.by))
+
+    def on_scatter_picked(self, event: Scatter.Picked) -> None:
+        """Select the design that was clicked."""
+        front = view_model.selected_data(self.state, self.scene).front
+        if front is not None:
+            self.change(view_model.with_design(self.state, front, event.index))
+
+    def on_scatter_zoomed(self, event: Scatter.Zoomed) -> None:
+        """Zoom at the pointer."""
+        self.zoom(event.factor, event.at)
+
+    def on_scatter_panned(self, event: Scatter.Panned) -> None:
+        """Pan."""
+        self.change(replace(self.state, plot=plot_view.panned(self.state.plot, self.picture(), event.right, event.up)))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while the filter is typed."""
+        self.change(replace(self.state, query=event.value))
+
+    def on_input_submitted(self) -> None:
+        """Go from the filter to the runs."""
+        if not self.state.query:
+            self.query_one("#filter").remove_class("on")
+        self.query_one("#runs").focus()
+
+    def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
+        """Show the tab that was clicked."""
+        tab = {"design": "design", "front-tab": "front", "log": "log"}[event.pane.id or "design"]
+        if tab != self.state.tab:
+            self.change(replace(self.state, tab=tab))  # type: ignore[arg-type] # one of the three
+
+
+def _content(lines: list[Line], *, ascii_only: bool) -> Content:
+    parts: list[str | tuple[str, str]] = []
+    for line in lines:
+        shown = [(queue_view.in_ascii(text) if ascii_only else text, role) for text, role in line]
+        parts += [(text, _STYLES[role]) if role else text for text, role in shown]
+        parts.append("\n")
+    return Content.assemble(*parts)

@@ -1,0 +1,215 @@
+"""What the UI knows of the store, read a few times a second; what has not changed is not read again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.catalogue import Catalogue, read_front, read_log
+from evo_libra.experiment.control import all_requested
+from evo_libra.experiment.events import Progress, read_progress
+from evo_libra.experiment.record import BatchInfo, RunInfo
+from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, PART
+from evo_libra.ui.terminal.queue_view import run_names
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
+    from evo_libra.model.arrays import FloatArray
+
+REFRESH_SECONDS = 1.0
+"""Time between two looks at all runs."""
+_SHARE = 0.05  # Of a core, at most, for looking at all runs.
+_SAMPLE = 4_000
+_KEPT = 64
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be read.
+
+    Attributes
+    ----------
+    query, sort : which runs are listed; see `Catalogue.runs`.
+    shown : ids of the runs whose fronts are shown, the selected one first; the first of all when there is none.
+    log : whether the log of the selected one is shown.
+    """
+
+    query: str = ""
+    sort: str = "id"
+    shown: tuple[str, ...] = ()
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class RunData:
+    """What the files of one run hold.
+
+    Attributes
+    ----------
+    front : its front; None when there is none yet.
+    note : why there is none.
+    progress : its course.
+    designs : objective column -> a sample of all designs evaluated; empty when they were not kept.
+    log : its last lines; empty when they are not wanted.
+    """
+
+    front: Front | None = None
+    note: str = ""
+    progress: tuple[Progress, ...] = ()
+    designs: Mapping[str, FloatArray] = field(default_factory=dict)
+    log: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scene:
+    """The store at one moment.
+
+    Attributes
+    ----------
+    every : all runs.
+    names : short names of all runs, by their ids.
+    runs : those that are listed, in their order.
+    batches : all batches.
+    requests : what runs and batches are asked for.
+    data : of the runs that are shown; the same objects as before where nothing has changed.
+    shown : their ids, the selected one first.
+    error : what is wrong with the query; the runs are then those of the last good one.
+    """
+
+    every: tuple[RunInfo, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    runs: tuple[RunInfo, ...] = ()
+    batches: tuple[BatchInfo, ...] = ()
+    requests: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, RunData] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()
+    error: str = ""
+
+
+class Session:
+    """Reads a folder of results for the UI; used by one thread at a time.
+
+    Parameters
+    ----------
+    results : the folder.
+    cache : where the catalogue's index lies; see `Catalogue.open`.
+    """
+
+    def __init__(self, results: Path, cache: Path | None = None) -> None:
+        self.results = results
+        started = time.monotonic()
+        self._catalogue = Catalogue.open(results, cache)
+        self._next = self._after(started)
+        self._known: dict[str, tuple[dict[str, str], RunData]] = {}
+        self._designs_next: dict[str, float] = {}
+        self._scene, self._last = Scene(), Wanted()
+
+    def close(self) -> None:
+        """Close the catalogue."""
+        self._catalogue.close()
+
+    def look(self, wanted: Wanted, *, now: bool = False) -> Scene:
+        """Return the store as it is.
+
+        Parameters
+        ----------
+        wanted : what is to be read.
+        now : look at all runs even though that was done a moment ago.
+        """
+        started = time.monotonic()
+        renewed = now or started >= self._next
+        if renewed:
+            self._catalogue.refresh()
+            self._next = self._after(started)
+        scene = self._scene
+        if renewed or not scene.every or (wanted.query, wanted.sort) != (self._last.query, self._last.sort):
+            scene = self._listed(wanted, scene)
+        known = {run.id: run for run in scene.every}
+        shown = tuple(dict.fromkeys(run_id for run_id in wanted.shown if run_id in known))
+        if not shown and scene.runs:
+            shown = (scene.runs[0].id,)
+        data = {run_id: self._data(known[run_id], log=wanted.log and index == 0) for index, run_id in enumerate(shown)}
+        if shown != scene.shown or any(data[run_id] is not scene.data.get(run_id) for run_id in shown):
+            scene = replace(scene, shown=shown, data=data)
+        self._scene, self._last = scene, wanted
+        return scene
+
+    def _after(self, started: float) -> float:
+        finished = time.monotonic()
+        return finished + max(REFRESH_SECONDS, (finished - started) / _SHARE)
+
+    def _listed(self, wanted: Wanted, scene: Scene) -> Scene:
+        every = tuple(self._catalogue.runs())
+        error, runs = "", scene.runs
+        try:
+            runs = tuple(self._catalogue.runs(wanted.query, wanted.sort))
+        except InputError as mistake:
+            error = str(mistake)
+            known = {run.id: run for run in every}
+            runs = tuple(known[run.id] for run in runs if run.id in known)
+        new = replace(
+            scene, every=every, names=run_names(every), runs=runs, batches=self._catalogue.batches(),
+            requests=all_requested(self.results), error=error,
+        )  # fmt: skip
+        return scene if new == scene else new
+
+    def _data(self, run: RunInfo, *, log: bool) -> RunData:
+        stamps, data = self._known.pop(run.id, ({}, RunData()))
+        now = {name: _stamp(run.folder / name) for name in (FRONT, CHECKPOINT, EVENTS, DESIGNS)}
+        now["log"] = _stamp(run.folder / LOG) if log else ""
+        now["status"] = run.status
+        changed = {name for name, stamp in now.items() if stamps.get(name) != stamp}
+        if changed & {FRONT, CHECKPOINT, "status"}:
+            data = _with_front(run, data)
+        if EVENTS in changed:
+            data = replace(data, progress=tuple(read_progress(run.folder)))
+        if changed & {DESIGNS, CHECKPOINT} and time.monotonic() >= self._designs_next.get(run.id, 0.0):
+            started = time.monotonic()
+            data = replace(data, designs=_designs(run, data.front))
+            self._designs_next[run.id] = time.monotonic() + (time.monotonic() - started) / _SHARE
+        elif changed & {DESIGNS, CHECKPOINT}:
+            now |= {name: stamps.get(name, "") for name in (DESIGNS,)}  # another time
+        if "log" in changed:
+            data = replace(data, log=tuple(read_log(run)) if log else ())
+        self._known[run.id] = now, data
+        while len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+        return data
+
+
+def _with_front(run: RunInfo, data: RunData) -> RunData:
+    try:
+        front = read_front(run)
+    except InputError as error:
+        waiting = run.status in ("queued", "running", "paused", "interrupted")
+        return replace(data, front=None, note="no front yet" if waiting else str(error))
+    return replace(data, front=front, note="" if len(front) else "no design meets the constraints so far")
+
+
+def _stamp(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns}:{found.st_size}"
+
+
+def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:
+    """Return an even sample of all designs that a run has kept."""
+    import polars as pl  # noqa: PLC0415 - only runs that keep designs have them
+
+    whole = run.folder / DESIGNS
+    paths = [whole] if whole.is_file() else sorted(run.folder.glob(PART))
+    if front is None or not paths:
+        return {}
+    try:
+        lazy = pl.scan_parquet(paths).select(*front.objectives, "violation")
+        step = max(lazy.select(pl.len()).collect().item() // _SAMPLE, 1)
+        found = lazy.gather_every(step).filter(pl.col("violation") <= 0).collect()
+    except (OSError, pl.exceptions.PolarsError):
+        return {}  # a run at work has just put its parts together
+    return {column: found[column].to_numpy() for column in front.objectives}

@@ -1,0 +1,60 @@
+"""Colours: a dark and a light theme of our own, and what every theme needs besides Textual's colours."""
+
+from __future__ import annotations
+
+from textual.color import Color
+from textual.theme import Theme
+
+_DARK_FRONTS = ("#8bd649", "#5fb3ff", "#ffa348", "#cf9fff", "#ff7b72", "#f2cc60", "#4fd6c9", "#ff9bce")
+_LIGHT_FRONTS = ("#2f7d12", "#0b62c4", "#b04a00", "#7a3fd1", "#c4232b", "#7d6000", "#0c7a72", "#b02c7d")
+_STEPS = 8
+_PLAIN = {True: ("#101215", "#dfe3e8"), False: ("#fbfbfa", "#1d2127")}
+
+DARK = Theme(
+    name="evo-dark",
+    primary="#4aa3ff",
+    secondary="#7fa8d1",
+    accent="#ffa62b",
+    warning="#f2cc60",
+    error="#ff6b6b",
+    success="#8bd649",
+    foreground="#dfe3e8",
+    background="#101215",
+    surface="#171a1f",
+    panel="#232931",
+    dark=True,
+)
+LIGHT = Theme(
+    name="evo-light",
+    primary="#0b62c4",
+    secondary="#4d7fb5",
+    accent="#b35900",
+    warning="#8a6a00",
+    error="#b3202a",
+    success="#2f7d12",
+    foreground="#1d2127",
+    background="#fbfbfa",
+    surface="#f1f2f3",
+    panel="#e1e5ea",
+    dark=False,
+)
+
+
+def variables(theme: Theme) -> dict[str, str]:
+    """Return the colours that the terminal UI has beside a theme's own: of fronts, of what stands back, of bars.
+
+    They are mixed here and not by the style sheet, since the parts of a widget that is drawn line by line do not know
+    what they lie on.
+    """
+    plain = _PLAIN[theme.dark]
+    back, front = Color.parse(theme.background or plain[0]), Color.parse(theme.foreground or plain[1])
+    primary = Color.parse(theme.primary)
+    fronts = _DARK_FRONTS if theme.dark else _LIGHT_FRONTS
+    return {
+        **{f"front-{which}": colour for which, colour in enumerate(fronts)},
+        "muted": back.blend(front, 0.62).hex,
+        "faint": back.blend(front, 0.36).hex,
+        "frame": back.blend(primary, 0.45).hex,
+        "cursor": back.blend(primary, 0.25).hex,
+        **{f"course-{n}": back.blend(primary, 0.4 + 0.6 * n / (_STEPS - 1)).hex for n in range(_STEPS)},
+    }

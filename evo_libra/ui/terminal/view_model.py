@@ -1,0 +1,259 @@
+"""What the user has chosen, and what follows from that and from the store for every part of the screen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.events import Progress
+from evo_libra.experiment.record import RunInfo
+from evo_libra.model.fabric import parse_fabric
+from evo_libra.ui.terminal.details import Design, amount
+from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
+from evo_libra.ui.terminal.queue_view import Column, Row, overall, short_count, short_time, sort_name, summary
+from evo_libra.ui.terminal.session import RunData, Scene, Wanted
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
+
+Tab = Literal["design", "front", "log"]
+_RECENT = 5.0  # Seconds over which the rate of a run is taken.
+
+
+@dataclass(frozen=True)
+class State:
+    """What the user has chosen.
+
+    Attributes
+    ----------
+    query, sort : which runs are listed, and how.
+    run : id of the selected run; empty before there is one.
+    marked : ids of the runs that are plotted beside it.
+    design : objectives of the selected design; None for the knee of the front.
+    baseline : what designs are compared with; None for equal bandwidths.
+    plot : how points are looked at.
+    tab : what is shown of the run beside its plot.
+    frozen : whether the display stands still.
+    """
+
+    query: str = ""
+    sort: str = "id"
+    run: str = ""
+    marked: tuple[str, ...] = ()
+    design: Mapping[str, float] | None = None
+    baseline: Design | None = None
+    plot: PlotView = field(default_factory=PlotView)
+    tab: Tab = "design"
+    frozen: bool = False
+
+
+def wanted(state: State) -> Wanted:
+    """Return what has to be read for a state."""
+    shown = (state.run, *(run for run in state.marked if run != state.run)) if state.run else state.marked
+    return Wanted(state.query, state.sort, shown[:MOST_FRONTS], log=state.tab == "log")
+
+
+def settled(state: State, scene: Scene) -> State:
+    """Return the state with a selected run that is listed, where any is, and without marks of runs that are gone."""
+    known, listed = {run.id for run in scene.every}, [run.id for run in scene.runs]
+    marked = tuple(run for run in state.marked if run in known)
+    run = state.run if state.run in listed or not listed else listed[0]
+    run = run if run in known else ""
+    return state if (run, marked) == (state.run, state.marked) else replace(state, run=run, marked=marked)
+
+
+def with_mark(state: State, run_id: str) -> State:
+    """Return the state with a run marked, or not any more.
+
+    Raises
+    ------
+    InputError : there are as many runs in the plot as can be told apart.
+    """
+    if run_id in state.marked:
+        return replace(state, marked=tuple(run for run in state.marked if run != run_id))
+    if len(state.marked) >= MOST_FRONTS - 1:
+        raise InputError(f"{MOST_FRONTS - 1} runs are marked; more could not be told apart, unmark one first")
+    return replace(state, marked=(*state.marked, run_id))
+
+
+def selected_run(state: State, scene: Scene) -> RunInfo | None:
+    """Return the selected run, or None where there is none."""
+    return next((run for run in scene.every if run.id == state.run), None)
+
+
+def selected_data(state: State, scene: Scene) -> RunData:
+    """Return what is known of the selected run."""
+    return scene.data.get(state.run, RunData())
+
+
+def objective_columns(state: State, scene: Scene) -> tuple[str, ...]:
+    """Return the objectives of the selected run."""
+    front = selected_data(state, scene).front
+    return front.objectives if front is not None else ()
+
+
+def design_index(state: State, front: Front | None) -> int | None:
+    """Return the row of the selected design, or of the one that is the nearest to it by now; the knee where none is.
+
+    The knee is nearest to the best of each objective, on logarithmic axes scaled to the front.
+    """
+    if front is None or not len(front):
+        return None
+    values = np.log10(np.maximum(front.frame.select(front.objectives).to_numpy(), 1e-300))
+    low, high = values.min(axis=0), values.max(axis=0)
+    goal = low
+    if state.design is not None and set(front.objectives) <= state.design.keys():
+        goal = np.log10([max(state.design[column], 1e-300) for column in front.objectives])
+    return int(np.argmin(np.linalg.norm((values - goal) / np.where(high > low, high - low, 1.0), axis=1)))
+
+
+def with_design(state: State, front: Front, index: int) -> State:
+    """Return the state with a row of the front selected; those beyond its ends are the ends."""
+    row = front.frame.row(min(max(index, 0), len(front) - 1), named=True)
+    return replace(state, design={column: float(row[column]) for column in front.objectives})
+
+
+def selected_design(state: State, scene: Scene) -> Design | None:
+    """Return the selected design."""
+    front = selected_data(state, scene).front
+    index = design_index(state, front)
+    if front is None or index is None:
+        return None
+    row = front.frame.row(index, named=True)
+    name = f"design {row['id']} of {len(front):,}"
+    values = {column: float(row[column]) for column in front.objectives}
+    return Design(state.run, name, values, str(row.get("design", "")))
+
+
+def picture(state: State, scene: Scene) -> Picture:
+    """Return what the plot shows."""
+    styles = run_styles(state)
+    runs = [
+        _points(scene.names[run_id], styles.get(run_id, 0), scene.data[run_id])
+        for run_id in scene.shown
+        if run_id in scene.data
+    ]
+    design = selected_design(state, scene)
+    message = selected_data(state, scene).note or ("" if scene.every else "no runs yet")
+    return picture_of(
+        state.plot,
+        runs,
+        selected=design.objectives if design else None,
+        baseline=state.baseline.objectives if state.baseline else None,
+        message=message,
+    )
+
+
+def run_styles(state: State) -> dict[str, int]:
+    """Return which colour and marker each plotted run has; marked runs keep theirs whichever is selected."""
+    styles = {run: which for which, run in enumerate(state.marked)}
+    return styles if state.run in styles else {**styles, state.run: len(styles)}
+
+
+def _points(label: str, style: int, data: RunData) -> Points:
+    front = data.front
+    columns = {} if front is None else {name: front.frame[name].to_numpy() for name in front.objectives}
+    return Points(label, style, columns, data.designs)
+
+
+def title(results: str, scene: Scene, *, frozen: bool) -> str:
+    """Return the first line of the screen."""
+    return " · ".join([results, summary(scene.every), *(["frozen"] if frozen else [])])
+
+
+def queue_title(state: State, scene: Scene) -> str:
+    """Return the title of the list of runs."""
+    some = f" {len(scene.runs):,} of {len(scene.every):,}" if state.query else ""
+    return f"runs{some} by {sort_name(state.sort)}"
+
+
+def queue_foot(scene: Scene) -> tuple[float, str]:
+    """Return how much of the runs that are listed is done, and the words beside its bar."""
+    share = overall(scene.runs)
+    done = sum(run.status in ("done", "stale") for run in scene.runs)
+    return share, f"{int(100 * share)} % · {done:,}/{len(scene.runs):,}"
+
+
+def status_line(run: RunInfo | None, progress: Sequence[Progress], width: int) -> str:
+    """Return how far the selected run is, as much of it as there is room for."""
+    if run is None:
+        return ""
+    parts = [run.status, *([run.error] if run.error else [])]
+    parts.append(f"{short_count(run.evaluations)} of {short_count(run.budget)} designs")
+    rate = _rate(progress)
+    if run.status == "running" and rate:
+        parts.append(f"{short_time((run.budget - run.evaluations) / rate)} left")
+    if run.evaluations:
+        parts.append(f"front {run.front_size:,}")
+    if run.hypervolume is not None:
+        parts.append(f"HV {run.hypervolume:.4f}")
+    if run.status == "running" and rate:
+        parts.append(f"{short_count(int(rate))}/s")
+    elif run.wall_s:
+        parts.append(short_time(run.wall_s))
+    while len(parts) > 1 and len(" · ".join(parts)) > width:
+        parts.pop()
+    return " · ".join(parts)
+
+
+def _rate(progress: Sequence[Progress]) -> float:
+    if len(progress) < 2:  # noqa: PLR2004 - a rate needs two points
+        return 0.0
+    last = progress[-1]
+    first = next((one for one in progress if one.seconds >= last.seconds - _RECENT), progress[0])
+    first = progress[-2] if first is last else first
+    return (last.evaluations - first.evaluations) / max(last.seconds - first.seconds, 1e-9)
+
+
+def course_of(run: RunInfo | None, progress: Sequence[Progress]) -> tuple[list[float], list[float], float]:
+    """Return evaluations and hypervolume of a run as far as both are known, and its budget."""
+    known = [one for one in progress if one.hypervolume is not None and math.isfinite(one.hypervolume)]
+    end = max(run.budget if run else 0, known[-1].evaluations if known else 0)
+    if run is not None and run.status in ("done", "stale") and known:
+        end = known[-1].evaluations  # an exhausted search is done before its budget is
+    return [float(one.evaluations) for one in known], [float(one.hypervolume or 0.0) for one in known], float(end)
+
+
+class FrontRows(Sequence[Row]):
+    """The lines of the table of a front; each is made when it is looked at.
+
+    Parameters
+    ----------
+    front : the front.
+    """
+
+    def __init__(self, front: Front) -> None:
+        self._values = [front.frame[column].to_list() for column in ("id", *front.objectives)]
+        self._designs = front.frame["design"].to_list() if "design" in front.frame.columns else None
+        self.columns = tuple(self._columns(front.objectives))
+
+    def _columns(self, objectives: Sequence[str]) -> Iterator[Column]:
+        yield Column("id", max(len(f"{len(self)}"), 2), right=True)
+        for rank, (column, values) in enumerate(zip(objectives, self._values[1:], strict=True)):
+            ends = (amount(value) for value in (values[0], values[-1]))  # the first objective is sorted
+            yield Column(column, max(len(column), 9, *map(len, ends)), right=True, rank=min(rank, 1))
+        if self._designs is not None:
+            yield Column("network", 0)
+
+    def __len__(self) -> int:
+        return len(self._values[0])
+
+    def __getitem__(self, index: int) -> Row:  # type: ignore[override] # nobody takes slices of a table on the screen
+        number, *values = (column[index] for column in self._values)
+        network = [] if self._designs is None else [_network(self._designs[index])]
+        return Row(str(index), (str(number), *(amount(value) for value in values), *network), ("dim",))
+
+
+def _network(notation: str) -> str:
+    """Return the structure of a design without technologies and bandwidths."""
+    try:
+        fabric = parse_fabric(notation)
+    except InputError:
+        return notation
+    dimensions = tuple(replace(one, technology=None, bandwidth=None) for one in fabric.dimensions)
+    return str(replace(fabric, dimensions=dimensions))

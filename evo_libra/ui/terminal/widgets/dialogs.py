@@ -1,0 +1,255 @@
+"""Questions to the user: boxes in the middle of the screen, which escape leaves without an answer."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Label, OptionList, Static, TextArea
+from textual.widgets.option_list import Option
+
+_ESCAPE = Binding("escape", "leave", "Leave")
+
+
+class Confirm(ModalScreen[str | None]):
+    """A question with a few answers.
+
+    Parameters
+    ----------
+    question : what is asked.
+    answers : each with what is returned for it; the first one has the focus.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [_ESCAPE, Binding("left", "app.focus_previous", show=False),
+                                             Binding("right", "app.focus_next", show=False)]  # fmt: skip
+
+    def __init__(self, question: str, answers: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._question, self._answers = question, answers
+
+    def compose(self) -> ComposeResult:
+        """Make the box."""
+        with Vertical(classes="box"):
+            yield Static(self._question, markup=False, classes="question")
+            with Horizontal(classes="buttons"):
+                for at, (label, answer) in enumerate(self._answers):
+                    yield Button(label, id=f"answer-{answer}", variant="default" if at else "primary")
+                yield Button("Cancel", id="cancel")
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Return the answer."""
+        name = event.button.id or ""
+        self.dismiss(name.removeprefix("answer-") if name.startswith("answer-") else None)
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A line to be filled in.
+
+    Attributes
+    ----------
+    key : what its text is returned by.
+    label : what it is called.
+    value : what it begins with.
+    hint : what is shown while it is empty.
+    """
+
+    key: str
+    label: str
+    value: str = ""
+    hint: str = ""
+
+
+class Form(ModalScreen[dict[str, str] | None]):
+    """A few lines to be filled in.
+
+    Parameters
+    ----------
+    question : what is asked.
+    fields : the lines.
+    button : what the button says.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [_ESCAPE]
+
+    def __init__(self, question: str, fields: Sequence[Field], button: str) -> None:
+        super().__init__()
+        self._question, self._fields, self._button = question, fields, button
+
+    def compose(self) -> ComposeResult:
+        """Make the box."""
+        with Vertical(classes="box"):
+            yield Static(self._question, markup=False, classes="question")
+            for field in self._fields:
+                yield Label(field.label, markup=False)
+                yield Input(field.value, placeholder=field.hint, id=f"field-{field.key}", compact=True)
+            with Horizontal(classes="buttons"):
+                yield Button(self._button, id="go", variant="primary")
+                yield Button("Cancel", id="cancel")
+
+    def _answer(self) -> dict[str, str]:
+        return {field.key: self.query_one(f"#field-{field.key}", Input).value.strip() for field in self._fields}
+
+    def on_input_submitted(self) -> None:
+        """Return what is filled in."""
+        self.dismiss(self._answer())
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Return what is filled in, or nothing."""
+        self.dismiss(self._answer() if event.button.id == "go" else None)
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+
+class Choose(ModalScreen[int | None]):
+    """A list to choose from.
+
+    Parameters
+    ----------
+    question : what is asked.
+    options : what there is; the index of one is returned.
+    chosen : the one that the cursor is on.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [_ESCAPE]
+
+    def __init__(self, question: str, options: Sequence[str], chosen: int = 0) -> None:
+        super().__init__()
+        self._question, self._options, self._chosen = question, options, chosen
+
+    def compose(self) -> ComposeResult:
+        """Make the box."""
+        with Vertical(classes="box"):
+            yield Static(self._question, markup=False, classes="question")
+            yield OptionList(*(Option(text) for text in self._options), markup=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Put the cursor on what is chosen now."""
+        self.query_one(OptionList).highlighted = self._chosen
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return the choice."""
+        self.dismiss(event.option_index)
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+
+class Editor(ModalScreen[str | None]):
+    """A text to be edited, here or in the user's own editor.
+
+    Parameters
+    ----------
+    question : what is asked.
+    text : what it begins with.
+    button : what the button says.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        _ESCAPE,
+        Binding("ctrl+s", "go", "Go", priority=True),
+        Binding("ctrl+e", "edit", "Editor", priority=True),
+    ]
+
+    def __init__(self, question: str, text: str, button: str) -> None:
+        super().__init__()
+        self._question, self._text, self._button = question, text, button
+
+    def compose(self) -> ComposeResult:
+        """Make the box."""
+        with Vertical(classes="box large"):
+            yield Static(self._question, markup=False, classes="question")
+            yield TextArea(self._text, id="text", tab_behavior="indent", compact=True)
+            yield Static("", id="wrong", markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button(f"{self._button} (^s)", id="go", variant="primary")
+                yield Button("$EDITOR (^e)", id="edit")
+                yield Button("Cancel", id="cancel")
+
+    def complain(self, sentences: str) -> None:
+        """Say what is wrong with the text."""
+        self.query_one("#wrong", Static).update(sentences)
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """Do what the button says."""
+        if event.button.id == "go":
+            self.action_go()
+        elif event.button.id == "edit":
+            self.action_edit()
+        else:
+            self.dismiss(None)
+
+    def action_go(self) -> None:
+        """Return the text."""
+        self.dismiss(self.query_one(TextArea).text)
+
+    def action_edit(self) -> None:
+        """Let the user's own editor have the text."""
+        area = self.query_one(TextArea)
+        command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "experiment.yaml"
+            path.write_text(area.text, encoding="utf-8")
+            try:
+                with self.app.suspend():
+                    subprocess.run([*command, str(path)], check=False)  # noqa: S603 - the user's own editor
+            except (SuspendNotSupported, OSError) as error:
+                self.complain(f"{command[0]} cannot be started: {error}")
+                return
+            area.text = path.read_text(encoding="utf-8")
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.dismiss(None)
+
+
+class Help(ModalScreen[None]):
+    """Every key.
+
+    Parameters
+    ----------
+    groups : title -> keys and what they do.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1,enter", "leave", "Back"),
+        Binding("j", "scroll(1)", show=False),
+        Binding("k", "scroll(-1)", show=False),
+    ]
+
+    def __init__(self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
+        super().__init__()
+        self._groups = groups
+
+    def compose(self) -> ComposeResult:
+        """Make the box."""
+        with VerticalScroll(classes="box large help"):
+            for title, keys in self._groups:
+                yield Static(title, classes="help-title", markup=False)
+                wide = max(len(key) for key, _ in keys)
+                yield Static("\n".join(f"  {key:<{wide}}  {what}" for key, what in keys), markup=False)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_leave(self) -> None:
+        """Go back."""
+        self.dismiss(None)
