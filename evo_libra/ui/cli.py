@@ -26,6 +26,7 @@ app = App(
 Json = Annotated[bool, Parameter(name="--json", negative="")]
 Flag = Annotated[bool, Parameter(negative="")]
 Order = Annotated[str, Parameter(allow_leading_hyphen=True)]
+Ascii = Annotated[bool, Parameter(name="--ascii", negative="")]
 Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]
 
 
@@ -383,6 +384,24 @@ def compare(*runs: str, out: Path = Path("results"), figure: Path | None = None,
     from evo_libra.ui.compare import compare_command  # noqa: PLC0415 - see the top
 
     return compare_command(runs, out, figure, as_json=json_)
+
+
+@app.command
+def ui(results: Path = Path("results"), *, light: Flag = False, ascii_: Ascii = False) -> int:
+    """Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing.
+
+    Parameters
+    ----------
+    results:
+        Folder of results; runs may be at work on other machines that write to it.
+    light:
+        Begin with the light theme.
+    ascii_:
+        Draw with ASCII characters only.
+    """
+    from evo_libra.ui.terminal.app import run_ui  # noqa: PLC0415 - see the top
+
+    return run_ui(results, light=light, ascii_only=ascii_)
 
 
 @app.command
