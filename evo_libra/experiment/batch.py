@@ -15,7 +15,7 @@ from evo_libra.experiment.claim import Lease, current_claim, server_time
 from evo_libra.experiment.control import all_requested, request, settle
 from evo_libra.experiment.executor import Executor, Undelivered
 from evo_libra.experiment.expand import Experiment
-from evo_libra.experiment.plan import PlannedRun, tidy, wanted, write_plan
+from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder, StorageError
@@ -92,11 +92,13 @@ def run_batch(
     EvoLibraError : the scheduler is gone.
     """
     results = results.absolute()
-    folder = write_plan(experiment, results)
-    todo = wanted(planned, again)
+    folder, todo = batch_folder(results, experiment.name), wanted(planned, again)
     batch = _Batch(experiment, todo, results, folder, executor, again, on_end)
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
-    with Lease(folder.path, batch.token):
+    with Lease(folder.path, batch.token) as lease:
+        if lease.claim is not None:
+            batch.tidy()
+        write_plan(experiment, results)
         folder.write_json(RUNNER, {"command": list(sys.argv), "started": time.time(), "workers": executor.workers()})
         begun = time.perf_counter()
         try:
@@ -145,6 +147,13 @@ class _Batch:
         self.job: dict[str, Any] = asdict(job)
         for target in all_requested(results).keys() & {*self.specs, self.name}:
             settle(results, target)  # it was asked of an earlier execution
+
+    def tidy(self) -> None:
+        """Remove what an earlier execution left that was killed."""
+        RunFolder(self.results / self.name).sweep()
+        for target in all_requested(self.results):
+            if target.startswith(f"{self.name}/"):
+                settle(self.results, target)
 
     def loop(self, interrupted: Callable[[], bool]) -> None:
         """Go on until every run has ended, or those at work have after a request to stop."""

@@ -56,6 +56,12 @@ class RunFolder:
         ------
         StorageError : there is no space, or no right to write.
         """
+        try:
+            self._write(name, content, sync=sync)
+        except FileNotFoundError:  # Whoever tidies up the folder took the temporary file for a dead writer's.
+            self._write(name, content, sync=sync)
+
+    def _write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool) -> None:
         with explained(self.path), _temporary(self.path, name, content, sync=sync) as temporary:
             temporary.replace(self.path / name)
             if sync:

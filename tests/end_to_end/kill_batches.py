@@ -9,6 +9,7 @@ must be consistent, and no file left over. Ends with 0 when all of that is so.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -25,8 +26,13 @@ import psutil
 from evo_libra.experiment.catalogue import Catalogue
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
-RUNNERS = 0.06
+FAILURES = 3
+RUNNERS = 0.1
 """Part of the kills that is meant for runners; they take longest to come back."""
+ANYONE = 0.3
+"""Part of the kills of workers that does not look whether they are at a run."""
+FAR = 0.7
+"""Part of the others that waits until the run has a checkpoint to go on from."""
 FILES = {"checkpoint.npz", "done.json", "events.jsonl", "front.parquet", "manifest.json", "run.log"}
 PROBLEM = '''
 import time
@@ -51,38 +57,39 @@ problem: slow:problem
 population: 20
 engines: [random, nsga2]
 checkpoint_s: 0.1
-evaluations: [{first}, 400]
+evaluations: [{first}, 1000]
 repeats: {repeats}
 """
+
+Batches = dict[str, subprocess.Popen[bytes]]
 
 
 def prepare(folder: Path, repeats: int) -> None:
     """Write the problem and two batches that share half of their runs."""
     (folder / "slow.py").write_text(PROBLEM)
     (folder / "problems").symlink_to(Path(__file__).parents[2] / "problems")
-    for name, first in (("one", 150), ("two", 250)):
+    for name, first in (("one", 400), ("two", 600)):
         (folder / f"{name}.yaml").write_text(BATCH.format(first=first, repeats=repeats))
 
 
 def start(folder: Path, name: str, workers: int) -> subprocess.Popen[bytes]:
     """Start a batch."""
     with (folder / f"{name}.log").open("ab") as log:
-        words = [COMMAND, "run", f"{name}.yaml", "--workers", str(workers)]
+        # A run that was killed three times at the same place has failed, and rightly so.
+        words = [COMMAND, "run", f"{name}.yaml", "--workers", str(workers), "--retry-failed"]
         return subprocess.Popen(words, cwd=folder, stdout=log, stderr=log)
 
 
-def processes(batches: dict[str, subprocess.Popen[bytes]]) -> list[tuple[str, int]]:
+def processes(batches: Batches) -> list[tuple[str, int]]:
     """Return runners and workers that live."""
     found = []
-    for name, batch in batches.items():
+    for batch in batches.values():
         if batch.poll() is not None:
             continue
-        found.append((f"runner of {name}", batch.pid))
-        try:
+        found.append(("runner", batch.pid))
+        with contextlib.suppress(psutil.Error):
             children = psutil.Process(batch.pid).children(recursive=True)
-            found += [(f"worker of {name}", one.pid) for one in children if "local_worker" in " ".join(one.cmdline())]
-        except psutil.Error:
-            continue
+            found += [("worker", one.pid) for one in children if "local_worker" in " ".join(one.cmdline())]
     return found
 
 
@@ -93,24 +100,57 @@ def disturb(folder: Path, kills: int, chance: random.Random) -> Counter[str]:
     while True:
         for name, batch in list(batches.items()):
             code = batch.poll()
-            if code not in (None, 0, -signal.SIGKILL):
+            if code not in (None, 0, FAILURES, -signal.SIGKILL):
                 raise SystemExit(f"batch {name} ended with {code}:\n{(folder / f'{name}.log').read_text()[-3000:]}")
-            if code == -signal.SIGKILL or (code == 0 and killed.total() < kills):
+            if code in (-signal.SIGKILL, FAILURES) or (code == 0 and killed.total() < kills):
                 batches[name] = start(folder, name, 2 if name == "one" else 1)
         if killed.total() >= kills and all(batch.poll() == 0 for batch in batches.values()):
             return killed
-        # Sometimes in quick succession, sometimes after some work was done.
-        time.sleep(chance.choice((0.05, 0.3, 1.0, 3.0)) * chance.random())
-        living = processes(batches)
-        kind = "runner" if chance.random() < RUNNERS else "worker"
-        chosen = [one for one in living if one[0].startswith(kind)]
-        if killed.total() < kills and chosen:
-            who, number = chance.choice(chosen)
-            try:
-                os.kill(number, signal.SIGKILL)
-                killed[who.split(" ", maxsplit=1)[0]] += 1
-            except ProcessLookupError:
-                continue
+        if killed.total() < kills:
+            victim = choose(folder, batches, chance)
+            if victim is not None and kill(victim[1]):
+                killed[victim[0]] += 1
+        else:
+            time.sleep(0.1)
+
+
+def choose(folder: Path, batches: Batches, chance: random.Random) -> tuple[str, int] | None:
+    """Decide what to kill, wait until there is such a thing and a moment longer, and return it.
+
+    A runner, or a worker: whatever it does, one that is at a run, or one that is at a run which has a checkpoint.
+    """
+    kind = "runner" if chance.random() < RUNNERS else "worker"
+    state = "any" if kind == "runner" or chance.random() < ANYONE else "far" if chance.random() < FAR else "begun"
+    moment = chance.random() * chance.choice((0.05, 0.3, 1.0))
+    while not victims(folder, batches, kind, state):
+        if any(batch.poll() is not None for batch in batches.values()):
+            return None
+        time.sleep(0.02)
+    time.sleep(moment)
+    found = victims(folder, batches, kind, state)
+    return (kind, chance.choice(found)) if found else None
+
+
+def victims(folder: Path, batches: Batches, kind: str, state: str) -> list[int]:
+    """Return the processes of a kind and in a state."""
+    living = [number for who, number in processes(batches) if who == kind]
+    if state == "any":
+        return living
+    at_work = []
+    for path in (folder / "results").glob("slow/*/claim-*.json"):
+        with contextlib.suppress(OSError, ValueError):
+            if state == "begun" or path.with_name("checkpoint.npz").is_file():
+                at_work.append(json.loads(path.read_text())["pid"])
+    return [number for number in living if number in at_work]
+
+
+def kill(number: int) -> bool:
+    """Kill a process; return whether it was there."""
+    try:
+        os.kill(number, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def leftovers(results: Path) -> list[str]:
@@ -151,9 +191,9 @@ def main() -> None:
     words.add_argument("--repeats", type=int, default=0, help="seeds of each batch; 0 fits the kills")
     words.add_argument("--seed", type=int, default=0)
     given = words.parse_args()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        prepare(folder, given.repeats or max(5, given.kills // 6))
+        prepare(folder, given.repeats or max(3, given.kills // 15))
         begun = time.monotonic()
         killed = disturb(folder, given.kills, random.Random(given.seed))  # noqa: S311 - no secret
         took = time.monotonic() - begun
@@ -165,11 +205,10 @@ def main() -> None:
         wrong = check(folder / "results", folder / "straight", index)
         runs = len(list((folder / "straight").glob("*/*/done.json")))
         logs = [path.read_text() for path in (folder / "results").glob("*/*/events.jsonl")]
-        attempts = sum(log.count('"attempt"') for log in logs)
+        resumed = sum(log.count('"resumed"') for log in logs)
     kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(killed.items()))
-    print(
-        f"{killed.total()} kills ({kinds}) in {took:.0f} s; {runs} runs, {attempts} attempts; {len(wrong)} things wrong"
-    )
+    print(f"{killed.total()} kills ({kinds}) in {took:.0f} s, {len(wrong)} things wrong")
+    print(f"{runs} runs, {resumed} times one went on from a checkpoint")
     for line in wrong[:50]:
         print(line)
     sys.exit(1 if wrong else 0)
