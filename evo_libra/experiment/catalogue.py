@@ -9,7 +9,7 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,7 @@ class Catalogue:
                 batch for folder in _folders(self.results / BATCHES) if (batch := read_batch(self.results, folder))
             ]
             self._batches = tuple(sorted((info for info, _ in found), key=lambda info: info.id))
-            planned = {run_id: plan for _, plans in found for run_id, plan in plans.items()}
+            planned = _merged(plans for _, plans in found)
             present = [*_run_ids(self.results)]
             changed = [self._reread(run_id, planned.get(run_id)) for run_id in dict.fromkeys([*present, *planned])]
             kept = {run.id for run, _ in changed if run is not None}
@@ -94,7 +94,9 @@ class Catalogue:
         known, folder = self._runs.get(run_id), self.results / run_id
         stamp = _done_stamp(folder)
         if known is not None and stamp and known.status in ("done", "stale") and self._stamps.get(run_id) == stamp:
-            return (known if planned is None else replace(known, experiment=str(planned["experiment"]))), stamp
+            if planned is not None:
+                known = replace(known, experiment=str(planned["experiment"]), name=str(planned["label"]))
+            return known, stamp
         return read_run(self.results, run_id, planned), stamp or signature(folder)
 
     def runs(self, query: str = "", sort: str = "id") -> list[RunInfo]:
@@ -227,6 +229,17 @@ def request(run: RunInfo | BatchInfo, action: str) -> None:
     """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `control.request`."""
     depth = len(Path(run.id).parts)
     _request(run.folder.parents[depth - 1], run.id, action)
+
+
+def _merged(plans: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+    """Return what is planned of each run; one that several experiments share names all of them."""
+    merged: dict[str, Mapping[str, Any]] = {}
+    for plan in plans:
+        for run_id, run in plan.items():
+            known = merged.get(run_id)
+            names = run["experiment"] if known is None else f"{known['experiment']}, {run['experiment']}"
+            merged[run_id] = {**run, "experiment": names}
+    return merged
 
 
 def _folders(folder: Path) -> list[Path]:

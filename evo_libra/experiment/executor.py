@@ -101,7 +101,8 @@ class OnScheduler:
     def submit(self, run_id: str, run: Mapping[str, Any], job: Mapping[str, Any]) -> None:
         """Send a run to the scheduler, which sends it again when its worker dies."""
         self._sent += 1
-        key = f"{run_id}-{job['batch']}-{self._sent}"
+        # One name for all, which the scheduler keeps one group for; it looks through its groups for every task.
+        key = (f"run-{job['batch']}", self._sent)
         future = self._client.submit(run_task, run, job, key=key, pure=False, priority=-self._sent)
         self._futures[run_id] = future
         future.add_done_callback(lambda ended: self._take(run_id, ended))

@@ -74,7 +74,14 @@ def _test(word: str) -> Callable[[RunInfo], bool]:
         raise InputError(unknown("field", name, _FIELDS))
     if sign == ":":
         patterns = value.lower().split(",")
-        return lambda run: turned ^ any(fnmatch.fnmatchcase(str(getattr(run, name)).lower(), p) for p in patterns)
+
+        def fits(run: RunInfo) -> bool:
+            # A run may belong to several experiments.
+            found = str(getattr(run, name)).lower()
+            texts = found.split(", ") if name == "experiment" else [found]
+            return turned ^ any(fnmatch.fnmatchcase(text, pattern) for text in texts for pattern in patterns)
+
+        return fits
     compare, number = _ORDERS[sign], _number(word, value)
     return lambda run: turned ^ (isinstance(found := getattr(run, name), int | float) and compare(found, number))
 

@@ -125,7 +125,7 @@ def choose(folder: Path, batches: Batches, chance: random.Random) -> tuple[str, 
     while not victims(folder, batches, kind, state):
         if any(batch.poll() is not None for batch in batches.values()):
             return None
-        time.sleep(0.02)
+        time.sleep(0.1)
     time.sleep(moment)
     found = victims(folder, batches, kind, state)
     return (kind, chance.choice(found)) if found else None

@@ -185,6 +185,19 @@ def test_runs_are_found_by_path_id_and_part(make: Make, job: Job) -> None:
         catalogue.find("nothing")
 
 
+def test_a_run_of_two_experiments_is_found_by_both(make: Make, job: Job) -> None:
+    shared, own = make(seed=1), make(seed=2)
+    perform(shared, job)
+    catalogue = opened(job)
+    for name, specs in (("one", (shared,)), ("two", (shared, own))):
+        write_plan(Experiment(name, Path(f"{name}.yaml"), specs, 1.0), Path(job.results))
+    catalogue.refresh()
+    assert {run.id: run.experiment for run in catalogue.runs()} == {shared.id: "one, two", own.id: "two"}
+    assert [run.id for run in catalogue.runs("experiment:one")] == [shared.id]
+    assert [run.id for run in catalogue.runs("experiment:two", "seed")] == [shared.id, own.id]
+    assert catalogue.runs("experiment:t") == []
+
+
 def test_filters_choose_and_orders_sort(make: Make, job: Job) -> None:
     specs = [make(engine=engine, seed=seed, evaluations=count)
              for engine, seed, count in (("nsga2", 1, 300), ("nsga3", 2, 300), ("random", 10, 200))]  # fmt: skip
