@@ -23,6 +23,8 @@ from evo_libra.experiment.worker import Job, Report, give_up
 
 LOOK_SECONDS = 0.5
 """Time between two looks at requests, and at runs that somebody else is at."""
+WAIT_SECONDS = 5.0
+"""Time without any news after which the reason is told."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def run_batch(
     again: tuple[str, ...] = (),
     interrupted: Callable[[], bool] = lambda: False,
     on_end: Callable[[Ended], None] = lambda _ended: None,
+    on_wait: Callable[[str], None] = lambda _why: None,
 ) -> Summary:
     """Execute the runs of an experiment that are not done yet.
 
@@ -85,6 +88,7 @@ def run_batch(
     again : which runs that have ended are run again: ``stale``, ``failed``.
     interrupted : whether this process is asked to stop; workers then keep a checkpoint and end.
     on_end : called when a run ends.
+    on_wait : called with the reason when nothing happens for a while, and the reason is a new one.
 
     Raises
     ------
@@ -93,7 +97,7 @@ def run_batch(
     """
     results = results.absolute()
     folder, todo = batch_folder(results, experiment.name), wanted(planned, again)
-    batch = _Batch(experiment, todo, results, folder, executor, again, on_end)
+    batch = _Batch(experiment, todo, results, folder, executor, again, on_end, on_wait)
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
         if lease.claim is not None:
@@ -125,9 +129,10 @@ class _Batch:
         executor: Executor,
         again: tuple[str, ...],
         on_end: Callable[[Ended], None],
+        on_wait: Callable[[str], None],
     ) -> None:
         self.token = uuid.uuid4().hex[:12]
-        self.results, self.executor, self.on_end = results, executor, on_end
+        self.results, self.executor, self.on_end, self.on_wait = results, executor, on_end, on_wait
         self.name = folder.path.relative_to(results).as_posix()
         self.stop_target = f"{self.name}/{self.token}"
         self.specs = {spec.id: spec for spec in todo}
@@ -136,6 +141,7 @@ class _Batch:
         self.ended: dict[str, Report] = {}
         self.deaths: dict[str, int | None] = {}
         self.looked, self.stopping = 0.0, False
+        self.happened, self.why = time.monotonic(), ""
         job = Job(
             str(results),
             self.token,
@@ -162,11 +168,13 @@ class _Batch:
                 self._stop()
             self._send()
             for run_id, answer in self.executor.poll(LOOK_SECONDS / 2):
+                self.happened = time.monotonic()
                 self.sent.discard(run_id)
                 self._take(run_id, self._sorry(run_id, answer) if isinstance(answer, Undelivered) else answer)
             if time.monotonic() - self.looked > LOOK_SECONDS:
                 self.looked = time.monotonic()
                 self._look()
+                self._explain()
 
     def _stop(self) -> None:
         if not self.stopping:
@@ -237,6 +245,21 @@ class _Batch:
         if actions.get(self.name) == "resume":
             settle(self.results, self.name)
         self._again(actions)
+
+    def _explain(self) -> None:
+        """Tell why nothing happens."""
+        if time.monotonic() - self.happened < WAIT_SECONDS:
+            return
+        why = ""
+        if self.elsewhere and not self.sent:
+            why = f"{len(self.elsewhere):,} runs are executed by somebody else"
+        elif self.paused and not self.sent:
+            why = f"{len(self.paused):,} runs are paused"
+        elif self.sent and not self.executor.workers():
+            why = "there are no workers yet"
+        if why and why != self.why:
+            self.on_wait(why)
+        self.why = why
 
     def _again(self, actions: Mapping[str, str]) -> None:
         """Send runs again that have failed or were stopped, where that is asked for."""

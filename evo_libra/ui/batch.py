@@ -160,7 +160,7 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
         try:
             summary = run_batch(
                 experiment, planned, options.results, executor,
-                again=options.again, interrupted=interrupted, on_end=lines,
+                again=options.again, interrupted=interrupted, on_end=lines, on_wait=lines.wait,
             )  # fmt: skip
         finally:
             executor.close()
@@ -217,6 +217,13 @@ class _Lines:
             self.progress.console.print(Text(text))
         failed = f", {self.failed} failed" if self.failed else ""
         self.progress.update(self.task, completed=ended.count, description=f"runs{failed}")
+
+    def wait(self, why: str) -> None:
+        """Show why nothing happens."""
+        if self.plain:
+            self._line(f"waiting: {why}")
+        else:
+            self.progress.console.print(Text(f"waiting: {why}"))
 
     @staticmethod
     def _line(text: str) -> None:

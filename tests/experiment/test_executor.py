@@ -1,0 +1,153 @@
+"""Where tasks are executed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evo_libra.errors import EvoLibraError
+from evo_libra.experiment import batch as batches
+from evo_libra.experiment.batch import run_batch
+from evo_libra.experiment.control import request
+from evo_libra.experiment.executor import InProcess, Undelivered
+from evo_libra.experiment.expand import Experiment
+from evo_libra.experiment.local_worker import LocalWorkers
+from evo_libra.experiment.plan import plan_of
+from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.store import FAILED
+from evo_libra.experiment.worker import Job, Report, perform
+
+Make = Callable[..., RunSpec]
+
+
+def test_workers_that_cannot_start_end_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    workers = LocalWorkers("tcp://127.0.0.1:1", 2)
+
+    def mend_until_given_up() -> None:
+        for _ in range(1000):
+            workers.mend()
+            time.sleep(0.01)
+
+    with pytest.raises(EvoLibraError, match="--workers 0"):
+        mend_until_given_up()
+
+
+def test_a_worker_that_was_killed_is_replaced_and_all_end_with_their_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evo_libra.experiment.local_worker._start", lambda _address: subprocess.Popen(
+        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
+    ))  # fmt: skip
+    workers = LocalWorkers("", 2)
+    for _ in range(20):  # more often than workers may fail to start
+        workers.mend()
+        first, second = workers._living  # noqa: SLF001 - what is tested
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+        workers.mend()
+        assert second in workers._living  # noqa: SLF001 - the same
+        assert first not in workers._living  # noqa: SLF001 - the same
+    living = list(workers._living)  # noqa: SLF001 - the same
+    workers.end()
+    assert [one.returncode for one in living] == [0, 0]
+
+
+class Scripted:
+    """An executor that answers as it is told, else with what the run really does."""
+
+    def __init__(self, answers: dict[str, list[str]], job: Job) -> None:
+        self.answers, self.job = answers, job
+        self.order: list[str] = []
+        self.real = InProcess(lambda: False)
+        self.waiting: list[tuple[str, Report | Undelivered]] = []
+
+    def submit(self, run_id: str, run: dict[str, object], job: dict[str, object]) -> None:
+        self.order.append(run_id)
+        answers = self.answers.get(run_id, [])
+        if not answers:
+            self.real.submit(run_id, run, job)
+        elif (answer := answers.pop(0)) == "undelivered":
+            self.waiting.append((run_id, Undelivered("its workers kept dying")))
+        else:
+            self.waiting.append((run_id, Report(run_id, answer)))  # type: ignore[arg-type]
+
+    def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
+        found, self.waiting = self.waiting, []
+        return found or self.real.poll(seconds)
+
+    def workers(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass
+
+
+def run(specs: list[RunSpec], executor: Scripted, **options: object) -> batches.Summary:
+    experiment, results = Experiment("mine", Path("mine.yaml"), tuple(specs), 1.0), Path(executor.job.results)
+    return run_batch(experiment, plan_of(experiment, results), results, executor, **options)  # type: ignore[arg-type]
+
+
+def test_longer_runs_wait_for_shorter_ones_of_their_search(make: Make, job: Job) -> None:
+    specs = [make(seed=seed, evaluations=count) for count in (500, 300) for seed in (1, 2)]
+    executor = Scripted({}, job)
+    summary = run(specs, executor)
+    assert executor.order == [specs[2].id, specs[3].id, specs[0].id, specs[1].id]
+    assert summary.count("done") == 4
+
+
+def test_a_run_that_never_comes_back_is_given_up_and_one_that_does_is_not(make: Make, job: Job) -> None:
+    lost, late = make(seed=1), make(seed=2)
+    executor = Scripted({lost.id: ["undelivered", "undelivered"], late.id: ["undelivered"]}, job)
+    summary = run([lost, late], executor)
+    assert {run_id: report.ending for run_id, report in summary.reports.items()} == {lost.id: "failed", late.id: "done"}
+    assert (Path(job.results) / lost.id / FAILED).is_file()
+
+
+def test_a_run_that_somebody_else_is_at_is_looked_after(
+    make: Make, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(batches, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(batches, "WAIT_SECONDS", 0.0)
+    spec, told = make(), []
+    executor = Scripted({spec.id: ["busy", "lost"]}, job)
+    held = batches.Lease(Path(job.results) / spec.id, "somebody")
+
+    def give_back(why: str) -> None:
+        told.append(why)
+        if held.claim is not None:
+            held.__exit__()
+
+    summary = run([spec], executor, on_wait=give_back)
+    assert summary.reports[spec.id].fresh
+    assert told[0] == "1 runs are executed by somebody else"
+    assert executor.order == [spec.id] * 3
+
+
+def test_requests_of_an_earlier_batch_are_forgotten_and_stops_are_heard(
+    make: Make, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "LOOK_SECONDS", 0.0)
+    specs, results = [make(seed=seed) for seed in range(3)], Path(job.results)
+    for target, action in ((specs[0].id, "stop"), (".batches/mine", "stop"), (".batches/mine/dead", "stop")):
+        request(results, target, action)
+    assert run(specs[:1], Scripted({}, job)).count("done") == 1
+    assert not list((results / ".control").iterdir())
+    summary = run(specs, Scripted({}, job), on_end=lambda _ended: request(results, ".batches/mine", "stop"))
+    assert (summary.interrupted, summary.skipped) == (True, 1)
+    assert not list((results / ".control").iterdir())
+
+
+def test_interrupted_runs_are_not_sent_any_more(make: Make, job: Job) -> None:
+    specs = [make(seed=seed) for seed in range(3)]
+    asked = iter([False, False, True, True, True, True, True])
+    summary = run(specs, Scripted({}, job), interrupted=lambda: next(asked))
+    assert summary.interrupted
+    assert summary.count("done") < 3
+    assert perform(specs[2], job).ending == "done"
+    assert os.listdir(Path(job.results) / ".batches" / "mine") != []  # noqa: PTH208 - names alone
