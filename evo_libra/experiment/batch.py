@@ -15,11 +15,12 @@ from evo_libra.experiment.claim import Lease, current_claim, server_time
 from evo_libra.experiment.control import all_requested, request, settle
 from evo_libra.experiment.executor import Executor, Undelivered
 from evo_libra.experiment.expand import Experiment
+from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder, StorageError
-from evo_libra.experiment.worker import Job, Report, give_up
+from evo_libra.experiment.worker import abandon
 
 LOOK_SECONDS = 0.5
 """Time between two looks at requests, and at runs that somebody else is at."""
@@ -219,7 +220,7 @@ class _Batch:
         here = checkpoint_evaluations(RunFolder(self.results / run_id))
         further = run_id not in self.deaths or self.deaths[run_id] != here
         self.deaths[run_id] = here
-        return Report(run_id, "again") if further else give_up(self.specs[run_id], Job(**self.job), answer.error)
+        return Report(run_id, "again") if further else abandon(self.specs[run_id], Job(**self.job), answer.error)
 
     def _look(self) -> None:
         """Look at requests, and whether runs that somebody else is at have ended or been given up."""

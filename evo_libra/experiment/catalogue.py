@@ -18,6 +18,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.control import request as _request
 from evo_libra.experiment.filesystem import cache_folder
 from evo_libra.experiment.filters import parse_filter, sort_runs
+from evo_libra.experiment.index import load, open_index, save
 from evo_libra.experiment.record import BATCHES, BatchInfo, RunInfo, read_batch, read_run, signature
 from evo_libra.experiment.store import DONE, FRONT, LOG, MANIFEST, RunFolder
 
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from evo_libra.front.front import Front
-
-_VERSION = 1
-_COLUMNS = tuple(field.name for field in fields(RunInfo))
-_OPEN = ("queued", "running", "paused", "interrupted", "failed")
 
 
 class Catalogue:
@@ -63,8 +60,8 @@ class Catalogue:
             raise InputError(f"{results} is no folder of results: it is a file")
         name = hashlib.sha256(str(results.resolve()).encode()).hexdigest()[:16]
         # What is not there needs no index that stays.
-        index = _connect((cache or cache_folder()) / f"{name}.sqlite") if results.exists() else _prepared(None)
-        catalogue = Catalogue(results, index)
+        path = (cache or cache_folder()) / f"{name}.sqlite" if results.exists() else None
+        catalogue = Catalogue(results, open_index(path))
         catalogue._load()
         catalogue.refresh()
         return catalogue
@@ -88,7 +85,7 @@ class Catalogue:
             gone = [run_id for run_id in self._runs if run_id not in kept]
             self._runs = {run.id: run for run, _ in changed if run is not None}
             self._stamps = {run.id: stamp for run, stamp in changed if run is not None}
-            self._save(gone)
+            save(self._index, self._runs.values(), self._stamps, gone)
 
     def _reread(self, run_id: str, planned: Mapping[str, Any] | None) -> tuple[RunInfo | None, str]:
         known, folder = self._runs.get(run_id), self.results / run_id
@@ -159,27 +156,9 @@ class Catalogue:
         )
 
     def _load(self) -> None:
-        for row in self._index.execute(f"SELECT stamp, {', '.join(_COLUMNS)} FROM runs"):  # noqa: S608 - our names
-            values = dict(zip(_COLUMNS, row[1:], strict=True))
-            run = RunInfo(**{**values, "folder": Path(values["folder"])})
+        for stamp, run in load(self._index):
             # The folder may be named by another path today.
-            self._runs[run.id], self._stamps[run.id] = replace(run, folder=self.results / run.id), row[0]
-
-    def _save(self, gone: list[str]) -> None:
-        marks = ", ".join("?" * (len(_COLUMNS) + 1))
-        rows = [
-            (self._stamps[run.id], *({**asdict(run), "folder": str(run.folder)}[name] for name in _COLUMNS))
-            for run in self._runs.values()
-        ]
-        stored = dict(self._index.execute("SELECT id, stamp || status FROM runs"))
-        new = [
-            row for run, row in zip(self._runs.values(), rows, strict=True) if stored.get(run.id) != row[0] + run.status
-        ]
-        if not new and not gone:
-            return
-        with self._index:
-            self._index.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", new)  # noqa: S608 - marks alone
-            self._index.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
+            self._runs[run.id], self._stamps[run.id] = replace(run, folder=self.results / run.id), stamp
 
 
 def read_front(run: RunInfo) -> Front:
@@ -270,33 +249,3 @@ def _done_stamp(folder: Path) -> str:
         return f"done:{(folder / DONE).stat().st_mtime_ns}"
     except OSError:
         return ""
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Open the index; a damaged one is begun anew, one that cannot be kept lies in memory."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return _prepared(path)
-    except sqlite3.DatabaseError:
-        try:
-            path.unlink(missing_ok=True)
-            return _prepared(path)
-        except (sqlite3.DatabaseError, OSError):
-            return _prepared(None)
-    except OSError:
-        return _prepared(None)
-
-
-def _prepared(path: Path | None) -> sqlite3.Connection:
-    index = sqlite3.connect(path or ":memory:", timeout=10, check_same_thread=False)
-    try:
-        index.execute("PRAGMA journal_mode = WAL")
-        index.execute("PRAGMA synchronous = OFF")  # A derived index: what a power cut takes is read again.
-        if index.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-            columns = ", ".join(f"{name} PRIMARY KEY" if name == "id" else name for name in _COLUMNS)
-            index.executescript(f"DROP TABLE IF EXISTS runs; CREATE TABLE runs (stamp, {columns});")
-            index.execute(f"PRAGMA user_version = {_VERSION}")
-    except sqlite3.DatabaseError:
-        index.close()
-        raise
-    return index

@@ -17,7 +17,7 @@ from evo_libra.experiment.task import run_task
 if TYPE_CHECKING:
     from distributed import Client, Future, SpecCluster
 
-    from evo_libra.experiment.worker import Report
+    from evo_libra.experiment.job import Report
 
 _CONNECT_SECONDS = 20
 
@@ -68,7 +68,8 @@ class InProcess:
 
     def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:  # noqa: ARG002 - a run takes as long as it takes
         """Execute the first run of the queue."""
-        from evo_libra.experiment.worker import Job, execute  # noqa: PLC0415 - imports NumPy
+        from evo_libra.experiment.job import Job  # noqa: PLC0415 - see below
+        from evo_libra.experiment.worker import execute  # noqa: PLC0415 - imports NumPy
 
         if not self._waiting:
             return []

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.worker import Report
+    from evo_libra.experiment.job import Report
 
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1"
@@ -24,11 +24,12 @@ def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
     Parameters
     ----------
     run : from `RunSpec.data`.
-    job : the fields of `evo_libra.experiment.worker.Job`.
+    job : the fields of `evo_libra.experiment.job.Job`.
     """
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)
     # Only now: NumPy and Polars count their threads when they are imported.
-    from evo_libra.experiment.worker import Job, execute  # noqa: PLC0415
+    from evo_libra.experiment.job import Job  # noqa: PLC0415
+    from evo_libra.experiment.worker import execute  # noqa: PLC0415
 
     return execute(run, Job(**job))

@@ -7,84 +7,27 @@ import socket
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.checkpoint import checkpoint_evaluations
+from evo_libra.experiment.attempts import ATTEMPT, ATTEMPTS, count_attempt, failed, give_up, log
 from evo_libra.experiment.claim import Lease, current_claim
 from evo_libra.experiment.control import requested
 from evo_libra.experiment.events import tell
+from evo_libra.experiment.job import Ending, Job, Report
 from evo_libra.experiment.manifest import stale
 from evo_libra.experiment.provenance import canonical_hash, program
 from evo_libra.experiment.runner import LOST, Outcome, Surroundings, mark_done, run_search
 from evo_libra.experiment.runspec import RunSpec, build, forget_problems, identity_of
 from evo_libra.experiment.scale import Scale, scale_of
 from evo_libra.experiment.starting import begin
-from evo_libra.experiment.store import DONE, FAILED, LOG, RunFolder, StorageError, append_line, explained
+from evo_libra.experiment.store import DONE, FAILED, RunFolder, StorageError, explained
 from evo_libra.search.run import Snapshot
 
-ATTEMPTS = 3
-"""Attempts in a row that get no further before a run is given up."""
 POLL_SECONDS = 0.25
 """Time between two looks at the requests."""
-_ATTEMPT = "attempt.json"
 _HOST = socket.gethostname()
-
-Ending = Literal["done", "failed", "again", "busy", "interrupt", "pause", "stop", "lost", "storage"]
-
-
-@dataclass(frozen=True)
-class Job:
-    """How a batch wants a run to be executed.
-
-    Attributes
-    ----------
-    results : absolute path of the folder of results.
-    batch : what tells this execution of a batch from others.
-    stops : targets of requests that concern the run besides its own id; see `evo_libra.experiment.control`.
-    program : digest of the program that planned the run.
-    again : which runs that have ended are run again: ``stale``, ``failed``, ``all``.
-    resume : go on from checkpoints.
-    checkpoint_seconds : time between checkpoints.
-    command : the words that started all this.
-    """
-
-    results: str
-    batch: str
-    stops: tuple[str, ...] = ()
-    program: str = field(default_factory=program)
-    again: tuple[str, ...] = ()
-    resume: bool = True
-    checkpoint_seconds: float = 1.0
-    command: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a worker says of a run.
-
-    Attributes
-    ----------
-    id : of the run.
-    ending : ``again`` is a failure that may be tried again; ``busy`` that somebody else is at it; ``interrupt``,
-        ``pause`` and ``stop`` what was asked for; ``lost`` that somebody else took over; ``storage`` that nothing
-        can be written.
-    fresh : whether this attempt did the work, and not an earlier one.
-    evaluations, front, hypervolume, wall : of a run that is done.
-    error : one line for people.
-    """
-
-    id: str
-    ending: Ending
-    fresh: bool = False
-    evaluations: int = 0
-    front: int = 0
-    hypervolume: float | None = None
-    wall: float = 0.0
-    error: str = ""
-
 
 Watcher = Callable[[Snapshot, float], None]
 Finisher = Callable[[Outcome], None]
@@ -150,14 +93,14 @@ def perform(
         return _attempt(spec, job, folder, asked, watch, finish)
 
 
-def give_up(spec: RunSpec, job: Job, error: str) -> Report:
+def abandon(spec: RunSpec, job: Job, error: str) -> Report:
     """Mark a run as failed whose workers could not even say so, unless somebody else is at it."""
     folder = RunFolder(Path(job.results) / spec.id)
     with explained(folder.path), Lease(folder.path, job.batch) as lease:
         if lease.claim is None or folder.done:
             return Report(spec.id, "busy")
         folder.sweep()
-        return _give_up(spec, folder, error)
+        return give_up(spec, folder, error)
 
 
 def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
@@ -167,7 +110,7 @@ def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
             (folder.path / DONE).unlink()
             return None
         done = folder.read_json(DONE)
-        (folder.path / _ATTEMPT).unlink(missing_ok=True)
+        (folder.path / ATTEMPT).unlink(missing_ok=True)
         return Report(
             spec.id,
             "done",
@@ -186,26 +129,26 @@ def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
 def _attempt(
     spec: RunSpec, job: Job, folder: RunFolder, asked: _Asked, watch: Watcher | None, finish: Finisher | None
 ) -> Report:
-    count = _count_attempt(folder, job)
+    count = count_attempt(folder, job)
     if count > ATTEMPTS:
-        return _give_up(spec, folder, f"its worker died {ATTEMPTS} times at the same place; out of memory?")
+        return give_up(spec, folder, f"its worker died {ATTEMPTS} times at the same place; out of memory?")
     try:
         problem, scale = _prepared(spec)
         start = begin(Path(job.results), spec, folder, resume=job.resume)
         around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command)
-        _log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {start.reason}")
+        log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {start.reason}")
         where = {"evaluations": start.snapshot.evaluations if start.snapshot else 0, "attempt": count}
         tell(folder.path, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
         outcome = run_search(spec, problem, folder, start, scale, around)
     except StorageError:
         raise
     except EvoLibraError as error:
-        return _give_up(spec, folder, str(error))
+        return give_up(spec, folder, str(error))
     except Exception as error:  # noqa: BLE001 - a problem's own code may raise anything; the batch goes on
         if not asked.lease.valid():  # its temporary file was swept away, perhaps
             return Report(spec.id, "lost")
-        _log(folder, traceback.format_exc())
-        return _failed(spec, folder, count, "".join(traceback.format_exception_only(error)).strip())
+        log(folder, traceback.format_exc())
+        return failed(spec, folder, count, "".join(traceback.format_exception_only(error)).strip())
     return _ending(spec, folder, outcome, asked, finish)
 
 
@@ -218,8 +161,8 @@ def _ending(spec: RunSpec, folder: RunFolder, outcome: Outcome, asked: _Asked, f
         mark_done(outcome)
     elif outcome.stopped != LOST:
         tell(folder.path, "interrupted", evaluations=outcome.evaluations, reason=outcome.stopped)
-    (folder.path / _ATTEMPT).unlink(missing_ok=True)
-    _log(folder, f"{outcome.stopped or 'done'} at {outcome.evaluations} evaluations, {len(outcome.front)} on the front")
+    (folder.path / ATTEMPT).unlink(missing_ok=True)
+    log(folder, f"{outcome.stopped or 'done'} at {outcome.evaluations} evaluations, {len(outcome.front)} on the front")
     ending: Any = outcome.stopped or "done"
     return Report(
         spec.id,
@@ -273,34 +216,3 @@ def _prepared(spec: RunSpec) -> tuple[Any, Scale | None]:
 
 
 _SCALES: dict[str, Scale | None] = {}
-
-
-def _count_attempt(folder: RunFolder, job: Job) -> int:
-    """Return which attempt this is of those that began at the same place in the same batch."""
-    here = {"batch": job.batch, "evaluations": checkpoint_evaluations(folder)}
-    try:
-        last = folder.read_json(_ATTEMPT)
-    except InputError:
-        last = {}
-    count = 1 + (last.get("count", 0) if {key: last.get(key) for key in here} == here else 0)
-    folder.write_json(_ATTEMPT, {**here, "count": count}, sync=False)
-    return count
-
-
-def _failed(spec: RunSpec, folder: RunFolder, count: int, error: str) -> Report:
-    tell(folder.path, "failed", attempt=count, error=error)
-    if count >= ATTEMPTS:
-        return _give_up(spec, folder, error)
-    return Report(spec.id, "again", error=error)
-
-
-def _give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
-    _log(folder, f"given up: {error}")
-    folder.write_json(FAILED, {"error": error, "time": round(time.time(), 3)})
-    (folder.path / _ATTEMPT).unlink(missing_ok=True)
-    return Report(spec.id, "failed", fresh=True, error=error)
-
-
-def _log(folder: RunFolder, text: str) -> None:
-    for line in text.rstrip().splitlines():
-        append_line(folder.path / LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}".rstrip())

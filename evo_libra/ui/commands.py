@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError
+from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.runner import Outcome, catching_interrupts
 from evo_libra.experiment.runspec import build, origin_of, run_of
 from evo_libra.experiment.store import DONE, LOG, MANIFEST, PLOT, RunFolder
-from evo_libra.experiment.worker import Job, Report, perform
+from evo_libra.experiment.worker import perform
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import GIGA, NANO

@@ -19,11 +19,12 @@ from evo_libra.experiment.events import read_progress
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.filesystem import cache_folder, kind_of, on_network
 from evo_libra.experiment.filters import parse_filter, sort_runs
+from evo_libra.experiment.job import Job
 from evo_libra.experiment.plan import plan_of, tidy, write_plan
 from evo_libra.experiment.record import counts
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import CHECKPOINT, DONE, FRONT, RunFolder
-from evo_libra.experiment.worker import Job, perform
+from evo_libra.experiment.worker import perform
 
 Make = Callable[..., RunSpec]
 

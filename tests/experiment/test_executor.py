@@ -18,11 +18,12 @@ from evo_libra.experiment.batch import run_batch
 from evo_libra.experiment.control import request
 from evo_libra.experiment.executor import InProcess, Undelivered
 from evo_libra.experiment.expand import Experiment
+from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.local_worker import LocalWorkers
 from evo_libra.experiment.plan import plan_of
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import FAILED
-from evo_libra.experiment.worker import Job, Report, perform
+from evo_libra.experiment.worker import perform
 
 Make = Callable[..., RunSpec]
 

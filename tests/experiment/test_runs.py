@@ -14,8 +14,10 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment import runner, worker
+from evo_libra.experiment.attempts import ATTEMPTS, count_attempt
 from evo_libra.experiment.control import request, settle
 from evo_libra.experiment.events import read_events
+from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.reproduce import reproduce
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import (
@@ -30,7 +32,7 @@ from evo_libra.experiment.store import (
     RunFolder,
     checksum,
 )  # fmt: skip
-from evo_libra.experiment.worker import ATTEMPTS, Job, Report, execute, perform
+from evo_libra.experiment.worker import execute, perform
 
 Make = Callable[..., RunSpec]
 ENGINES = ("nsga2", "nsga3", "random", "exhaustive")
@@ -151,7 +153,7 @@ def test_a_run_of_another_program_is_kept_until_it_is_asked_for(
 ) -> None:
     spec = make()
     perform(spec, job)
-    for module in ("manifest", "checkpoint", "record", "worker"):
+    for module in ("manifest", "checkpoint", "record", "worker", "job"):
         monkeypatch.setattr(f"evo_libra.experiment.{module}.program", lambda: "newer")
     assert perform(spec, job).fresh is False
     assert perform(spec, replace(job, again=("stale",))).fresh is True
@@ -182,11 +184,11 @@ def test_attempts_are_counted_from_the_last_checkpoint_and_for_one_batch(make: M
     spec = make()
     folder = RunFolder(folder_of(spec, job))
     folder.path.mkdir(parents=True)
-    assert [worker._count_attempt(folder, job) for _ in range(3)] == [1, 2, 3]  # noqa: SLF001 - a rule of its own
-    assert worker._count_attempt(folder, replace(job, batch="b")) == 1  # noqa: SLF001 - the same
+    assert [count_attempt(folder, job) for _ in range(3)] == [1, 2, 3]
+    assert count_attempt(folder, replace(job, batch="b")) == 1
     interrupted, watch = stop_at(300)
     perform(spec, job, interrupted=interrupted, watch=watch)
-    assert worker._count_attempt(folder, job) == 1  # noqa: SLF001 - the same
+    assert count_attempt(folder, job) == 1
 
 
 def test_a_run_whose_workers_die_at_the_same_place_is_given_up(make: Make, job: Job) -> None:
@@ -194,7 +196,7 @@ def test_a_run_whose_workers_die_at_the_same_place_is_given_up(make: Make, job: 
     folder = RunFolder(folder_of(spec, job))
     folder.path.mkdir(parents=True)
     for _ in range(ATTEMPTS):
-        worker._count_attempt(folder, job)  # noqa: SLF001 - what an attempt leaves that is killed
+        count_attempt(folder, job)
     report = execute(spec.data(), job)
     assert (report.ending, "died 3 times" in report.error) == ("failed", True)
 

@@ -78,9 +78,12 @@ class TerminalUI(App[None]):
         """Return the colours that the theme does not have."""
         return themes.variables(self.current_theme)
 
+    def get_default_screen(self) -> Screen[object]:
+        """Return the main screen."""
+        return self.main  # type: ignore[return-value] # a screen that returns nothing
+
     def on_mount(self) -> None:
-        """Show the main screen and begin to read."""
-        self.push_screen(self.main)
+        """Begin to read."""
         self._read()
         self._leave_on_signals()
 
@@ -107,7 +110,9 @@ class TerminalUI(App[None]):
         except EvoLibraError as error:
             self.call_from_thread(self.exit, None, 2, str(error))
             return
-        last = None
+        # The list of runs is there before the first front is, which takes Polars to read.
+        last = session.look(wanted(self._state), data=False)
+        self.post_message(self.Arrived(last))
         while not self._leaving.is_set():
             self._wake.clear()
             state, now, self._at_once = self._state, self._at_once, False

@@ -190,6 +190,18 @@ def _folded(text: str, width: int) -> Iterator[Line]:
     yield ((line, "dim"),)
 
 
+def folded(lines: Sequence[str], width: int) -> list[Line]:
+    """Return lines of any length as lines that fit; what goes on in the next line is indented."""
+    found: list[Line] = []
+    for line in lines:
+        found.append(((line[:width], ""),))
+        rest = line[width:]
+        while rest:
+            found.append(((f"  {rest[: width - 2]}", ""),))
+            rest = rest[width - 2 :]
+    return found
+
+
 def _name_and_unit(column: str) -> tuple[str, str]:
     name, _, unit = column.rpartition("_")
     return (name, _UNITS.get(unit, unit)) if name else (column, "")

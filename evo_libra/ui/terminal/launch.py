@@ -8,13 +8,14 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.expand import Experiment, load_experiment
-from evo_libra.experiment.plan import plan_of, wanted
 from evo_libra.experiment.record import RUNNER, BatchInfo, RunInfo
 from evo_libra.experiment.store import MANIFEST, RunFolder, explained, plain_name
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.expand import Experiment
 
 FILES = ".experiments"
 """Folder of results that holds the experiment files which the UI has written."""
@@ -95,6 +96,9 @@ def checked(path: Path, results: Path, batches: Sequence[BatchInfo]) -> tuple[Ex
     ------
     InputError : the file is wrong, all of its runs are done, or its name is that of an experiment in another file.
     """
+    from evo_libra.experiment.expand import load_experiment  # noqa: PLC0415 - validates, which takes a while to import
+    from evo_libra.experiment.plan import plan_of, wanted  # noqa: PLC0415 - the same
+
     experiment = load_experiment(path)
     for batch in batches:
         same = plain_name(batch.experiment) == plain_name(experiment.name)

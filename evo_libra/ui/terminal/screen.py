@@ -15,12 +15,15 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 
+from evo_libra.experiment.record import RunInfo
 from evo_libra.experiment.store import RunFolder
 from evo_libra.ui.terminal import plot_view, queue_view, view_model
-from evo_libra.ui.terminal.details import Breakdown, Design, Line, detail_lines
+from evo_libra.ui.terminal.details import Breakdown, Design, detail_lines, folded
 from evo_libra.ui.terminal.keys import KEYS
+from evo_libra.ui.terminal.plot_view import PlotView
 from evo_libra.ui.terminal.queue_view import QUEUE, queue_rows
 from evo_libra.ui.terminal.run_actions import RunActions
 from evo_libra.ui.terminal.session import Scene
@@ -32,13 +35,12 @@ from evo_libra.ui.terminal.widgets.scatter import Scatter
 from evo_libra.ui.terminal.widgets.sheet import Sheet
 from evo_libra.ui.terminal.widgets.table import Table
 
-_STYLES = {
-    "head": "bold $accent", "label": "$muted", "value": "$foreground", "dim": "$muted",
-    "good": "bold $success", "bad": "bold $error", "bar": "$primary",
-}  # fmt: skip
 _PANE_NAMES = {"queue": "one", "centre": "two", "details": "three"}
 _SORT_COLUMNS = {0: "status", 2: "id", 4: "-evaluations", 5: "-hypervolume", 6: "-front_size", 7: "-wall_s"}
 _REMEMBERED = 128
+_PATIENCE = 0.3  # Seconds until a design is shown without where its worth comes from.
+_Key = tuple[str, str, tuple[float, ...]]
+_COMPARED = (str, int, tuple, PlotView, Design, RunInfo)
 
 
 class MainScreen(RunActions, ViewActions):
@@ -62,8 +64,11 @@ class MainScreen(RunActions, ViewActions):
 
     def __init__(self, results: Path, *, ascii_only: bool) -> None:
         super().__init__(results, ascii_only=ascii_only)
-        self._breakdowns: OrderedDict[tuple[str, str, tuple[float, ...]], Breakdown] = OrderedDict()
+        self._breakdowns: OrderedDict[_Key, Breakdown] = OrderedDict()
+        self._asked: _Key | None = None
         self._pushed: dict[str, tuple[object, ...]] = {}
+        self._titles: dict[str, tuple[str, str]] = {}
+        self._patience: Timer | None = None
         self.set_class(ascii_only, "ascii")
 
     def compose(self) -> ComposeResult:
@@ -89,9 +94,9 @@ class MainScreen(RunActions, ViewActions):
 
     def on_mount(self) -> None:
         """Begin with the list of runs."""
-        self.query_one("#queue").border_title = "[1] runs"
-        self.query_one("#centre").border_title = "[2] Pareto front"
-        self.query_one("#details").border_title = "[3] details"
+        self._entitle("queue", "[1] runs")
+        self._entitle("centre", "[2] Pareto front")
+        self._entitle("details", "[3] details")
         self.query_one(Tabs).can_focus = False
         self.query_one("#title", Static).update(f"evo-libra: reading {self.results} ...")
         self.query_one("#runs").focus()
@@ -114,8 +119,8 @@ class MainScreen(RunActions, ViewActions):
 
     def show(self) -> None:
         """Show what has changed since the last time."""
-        if not self.is_mounted:
-            return
+        if not self.query("#plot"):
+            return  # not there yet, or not any more
         state, scene = self.state, self.scene
         data = view_model.selected_data(state, scene)
         listed = (scene.runs, scene.names, state.marked, state.run, state.query, state.sort, scene.error)
@@ -123,7 +128,7 @@ class MainScreen(RunActions, ViewActions):
         self._push("title", (scene.every, state.frozen), self._show_title)
         self._push("runs", listed, self._show_runs)
         self._push("plot", points, self._show_plot)
-        self._push("course", (self.run, data.progress), self._show_course)
+        self._push("course", (self.run, data.progress, scene.requests.get(state.run, "")), self._show_course)
         self._push("front", (data.front, state.design, state.tab), self._show_front)
         self._push("log", (data.log, state.tab), self._show_log)
         self._show_design()
@@ -133,13 +138,20 @@ class MainScreen(RunActions, ViewActions):
     def _push(self, name: str, made_of: tuple[object, ...], show: Callable[[], None]) -> None:
         """Show a part of the screen if what it is made of has changed."""
         last = self._pushed.get(name)
-        if last is None or not all(a is b or a == b for a, b in zip(last, made_of, strict=True)):
+        if last is None or not all(map(_same, last, made_of)):
             self._pushed[name] = made_of
             show()
 
+    def _entitle(self, pane: str, title: str, subtitle: str = "") -> None:
+        """Give a pane titles; all of it is drawn anew if they are others."""
+        if self._titles.get(pane) != (title, subtitle):
+            self._titles[pane] = title, subtitle
+            widget = self.query_one(f"#{pane}")
+            widget.border_title, widget.border_subtitle = Content(title), Content(subtitle)
+
     def _show_title(self) -> None:
         text = view_model.title(f"evo-libra {self.results}/", self.scene, frozen=self.state.frozen)
-        self.query_one("#title", Static).update(self.spelt(text))
+        self.query_one("#title", Static).update(self.spelt(text), layout=False)
 
     def _show_runs(self) -> None:
         scene, state = self.scene, self.state
@@ -149,46 +161,54 @@ class MainScreen(RunActions, ViewActions):
         longest = max((len(row.cells[2]) for row in rows), default=0)
         self.query_one("#runs", Table).show(rows, cursor, longest=longest)
         pane = self.query_one("#queue")
-        pane.border_title = Content(f"[1] {view_model.queue_title(state, scene)}")
-        pane.border_subtitle = Content(scene.error.split(";")[0])
+        self._entitle("queue", f"[1] {view_model.queue_title(state, scene)}", scene.error.split(";")[0])
         share, words = view_model.queue_foot(scene)
         words = self.spelt(words)
         room = max(pane.size.width - len(words) - 2, 0)
         done = int(share * room)
         line = queue_view.ASCII_LINE if self.ascii_only else queue_view.LINE
         self.query_one("#foot", Static).update(
-            Content.assemble((line * done, "$primary"), (line * (room - done), "$panel"), f"  {words}")
+            Content.assemble((line * done, "$primary"), (line * (room - done), "$panel"), f"  {words}"), layout=False
         )
 
     def _show_plot(self) -> None:
         self.query_one("#plot", Scatter).show(self.picture())
         name = self.scene.names.get(self.state.run, "")
-        self.query_one("#centre").border_title = Content(f"[2] Pareto front{': ' if name else ''}{name}")
+        self._entitle("centre", f"[2] Pareto front{': ' if name else ''}{name}")
 
     def _show_course(self) -> None:
         run, data = self.run, view_model.selected_data(self.state, self.scene)
         self.query_one("#course", Course).show(view_model.course_of(run, data.progress))
-        status = self.query_one("#status", Static)
-        status.update(self.spelt(view_model.status_line(run, data.progress, status.size.width)))
+        status, asked = self.query_one("#status", Static), self.scene.requests.get(self.state.run, "")
+        line = view_model.status_line(run, data.progress, asked, status.size.width)
+        status.update(self.spelt(line), layout=False)
 
     def _show_front(self) -> None:
         if self.state.tab != "front":
             return
-        front = view_model.selected_data(self.state, self.scene).front
-        rows = FrontRows(front) if front is not None else None
-        index = view_model.design_index(self.state, front)
+        data = view_model.selected_data(self.state, self.scene)
+        rows = FrontRows(data.front) if data.front is not None else None
+        index = view_model.design_index(self.state, data)
         self.query_one("#front", Table).show(rows or (), index or 0, rows.columns if rows else ())
 
     def _show_log(self) -> None:
         if self.state.tab == "log":
             lines = view_model.selected_data(self.state, self.scene).log
             sheet = self.query_one("#log-sheet", Sheet)
-            sheet.update("\n".join(lines) or "nothing yet")
+            sheet.show(folded(lines or ["nothing yet"], sheet.columns))
             sheet.scroll_end(animate=False)
 
     def _show_design(self) -> None:
         design = view_model.selected_design(self.state, self.scene)
         found = self._breakdown(design) if design is not None else None
+        if design is not None and found is None:
+            # Known in a moment, as a rule: until then, what is there stays.
+            if self._patience is None:
+                self._patience = self.set_timer(_PATIENCE, self._draw_design)
+            return
+        if self._patience is not None:
+            self._patience.stop()
+            self._patience = None
         width = self.query_one("#design-sheet", Sheet).columns
         self._push("design", (design, found, self.state.baseline, width), self._draw_design)
 
@@ -196,35 +216,37 @@ class MainScreen(RunActions, ViewActions):
         design = view_model.selected_design(self.state, self.scene)
         sheet = self.query_one("#design-sheet", Sheet)
         if design is None:
-            sheet.update(view_model.selected_data(self.state, self.scene).note)
+            sheet.show([((view_model.selected_data(self.state, self.scene).note, "dim"),)])
             return
         found = self._breakdown(design)
         if found is not None and not design.notation:
             design = replace(design, notation=found.notation)
         lines = detail_lines(design, found, self.state.baseline, sheet.columns, ascii_only=self.ascii_only)
-        sheet.update(_content(lines, ascii_only=self.ascii_only))
+        sheet.show([tuple((self.spelt(text), role) for text, role in line) for line in lines])
 
     def on_sheet_widened(self) -> None:
-        """Fit the design's lines to another width."""
-        self._show_design()
+        """Fit lines to another width."""
+        self._pushed.pop("log", None)
+        self.show()
 
     def _breakdown(self, design: Design) -> Breakdown | None:
         """Return where the worth of a design comes from; None while that is worked out."""
         key = (design.run, design.notation, tuple(design.objectives.values()))
-        if key not in self._breakdowns:
+        if key not in self._breakdowns and key != self._asked:
+            self._asked = key
             self._work_out(design, key)
-            return None
-        return self._breakdowns[key]
+        return self._breakdowns.get(key)
 
     @work(thread=True, exclusive=True, group="breakdown")
-    def _work_out(self, design: Design, key: tuple[str, str, tuple[float, ...]]) -> None:
+    def _work_out(self, design: Design, key: _Key) -> None:
         from evo_libra.ui.terminal.breakdown import break_down  # noqa: PLC0415 - models take a while to import
 
         found = break_down(RunFolder(self.results / design.run), design)
         self.app.call_from_thread(self._keep, key, found)
 
-    def _keep(self, key: tuple[str, str, tuple[float, ...]], found: Breakdown) -> None:
+    def _keep(self, key: _Key, found: Breakdown) -> None:
         self._breakdowns[key] = found
+        self._asked = None
         while len(self._breakdowns) > _REMEMBERED:
             self._breakdowns.popitem(last=False)
         self._show_design()
@@ -270,10 +292,10 @@ class MainScreen(RunActions, ViewActions):
 
     def on_scatter_stepped(self, event: Scatter.Stepped) -> None:
         """Select another design."""
-        front = view_model.selected_data(self.state, self.scene).front
-        index = view_model.design_index(self.state, front)
-        if front is not None and index is not None:
-            self.change(view_model.with_design(self.state, front, index + event.by))
+        data = view_model.selected_data(self.state, self.scene)
+        index = view_model.design_index(self.state, data)
+        if data.front is not None and index is not None:
+            self.change(view_model.with_design(self.state, data.front, index + event.by))
 
     def on_scatter_picked(self, event: Scatter.Picked) -> None:
         """Select the design that was clicked."""
@@ -306,10 +328,6 @@ class MainScreen(RunActions, ViewActions):
             self.change(replace(self.state, tab=tab))  # type: ignore[arg-type] # one of the three
 
 
-def _content(lines: list[Line], *, ascii_only: bool) -> Content:
-    parts: list[str | tuple[str, str]] = []
-    for line in lines:
-        shown = [(queue_view.in_ascii(text) if ascii_only else text, role) for text, role in line]
-        parts += [(text, _STYLES[role]) if role else text for text, role in shown]
-        parts.append("\n")
-    return Content.assemble(*parts)
+def _same(one: object, other: object) -> bool:
+    """Return whether two things are the same; what holds arrays is never made anew without a change."""
+    return one is other or (isinstance(one, _COMPARED) and one == other)

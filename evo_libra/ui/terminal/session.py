@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError
 from evo_libra.experiment.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.control import all_requested
-from evo_libra.experiment.events import Progress, read_progress
+from evo_libra.experiment.events import Progress
 from evo_libra.experiment.record import BatchInfo, RunInfo
 from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, PART
+from evo_libra.ui.terminal.progress import ProgressReader
 from evo_libra.ui.terminal.queue_view import run_names
 
 if TYPE_CHECKING:
@@ -44,13 +45,14 @@ class Wanted:
     log: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RunData:
-    """What the files of one run hold.
+    """What the files of one run hold; one of them equals itself alone.
 
     Attributes
     ----------
     front : its front; None when there is none yet.
+    values : objective column -> (k,) values of the front.
     note : why there is none.
     progress : its course.
     designs : objective column -> a sample of all designs evaluated; empty when they were not kept.
@@ -58,6 +60,7 @@ class RunData:
     """
 
     front: Front | None = None
+    values: Mapping[str, FloatArray] = field(default_factory=dict)
     note: str = ""
     progress: tuple[Progress, ...] = ()
     designs: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -105,6 +108,7 @@ class Session:
         self._catalogue = Catalogue.open(results, cache)
         self._next = self._after(started)
         self._known: dict[str, tuple[dict[str, str], RunData]] = {}
+        self._progress: dict[str, ProgressReader] = {}
         self._designs_next: dict[str, float] = {}
         self._scene, self._last = Scene(), Wanted()
 
@@ -112,13 +116,14 @@ class Session:
         """Close the catalogue."""
         self._catalogue.close()
 
-    def look(self, wanted: Wanted, *, now: bool = False) -> Scene:
+    def look(self, wanted: Wanted, *, now: bool = False, data: bool = True) -> Scene:
         """Return the store as it is.
 
         Parameters
         ----------
         wanted : what is to be read.
         now : look at all runs even though that was done a moment ago.
+        data : read the runs that are shown, and not just the list.
         """
         started = time.monotonic()
         renewed = now or started >= self._next
@@ -129,13 +134,17 @@ class Session:
         if renewed or not scene.every or (wanted.query, wanted.sort) != (self._last.query, self._last.sort):
             scene = self._listed(wanted, scene)
         known = {run.id: run for run in scene.every}
+        self._last = wanted
+        if not data:
+            self._scene = scene
+            return scene
         shown = tuple(dict.fromkeys(run_id for run_id in wanted.shown if run_id in known))
         if not shown and scene.runs:
             shown = (scene.runs[0].id,)
-        data = {run_id: self._data(known[run_id], log=wanted.log and index == 0) for index, run_id in enumerate(shown)}
-        if shown != scene.shown or any(data[run_id] is not scene.data.get(run_id) for run_id in shown):
-            scene = replace(scene, shown=shown, data=data)
-        self._scene, self._last = scene, wanted
+        found = {run_id: self._data(known[run_id], log=wanted.log and index == 0) for index, run_id in enumerate(shown)}
+        if shown != scene.shown or any(found[run_id] is not scene.data.get(run_id) for run_id in shown):
+            scene = replace(scene, shown=shown, data=found)
+        self._scene = scene
         return scene
 
     def _after(self, started: float) -> float:
@@ -166,7 +175,8 @@ class Session:
         if changed & {FRONT, CHECKPOINT, "status"}:
             data = _with_front(run, data)
         if EVENTS in changed:
-            data = replace(data, progress=tuple(read_progress(run.folder)))
+            reader = self._progress.setdefault(run.id, ProgressReader(run.folder))
+            data = replace(data, progress=reader.follow())
         if changed & {DESIGNS, CHECKPOINT} and time.monotonic() >= self._designs_next.get(run.id, 0.0):
             started = time.monotonic()
             data = replace(data, designs=_designs(run, data.front))
@@ -177,7 +187,9 @@ class Session:
             data = replace(data, log=tuple(read_log(run)) if log else ())
         self._known[run.id] = now, data
         while len(self._known) > _KEPT:
-            del self._known[next(iter(self._known))]
+            oldest = next(iter(self._known))
+            del self._known[oldest]
+            self._progress.pop(oldest, None)
         return data
 
 
@@ -186,8 +198,11 @@ def _with_front(run: RunInfo, data: RunData) -> RunData:
         front = read_front(run)
     except InputError as error:
         waiting = run.status in ("queued", "running", "paused", "interrupted")
-        return replace(data, front=None, note="no front yet" if waiting else str(error))
-    return replace(data, front=front, note="" if len(front) else "no design meets the constraints so far")
+        return replace(data, front=None, values={}, note="no front yet" if waiting else str(error))
+    values = {column: front.frame[column].to_numpy() for column in front.objectives}
+    return replace(
+        data, front=front, values=values, note="" if len(front) else "no design meets the constraints so far"
+    )
 
 
 def _stamp(path: Path) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 Tab = Literal["design", "front", "log"]
+_SMALLEST = 1e-300
 _RECENT = 5.0  # Seconds over which the rate of a run is taken.
 
 
@@ -97,19 +98,20 @@ def objective_columns(state: State, scene: Scene) -> tuple[str, ...]:
     return front.objectives if front is not None else ()
 
 
-def design_index(state: State, front: Front | None) -> int | None:
+def design_index(state: State, data: RunData) -> int | None:
     """Return the row of the selected design, or of the one that is the nearest to it by now; the knee where none is.
 
     The knee is nearest to the best of each objective, on logarithmic axes scaled to the front.
     """
-    if front is None or not len(front):
+    if data.front is None or not len(data.front):
         return None
-    values = np.log10(np.maximum(front.frame.select(front.objectives).to_numpy(), 1e-300))
-    low, high = values.min(axis=0), values.max(axis=0)
+    values = np.log10(np.maximum(list(data.values.values()), _SMALLEST))
+    low, high = values.min(axis=1), values.max(axis=1)
     goal = low
-    if state.design is not None and set(front.objectives) <= state.design.keys():
-        goal = np.log10([max(state.design[column], 1e-300) for column in front.objectives])
-    return int(np.argmin(np.linalg.norm((values - goal) / np.where(high > low, high - low, 1.0), axis=1)))
+    if state.design is not None and data.values.keys() <= state.design.keys():
+        goal = np.log10([max(state.design[column], _SMALLEST) for column in data.values])
+    scaled = (values - goal[:, None]) / np.where(high > low, high - low, 1.0)[:, None]
+    return int(np.argmin((scaled * scaled).sum(axis=0)))
 
 
 def with_design(state: State, front: Front, index: int) -> State:
@@ -120,8 +122,8 @@ def with_design(state: State, front: Front, index: int) -> State:
 
 def selected_design(state: State, scene: Scene) -> Design | None:
     """Return the selected design."""
-    front = selected_data(state, scene).front
-    index = design_index(state, front)
+    data = selected_data(state, scene)
+    front, index = data.front, design_index(state, data)
     if front is None or index is None:
         return None
     row = front.frame.row(index, named=True)
@@ -156,9 +158,7 @@ def run_styles(state: State) -> dict[str, int]:
 
 
 def _points(label: str, style: int, data: RunData) -> Points:
-    front = data.front
-    columns = {} if front is None else {name: front.frame[name].to_numpy() for name in front.objectives}
-    return Points(label, style, columns, data.designs)
+    return Points(label, style, data.values, data.designs)
 
 
 def title(results: str, scene: Scene, *, frozen: bool) -> str:
@@ -179,11 +179,15 @@ def queue_foot(scene: Scene) -> tuple[float, str]:
     return share, f"{int(100 * share)} % · {done:,}/{len(scene.runs):,}"
 
 
-def status_line(run: RunInfo | None, progress: Sequence[Progress], width: int) -> str:
-    """Return how far the selected run is, as much of it as there is room for."""
+def status_line(run: RunInfo | None, progress: Sequence[Progress], asked: str, width: int) -> str:
+    """Return how far the selected run is and what it is asked for, as much of it as there is room for."""
     if run is None:
         return ""
-    parts = [run.status, *([run.error] if run.error else [])]
+    at_work = run.status in ("running", "queued", "interrupted")
+    parts = [
+        f"{run.status}, {asked} requested" if asked and at_work else run.status,
+        *([run.error] if run.error else []),
+    ]
     parts.append(f"{short_count(run.evaluations)} of {short_count(run.budget)} designs")
     rate = _rate(progress)
     if run.status == "running" and rate:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region
@@ -15,6 +14,7 @@ from textual.widget import Widget
 
 from evo_libra.ui.terminal.canvas import ASCII, UNICODE, Canvas, Role, draw, nearest, place_of
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture
+from evo_libra.ui.terminal.widgets.drawn import Styles
 
 _ROLE_NAMES = {
     Role.AXIS: "axis", Role.TICK: "tick", Role.LABEL: "label", Role.CLOUD: "cloud", Role.SELECTED: "selected",
@@ -33,7 +33,7 @@ class Lines(Widget):
 
     def __init__(self, prefix: str, *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
-        self._prefix = prefix
+        self._styles = Styles(self, prefix)
         self.glyphs = ASCII if ascii_only else UNICODE
         self.canvas = Canvas.blank(0, 0)
         self._strips: list[Strip] = []
@@ -72,19 +72,14 @@ class Lines(Widget):
 
     def render_line(self, y: int) -> Strip:
         """Return a line."""
-        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width, self.rich_style)
+        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width, self._styles())
 
     def role_name(self, role: int) -> str:
         """Return the name of a role."""
         return _ROLE_NAMES.get(Role(role), "") if role < Role.FRONT else f"front-{role - Role.FRONT}"
 
     def _strip(self, runs: list[tuple[str, int]]) -> Strip:
-        return Strip([Segment(text, self._style(role)) for text, role in runs], self.size.width)
-
-    def _style(self, role: int) -> Style:
-        name = self.role_name(role)
-        base = self.rich_style
-        return base + self.get_component_rich_style(f"{self._prefix}--{name}", partial=True) if name else base
+        return Strip([Segment(text, self._styles(self.role_name(role))) for text, role in runs], self.size.width)
 
 
 class Scatter(Lines, can_focus=True):

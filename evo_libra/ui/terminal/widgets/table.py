@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -16,6 +15,7 @@ from textual.strip import Strip
 
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS
 from evo_libra.ui.terminal.queue_view import GAP, Column, Row, clipped, fitting
+from evo_libra.ui.terminal.widgets.drawn import Styles
 
 ROLES = (
     "dim", "bar", "running", "queued", "done", "failed", "paused", "interrupted", "stale",
@@ -74,6 +74,7 @@ class Table(ScrollView, can_focus=True):
         self._columns, self._rows = tuple(columns), tuple[Row, ...]()
         self._shown: Sequence[Row] = self._rows
         self._longest, self.cursor = 0, 0
+        self._styles = Styles(self, "table")
         self._cut = "~" if ascii_only else "…"
 
     def show(self, rows: Sequence[Row], cursor: int, columns: Sequence[Column] | None = None, longest: int = 0) -> None:
@@ -108,36 +109,25 @@ class Table(ScrollView, can_focus=True):
         """Return a line: the head, which does not scroll, or a row."""
         width = self.scrollable_content_region.width
         fits = fitting(self._columns, width, self._longest)
-        base = self.rich_style
         if y == 0:
-            style = base + self.get_component_rich_style("table--head", partial=True)
-            cells = [(self._columns[index].title, index, size, style) for index, size in fits]
-            return self._line(cells, style, width)
+            cells = [(self._columns[index].title, index, size, "head") for index, size in fits]
+            return self._line(cells, ("head",), width)
         row = y - 1 + self.scroll_offset.y
         if row >= len(self._shown):
-            return Strip.blank(width, base)
+            return Strip.blank(width, self._styles())
         found = self._shown[row]
-        at_cursor = row == self.cursor
-        if at_cursor:
-            name = "table--cursor-focused" if self.has_focus else "table--cursor"
-            base += self.get_component_rich_style(name, partial=True)
+        cursor = "" if row != self.cursor else "cursor-focused" if self.has_focus else "cursor"
         roles = [*found.roles, *[""] * (len(found.cells) - len(found.roles))]
-        cells = [
-            (found.cells[index], index, size, self._style(base, roles[index], at_cursor=at_cursor))
-            for index, size in fits
-        ]
-        return self._line(cells, base, width)
+        plain = cursor == "cursor-focused"
+        cells = [(found.cells[index], index, size, "" if plain else roles[index]) for index, size in fits]
+        return self._line(cells, (cursor,), width)
 
-    def _style(self, base: Style, role: str, *, at_cursor: bool) -> Style:
-        if not role or (at_cursor and self.has_focus):
-            return base
-        return base + self.get_component_rich_style(f"table--{role}", partial=True)
-
-    def _line(self, cells: Sequence[tuple[str, int, int, Style]], base: Style, width: int) -> Strip:
-        segments = []
-        for at, (text, index, size, style) in enumerate(cells):
+    def _line(self, cells: Sequence[tuple[str, int, int, str]], under: tuple[str, ...], width: int) -> Strip:
+        base, segments = self._styles(*under), []
+        for at, (text, index, size, role) in enumerate(cells):
             short = clipped(text, size, self._cut)
-            segments.append(Segment(short.rjust(size) if self._columns[index].right else short.ljust(size), style))
+            short = short.rjust(size) if self._columns[index].right else short.ljust(size)
+            segments.append(Segment(short, self._styles(*under, role)))
             if at < len(cells) - 1:
                 segments.append(Segment(" " * GAP, base))
         return Strip(segments).adjust_cell_length(width, base)

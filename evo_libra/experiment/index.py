@@ -1,0 +1,67 @@
+"""The SQLite file behind a catalogue: derived from the folders of runs, worth nothing by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+
+from evo_libra.experiment.record import RunInfo
+
+_VERSION = 1
+_COLUMNS = tuple(field.name for field in fields(RunInfo))
+
+
+def open_index(path: Path | None) -> sqlite3.Connection:
+    """Open an index; a damaged one is begun anew, one that cannot be kept lies in memory, as does that of no path."""
+    if path is None:
+        return _prepared(None)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _prepared(path)
+    except (sqlite3.OperationalError, OSError):
+        return _prepared(None)
+    except sqlite3.DatabaseError:
+        path.unlink(missing_ok=True)
+        return _prepared(path)
+
+
+def load(index: sqlite3.Connection) -> list[tuple[str, RunInfo]]:
+    """Return what an index holds: stamps of the runs' files, and the runs."""
+    found = []
+    for stamp, *values in index.execute(f"SELECT stamp, {', '.join(_COLUMNS)} FROM runs"):  # noqa: S608 - our names
+        run = dict(zip(_COLUMNS, values, strict=True))
+        found.append((stamp, RunInfo(**{**run, "folder": Path(run["folder"])})))
+    return found
+
+
+def save(index: sqlite3.Connection, runs: Iterable[RunInfo], stamps: Mapping[str, str], gone: Iterable[str]) -> None:
+    """Bring an index up to date; one that others keep busy is left as it is, and what it lacks is read again."""
+    with contextlib.suppress(sqlite3.OperationalError):
+        stored = dict(index.execute("SELECT id, stamp || status || experiment FROM runs"))
+        new = [run for run in runs if stored.get(run.id) != stamps[run.id] + run.status + run.experiment]
+        gone = list(gone)
+        if not new and not gone:
+            return
+        rows = [(stamps[run.id], *({**asdict(run), "folder": str(run.folder)}.values())) for run in new]
+        marks = ", ".join("?" * (len(_COLUMNS) + 1))
+        with index:
+            index.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", rows)  # noqa: S608 - marks alone
+            index.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
+
+
+def _prepared(path: Path | None) -> sqlite3.Connection:
+    index = sqlite3.connect(path or ":memory:", timeout=10, check_same_thread=False)
+    try:
+        index.execute("PRAGMA journal_mode = WAL")
+        index.execute("PRAGMA synchronous = OFF")  # What a power cut takes is read again.
+        if index.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            columns = ", ".join(f"{name} PRIMARY KEY" if name == "id" else name for name in _COLUMNS)
+            index.executescript(f"DROP TABLE IF EXISTS runs; CREATE TABLE runs (stamp, {columns});")
+            index.execute(f"PRAGMA user_version = {_VERSION}")
+    except sqlite3.DatabaseError:
+        index.close()
+        raise
+    return index
