@@ -53,7 +53,7 @@ def save(index: sqlite3.Connection, runs: Iterable[RunInfo], stamps: Mapping[str
 
 
 def _prepared(path: Path | None) -> sqlite3.Connection:
-    index = sqlite3.connect(path or ":memory:", timeout=10, check_same_thread=False)
+    index = sqlite3.connect(path or ":memory:", timeout=2, check_same_thread=False)
     try:
         index.execute("PRAGMA journal_mode = WAL")
         index.execute("PRAGMA synchronous = OFF")  # What a power cut takes is read again.
