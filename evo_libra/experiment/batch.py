@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -137,7 +137,7 @@ class _Batch:
         self.name = folder.path.relative_to(results).as_posix()
         self.stop_target = f"{self.name}/{self.token}"
         self.specs = {spec.id: spec for spec in todo}
-        self.waiting, self.sent = dict(self.specs), set[str]()
+        self.waiting, self.sent = _chains(todo), set[str]()
         self.elsewhere, self.paused = set[str](), set[str]()
         self.ended: dict[str, Report] = {}
         self.deaths: dict[str, int | None] = {}
@@ -164,10 +164,11 @@ class _Batch:
 
     def loop(self, interrupted: Callable[[], bool]) -> None:
         """Go on until every run has ended, or those at work have after a request to stop."""
+        for key in list(self.waiting):
+            self._send_next(key)
         while self.waiting or self.sent or self.elsewhere or self.paused:
             if interrupted():
                 self._stop()
-            self._send()
             for run_id, answer in self.executor.poll(LOOK_SECONDS / 2):
                 self.happened = time.monotonic()
                 self.sent.discard(run_id)
@@ -184,17 +185,13 @@ class _Batch:
         for group in (self.waiting, self.elsewhere, self.paused):
             group.clear()
 
-    def _send(self) -> None:
-        """Send the runs that no shorter run of the same search is to go before."""
-        unfinished = [self.specs[run_id] for run_id in (*self.waiting, *self.sent)]
-        shortest: dict[tuple[str, int], int] = {}
-        for spec in unfinished:
-            key = spec.search, spec.seed
-            shortest[key] = min(spec.evaluations, shortest.get(key, spec.evaluations))
-        for run_id, spec in list(self.waiting.items()):
-            if spec.evaluations == shortest[spec.search, spec.seed]:
-                del self.waiting[run_id]
-                self._submit(run_id)
+    def _send_next(self, key: tuple[str, int]) -> None:
+        """Send the shortest run of a search that has not been sent; longer ones go on from what it leaves."""
+        chain = self.waiting.get(key)
+        if chain:
+            self._submit(chain.pop())
+        if not chain:
+            self.waiting.pop(key, None)
 
     def _submit(self, run_id: str, again: tuple[str, ...] = ()) -> None:
         self.sent.add(run_id)
@@ -205,15 +202,18 @@ class _Batch:
         if report.ending == "storage":
             self._stop()
             raise StorageError(report.error)
+        if report.ending == "again" and not self.stopping:
+            self._submit(run_id)
+            return
         if report.ending in ("busy", "lost") and not self.stopping:
             self.elsewhere.add(run_id)
         elif report.ending == "pause" and not self.stopping:
             self.paused.add(run_id)
-        elif report.ending == "again" and not self.stopping:
-            self._submit(run_id)
         else:
             self.ended[run_id] = report
             self.on_end(Ended(self.specs[run_id], report, len(self.ended), len(self.specs)))
+        spec = self.specs[run_id]
+        self._send_next((spec.search, spec.seed))
 
     def _sorry(self, run_id: str, answer: Undelivered) -> Report:
         """Return what the death of a run's workers means: again if they got any further than those before."""
@@ -269,3 +269,12 @@ class _Batch:
                 settle(self.results, run_id)
                 del self.ended[run_id]
                 self._submit(run_id, ("failed",))
+
+
+def _chains(specs: Sequence[RunSpec]) -> dict[tuple[str, int], list[str]]:
+    """Return the ids of the runs of each search and seed, the longest first."""
+    chains: dict[tuple[str, int], list[str]] = {}
+    for spec in sorted(specs, key=lambda spec: -spec.evaluations):
+        chains.setdefault((spec.search, spec.seed), []).append(spec.id)
+    order = dict.fromkeys((spec.search, spec.seed) for spec in specs)
+    return {key: chains[key] for key in order}

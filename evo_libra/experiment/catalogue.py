@@ -9,17 +9,30 @@ import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.control import all_requested
 from evo_libra.experiment.control import request as _request
 from evo_libra.experiment.filesystem import cache_folder
 from evo_libra.experiment.filters import parse_filter, sort_runs
 from evo_libra.experiment.index import load, open_index, save
-from evo_libra.experiment.record import BATCHES, BatchInfo, RunInfo, read_batch, read_run, signature
+from evo_libra.experiment.provenance import program
+from evo_libra.experiment.record import (
+    BATCHES,
+    HELD,
+    BatchInfo,
+    Plan,
+    RunInfo,
+    plan_stamp,
+    read_batch,
+    read_plan,
+    read_run,
+    signature,
+)
 from evo_libra.experiment.store import DONE, FRONT, LOG, MANIFEST, RunFolder
 
 if TYPE_CHECKING:
@@ -40,6 +53,7 @@ class Catalogue:
         self._runs: dict[str, RunInfo] = {}
         self._stamps: dict[str, str] = {}
         self._batches: tuple[BatchInfo, ...] = ()
+        self._plans: dict[Path, tuple[str, Plan | None]] = {}
 
     @staticmethod
     def open(results: Path | str = "results", cache: Path | None = None) -> Catalogue:
@@ -74,27 +88,43 @@ class Catalogue:
     def refresh(self) -> None:
         """Read what has changed since the last time; of a finished run one date is looked at."""
         with self._lock:
-            found = [
-                batch for folder in _folders(self.results / BATCHES) if (batch := read_batch(self.results, folder))
-            ]
-            self._batches = tuple(sorted((info for info, _ in found), key=lambda info: info.id))
-            planned = _merged(plans for _, plans in found)
-            present = [*_run_ids(self.results)]
-            changed = [self._reread(run_id, planned.get(run_id)) for run_id in dict.fromkeys([*present, *planned])]
-            kept = {run.id for run, _ in changed if run is not None}
-            gone = [run_id for run_id in self._runs if run_id not in kept]
-            self._runs = {run.id: run for run, _ in changed if run is not None}
-            self._stamps = {run.id: stamp for run, stamp in changed if run is not None}
-            save(self._index, self._runs.values(), self._stamps, gone)
+            planned = self._read_plans()
+            paused = {target for target, action in all_requested(self.results).items() if action == "pause"}
+            present = _run_ids(self.results)
+            before, self._runs = self._runs, {}
+            for run_id in [*present, *(planned.keys() - present.keys())]:
+                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), run_id in paused)
+                if run is not None:
+                    self._runs[run_id], self._stamps[run_id] = run, stamp
+            gone = before.keys() - self._runs.keys()
+            changed = [run for run_id, run in self._runs.items() if run is not before.get(run_id)]
+            save(self._index, [(self._stamps[run.id], run) for run in changed], gone)
 
-    def _reread(self, run_id: str, planned: Mapping[str, Any] | None) -> tuple[RunInfo | None, str]:
-        known, folder = self._runs.get(run_id), self.results / run_id
-        stamp = _done_stamp(folder)
-        if known is not None and stamp and known.status in ("done", "stale") and self._stamps.get(run_id) == stamp:
-            if planned is not None:
-                known = replace(known, experiment=str(planned["experiment"]), name=str(planned["label"]))
-            return known, stamp
-        return read_run(self.results, run_id, planned), stamp or signature(folder)
+    def _read_plans(self) -> dict[str, Mapping[str, Any]]:
+        """Return what is planned of each run; plans that have not changed are not read again."""
+        plans = {}
+        for folder in _folders(self.results / BATCHES):
+            stamp = plan_stamp(folder)
+            known = self._plans.get(folder)
+            plan = known if known and known[0] == stamp else (stamp, read_plan(folder))
+            plans[folder] = plan
+        self._plans = dict(sorted(plans.items()))
+        self._batches = tuple(
+            read_batch(self.results, folder, plan) for folder, (_, plan) in self._plans.items() if plan is not None
+        )
+        return _merged(plan for _, plan in self._plans.values() if plan is not None)
+
+    def _reread(
+        self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, paused: bool
+    ) -> tuple[RunInfo | None, str]:
+        folder = self.results / run_id
+        stamp = _done_stamp(folder) or signature(folder)
+        same = known is not None and stamp == self._stamps.get(run_id) and (known.status == "paused") == paused
+        if not same or known is None or stamp.endswith(HELD):
+            return read_run(self.results, run_id, planned, paused=paused), stamp
+        if planned is not None and (known.experiment, known.name) != (planned["experiment"], planned["label"]):
+            return replace(known, experiment=str(planned["experiment"]), name=str(planned["label"])), stamp
+        return known, stamp
 
     def runs(self, query: str = "", sort: str = "id") -> list[RunInfo]:
         """Return runs.
@@ -210,14 +240,14 @@ def request(run: RunInfo | BatchInfo, action: str) -> None:
     _request(run.folder.parents[depth - 1], run.id, action)
 
 
-def _merged(plans: Iterable[Mapping[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:
+def _merged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Any]]:
     """Return what is planned of each run; one that several experiments share names all of them."""
     merged: dict[str, Mapping[str, Any]] = {}
     for plan in plans:
-        for run_id, run in plan.items():
-            known = merged.get(run_id)
-            names = run["experiment"] if known is None else f"{known['experiment']}, {run['experiment']}"
-            merged[run_id] = {**run, "experiment": names}
+        for run in plan["runs"]:
+            known = merged.get(run["id"])
+            names = plan["experiment"] if known is None else f"{known['experiment']}, {plan['experiment']}"
+            merged[run["id"]] = {**run, "experiment": names}
     return merged
 
 
@@ -229,12 +259,10 @@ def _folders(folder: Path) -> list[Path]:
         return []
 
 
-def _run_ids(results: Path) -> Iterator[str]:
-    for problem in sorted(_folders(results)):
-        if not problem.name.startswith("."):
-            for folder in sorted(_folders(problem)):
-                if (folder / MANIFEST).is_file():
-                    yield f"{problem.name}/{folder.name}"
+def _run_ids(results: Path) -> dict[str, Path]:
+    """Return the folders that may be runs, by their ids."""
+    problems = [folder for folder in sorted(_folders(results)) if not folder.name.startswith(".")]
+    return {f"{problem.name}/{folder.name}": folder for problem in problems for folder in sorted(_folders(problem))}
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -246,6 +274,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _done_stamp(folder: Path) -> str:
     try:
-        return f"done:{(folder / DONE).stat().st_mtime_ns}"
+        # The program decides whether it is stale.
+        return f"done:{(folder / DONE).stat().st_mtime_ns}:{program()}"
     except OSError:
         return ""

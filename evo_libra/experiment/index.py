@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -37,19 +37,22 @@ def load(index: sqlite3.Connection) -> list[tuple[str, RunInfo]]:
     return found
 
 
-def save(index: sqlite3.Connection, runs: Iterable[RunInfo], stamps: Mapping[str, str], gone: Iterable[str]) -> None:
-    """Bring an index up to date; one that others keep busy is left as it is, and what it lacks is read again."""
-    with contextlib.suppress(sqlite3.OperationalError):
-        stored = dict(index.execute("SELECT id, stamp || status || experiment FROM runs"))
-        new = [run for run in runs if stored.get(run.id) != stamps[run.id] + run.status + run.experiment]
-        gone = list(gone)
-        if not new and not gone:
-            return
-        rows = [(stamps[run.id], *({**asdict(run), "folder": str(run.folder)}.values())) for run in new]
-        marks = ", ".join("?" * (len(_COLUMNS) + 1))
-        with index:
-            index.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", rows)  # noqa: S608 - marks alone
-            index.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
+def save(index: sqlite3.Connection, changed: Sequence[tuple[str, RunInfo]], gone: Collection[str]) -> None:
+    """Bring an index up to date; one that others keep busy is left as it is, and what it lacks is read again.
+
+    Parameters
+    ----------
+    index : the index.
+    changed : runs with the stamps of their files.
+    gone : ids of runs that are not there any more.
+    """
+    if not changed and not gone:
+        return
+    rows = [(stamp, *{**asdict(run), "folder": str(run.folder)}.values()) for stamp, run in changed]
+    marks = ", ".join("?" * (len(_COLUMNS) + 1))
+    with contextlib.suppress(sqlite3.OperationalError), index:
+        index.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", rows)  # noqa: S608 - marks alone
+        index.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
 
 
 def _prepared(path: Path | None) -> sqlite3.Connection:

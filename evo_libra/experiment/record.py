@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evo_libra.experiment.claim import Claim, current_claim
-from evo_libra.experiment.control import requested
 from evo_libra.experiment.events import last_progress
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.store import CHECKPOINT, DONE, EVENTS, FAILED, MANIFEST
 
 Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted"]
+Plan = Mapping[str, Any]
 BATCHES = ".batches"
+HELD = ",held"
 PLAN, RUNNER, RUNNER_LOG = "plan.json", "runner.json", "runner.log"
 
 
@@ -89,13 +90,16 @@ class BatchInfo:
     started: float
 
 
-def read_run(results: Path, run_id: str, planned: Mapping[str, Any] | None = None) -> RunInfo | None:
+def read_run(
+    results: Path, run_id: str, planned: Mapping[str, Any] | None = None, *, paused: bool = False
+) -> RunInfo | None:  # fmt: skip
     """Return a run, or None when there is none.
 
     Parameters
     ----------
     results, run_id : where it is.
     planned : what the plan of its batch says, good for a run that has no manifest yet.
+    paused : whether it is asked to pause.
     """
     folder = results / run_id
     manifest = _json(folder / MANIFEST)
@@ -108,7 +112,7 @@ def read_run(results: Path, run_id: str, planned: Mapping[str, Any] | None = Non
         "evaluations": point.evaluations, "front": point.front, "hypervolume": point.hypervolume,
         "wall_s": point.seconds,
     }) or {}  # fmt: skip
-    status = _status(results, run_id, manifest, done, failed, claim)
+    status = _status(manifest, done, failed, claim, paused=paused)
     return RunInfo(
         run_id,
         folder,
@@ -133,25 +137,35 @@ def read_run(results: Path, run_id: str, planned: Mapping[str, Any] | None = Non
     )
 
 
-def read_batch(results: Path, folder: Path) -> tuple[BatchInfo, dict[str, dict[str, Any]]] | None:
-    """Return a batch and what it planned for each of its runs, or None when its plan is not there."""
-    plan = _json(folder / PLAN)
-    if plan is None:
-        return None
-    runner = _json(folder / RUNNER) or {}
-    claim = _live_claim(folder)
-    planned = {str(run["id"]): {**run, "experiment": plan["experiment"]} for run in plan["runs"]}
-    info = BatchInfo(
-        folder.relative_to(results).as_posix(), folder, plan["experiment"], plan["file"], tuple(planned),
-        f"{claim.host}:{claim.pid}" if claim else "", float(runner.get("started", 0.0)),
-    )  # fmt: skip
-    return info, planned
+def read_plan(folder: Path) -> Plan | None:
+    """Return what a batch planned: experiment, file, and runs; None when there is no plan."""
+    return _json(folder / PLAN)
+
+
+def plan_stamp(folder: Path) -> str:
+    """Return what changes whenever the plan of a batch does."""
+    return _stamp(folder / PLAN)
+
+
+def read_batch(results: Path, folder: Path, plan: Plan) -> BatchInfo:
+    """Return a batch by its plan."""
+    claim, runner = _live_claim(folder), _json(folder / RUNNER) or {}
+    return BatchInfo(
+        folder.relative_to(results).as_posix(),
+        folder,
+        plan["experiment"],
+        plan["file"],
+        tuple(run["id"] for run in plan["runs"]),
+        f"{claim.host}:{claim.pid}" if claim else "",
+        float(runner.get("started", 0.0)),
+    )
 
 
 def signature(folder: Path) -> str:
-    """Return what changes whenever a run's files do, its claim aside."""
-    names = (DONE, FAILED, EVENTS, MANIFEST, CHECKPOINT)
-    return ",".join(_stamp(folder / name) for name in names)
+    """Return what changes whenever a run's files do; it ends with `HELD` while there is a claim, valid or not."""
+    names = (FAILED, EVENTS, MANIFEST, CHECKPOINT)
+    held = HELD if current_claim(folder) is not None else ""
+    return ",".join(_stamp(folder / name) for name in names) + held
 
 
 def is_stale(manifest: Mapping[str, Any]) -> bool:
@@ -160,12 +174,12 @@ def is_stale(manifest: Mapping[str, Any]) -> bool:
 
 
 def _status(
-    results: Path,
-    run_id: str,
     manifest: Mapping[str, Any] | None,
     done: Mapping[str, Any] | None,
     failed: Mapping[str, Any] | None,
     claim: Claim | None,
+    *,
+    paused: bool,
 ) -> Status:
     if done is not None:
         return "stale" if is_stale(manifest or {}) else "done"
@@ -173,7 +187,7 @@ def _status(
         return "running"
     if failed is not None:
         return "failed"
-    if requested(results, run_id) == "pause":
+    if paused:
         return "paused"
     return "queued" if manifest is None else "interrupted"
 

@@ -156,7 +156,9 @@ def test_an_index_of_a_finished_run_is_read_anew_when_it_was_run_again(make: Mak
 
 def test_a_run_of_another_program_is_stale(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     perform(make(), job)
-    monkeypatch.setattr("evo_libra.experiment.record.program", lambda: "newer")
+    assert [run.status for run in opened(job).runs()] == ["done"]
+    for module in ("record", "catalogue"):
+        monkeypatch.setattr(f"evo_libra.experiment.{module}.program", lambda: "newer")
     assert [run.status for run in opened(job).runs()] == ["stale"]
 
 

@@ -179,7 +179,7 @@ class RunActions(Base):
         if run is None:
             return
         try:
-            name = launch.free_name(f"{run.experiment or run.problem}-copy", self.scene.batches, self.results)
+            name = launch.free_name(f"{run.experiment.split(", ")[0] or run.problem}-copy", self.scene.batches, self.results)
             text = launch.experiment_text(run, name)
         except EvoLibraError as error:
             self.say(str(error), "warning")
