@@ -52,7 +52,14 @@ class Engine(Protocol):
         """Return the state after the (g, n) genes that were asked have got (m, n) objectives and (n,) violations."""
 
 
-ENGINES = ("nsga2", "nsga3", "random", "exhaustive")
+OWN = ("nsga2", "nsga3", "random", "exhaustive")
+LIBRARIES: dict[str, tuple[str, ...]] = {"pymoo": ("nsga2", "nsga3"), "deap": ()}
+"""Algorithms of other libraries, called ``<library>:<algorithm>``; listed here, as importing a library takes long."""
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names that `load_engine` takes."""
+    return (*OWN, *(f"{library}:{name}" for library, names in LIBRARIES.items() for name in names))
 
 
 def load_engine(name: str, problem: SearchProblem) -> Engine:
@@ -62,8 +69,11 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
     ------
     InputError : there is no such engine, or it cannot search this problem.
     """
-    if name not in ENGINES:
-        raise InputError(unknown("engine", name, ENGINES))
+    if name not in engine_names():
+        raise InputError(unknown("engine", name, engine_names()))
+    library, _, algorithm = name.rpartition(":")
+    if library:
+        return _foreign(library, algorithm)
     if name == "exhaustive":
         from evo_libra.search.exhaustive_engine import ExhaustiveEngine  # noqa: PLC0415 - engines are imported when chosen
 
@@ -72,6 +82,15 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
         from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - the same
 
         return RandomEngine()
-    from evo_libra.search.pymoo_engine import PymooEngine  # noqa: PLC0415 - pymoo takes a third of a second
+    return _foreign("pymoo", name)
 
-    return PymooEngine(name)
+
+def _foreign(library: str, algorithm: str) -> Engine:
+    if library == "pymoo":
+        from evo_libra.search.pymoo_engine import PymooEngine  # noqa: PLC0415 - pymoo takes a third of a second
+
+        return PymooEngine(algorithm)
+    from evo_libra.search.deap_engine import DeapEngine  # noqa: PLC0415 - most users have no need of it
+
+    engine: Engine = DeapEngine(algorithm)
+    return engine

@@ -22,7 +22,7 @@ from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem, problem_names
-from evo_libra.search.engine import ENGINES
+from evo_libra.search.engine import engine_names
 from evo_libra.search.run import Snapshot
 from evo_libra.ui.pictures import figure_of, terminal_plot_of
 
@@ -246,7 +246,7 @@ def catalog_command(name: str | None, *, as_json: bool) -> int:
     }
     if name is None:
         models = {key: model.model_dump(mode="json") for key, model in load_models().items()}
-        data |= {"models": models, "problems": problem_names(), "engines": list(ENGINES)}
+        data |= {"models": models, "problems": problem_names(), "engines": list(engine_names())}
     if as_json:
         print_json(data)
     else:

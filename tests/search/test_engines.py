@@ -14,7 +14,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import ENGINES, EngineState, load_engine
+from evo_libra.search.engine import OWN, EngineState, load_engine
 from evo_libra.search.pymoo_engine import rank_and_crowding, reference_directions
 from evo_libra.search.run import Snapshot, generations
 from evo_libra.search.variation import is_new, offspring
@@ -25,7 +25,7 @@ MIXED = Genome(
 
 
 PROBLEM = load_problem("gpt3-4k")
-SAMPLING = tuple(name for name in ENGINES if name != "exhaustive")
+SAMPLING = tuple(name for name in OWN if name != "exhaustive")
 
 
 def worth(genes: FloatArray) -> tuple[FloatArray, FloatArray]:
