@@ -12,6 +12,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.search.own_engines import load_own_engine, own_engine_names
 
 
 @dataclass(frozen=True)
@@ -53,13 +54,20 @@ class Engine(Protocol):
 
 
 OWN = ("nsga2", "nsga3", "random", "exhaustive")
-LIBRARIES: dict[str, tuple[str, ...]] = {"pymoo": ("nsga2", "nsga3"), "deap": ()}
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "pymoo": (
+        "nsga2", "nsga3", "unsga3", "agemoea", "agemoea2", "smsemoa", "moead", "rvea", "spea2", "ctaea",
+        "omnioptimizer",
+    ),
+    "deap": ("nsga2", "nsga3", "spea2"),
+}  # fmt: skip
 """Algorithms of other libraries, called ``<library>:<algorithm>``; listed here, as importing a library takes long."""
 
 
 def engine_names() -> tuple[str, ...]:
-    """Return the names that `load_engine` takes."""
-    return (*OWN, *(f"{library}:{name}" for library, names in LIBRARIES.items() for name in names))
+    """Return the names that `load_engine` takes, beside ``module:object`` for an engine of one's own."""
+    foreign = (f"{library}:{name}" for library, names in LIBRARIES.items() for name in names)
+    return (*OWN, *foreign, *own_engine_names())
 
 
 def load_engine(name: str, problem: SearchProblem) -> Engine:
@@ -69,11 +77,14 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
     ------
     InputError : there is no such engine, or it cannot search this problem.
     """
-    if name not in engine_names():
-        raise InputError(unknown("engine", name, engine_names()))
     library, _, algorithm = name.rpartition(":")
+    own = name in own_engine_names() or (library and library not in LIBRARIES)
+    if not own and name not in engine_names():
+        raise InputError(unknown("engine", name, engine_names()))
+    if own:
+        return load_own_engine(name, problem)
     if library:
-        return _foreign(library, algorithm)
+        return _foreign(library, algorithm, problem)
     if name == "exhaustive":
         from evo_libra.search.exhaustive_engine import ExhaustiveEngine  # noqa: PLC0415 - engines are imported when chosen
 
@@ -82,14 +93,14 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
         from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - the same
 
         return RandomEngine()
-    return _foreign("pymoo", name)
+    return _foreign("pymoo", name, problem)
 
 
-def _foreign(library: str, algorithm: str) -> Engine:
+def _foreign(library: str, algorithm: str, problem: SearchProblem) -> Engine:
     if library == "pymoo":
         from evo_libra.search.pymoo_engine import PymooEngine  # noqa: PLC0415 - pymoo takes a third of a second
 
-        return PymooEngine(algorithm)
+        return PymooEngine(algorithm, problem.settings.evaluations)
     from evo_libra.search.deap_engine import DeapEngine  # noqa: PLC0415 - most users have no need of it
 
     engine: Engine = DeapEngine(algorithm)
