@@ -51,6 +51,7 @@ class _Fitness(base.ConstrainedFitness):  # type: ignore[misc] # DEAP has no typ
     """Objectives to minimise; an infeasible design has none, and loses to every feasible one."""
 
     crowding_dist = 0.0
+    __hash__ = base.Fitness.__hash__
 
     def __init__(self, values: Sequence[float], violation: float) -> None:
         self.weights = (-1.0,) * len(values)

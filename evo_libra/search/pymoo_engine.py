@@ -84,6 +84,8 @@ class _Generational:
     def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return the designs that pymoo lets survive, their marks, and what the survival remembers."""
         everything, scheme = merged(arrays, told), self.scheme
+        if scheme.digits is not None:
+            everything = _distinct(everything, scheme.digits)
         survival = scheme.survival(len(everything["objectives"]), self.directions)
         keeper = getattr(survival, "norm", survival)
         for name in scheme.memory:
@@ -103,6 +105,13 @@ class _Generational:
 
     def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
         """Change a survival for the next generation; most do not."""
+
+
+def _distinct(population: Arrays, digits: int) -> dict[str, FloatArray]:
+    """Return the first of the designs that are alike, objectives rounded."""
+    rounded = np.round(population["objectives"], digits)
+    _, first = np.unique(np.vstack([rounded, population["violation"]]), axis=1, return_index=True)
+    return chosen({**population, "objectives": rounded}, np.sort(first))
 
 
 def _remembered(keeper: object, names: tuple[str, ...]) -> dict[str, FloatArray]:
@@ -144,7 +153,9 @@ class _Scheduled(_Generational):
         """Adapt the vectors ten times in a schedule."""
         now = float(arrays["told"])
         before, period = now - told["violation"].size, float(arrays["size"]) * -(-self.generations // _ADAPTED)
-        if now // period > before // period:
+        # Vectors scaled by a range of 0 would not be numbers.
+        ranged = survival.nadir is not None and (survival.nadir > survival.ideal).all()
+        if ranged and now // period > before // period:
             survival.adapt()
 
 

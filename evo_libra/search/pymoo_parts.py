@@ -37,6 +37,7 @@ Config.warnings["not_compiled"] = False
 
 _CONFIGURATION = default_config()
 _NEIGHBOURS = 20
+_DIGITS = 12  # To which AGE-MOEA rounds, too; but of designs that are alike then it divides by 0.
 _SCALE = ("ideal_point", "worst_point", "nadir_point", "extreme_points")
 
 
@@ -53,6 +54,7 @@ class Scheme:
     fewest : objectives that are needed.
     directed : whether there are reference directions.
     bounded : whether survival scales by the ends of the population before children came.
+    digits : to which objectives are rounded, and designs that are alike then merged; None for not at all.
     by_rank : whether `binary_tournament` compares ranks, and not dominance.
     """
 
@@ -63,6 +65,7 @@ class Scheme:
     fewest: int = 1
     directed: bool = False
     bounded: bool = False
+    digits: int | None = None
     by_rank: bool = False
 
 
@@ -75,7 +78,7 @@ def scheme(name: str) -> Scheme:
     """
     by_crowding, crowding = TournamentSelection(func_comp=binary_tournament), ("rank", "crowding")
     if name in {"agemoea", "agemoea2"}:
-        return Scheme(by_crowding, _geometry(name), crowding, fewest=2, by_rank=True)
+        return Scheme(by_crowding, _geometry(name), crowding, fewest=2, by_rank=True, digits=_DIGITS)
     by_niche = TournamentSelection(func_comp=comp_by_rank_and_ref_line_dist)
     return {
         "nsga2": Scheme(by_crowding, lambda _, __: RankAndCrowding(), crowding),
