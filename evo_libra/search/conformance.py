@@ -10,9 +10,7 @@ from __future__ import annotations
 import io
 import json
 import random as python_random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
@@ -20,17 +18,15 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
+from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.engine import Engine, EngineState
 from evo_libra.search.random_engine import RandomEngine
 from evo_libra.search.run import generations
+from evo_libra.search.toy import POPULATION, Toy
 
-POPULATION = 20
 _GENERATIONS = 5
 _LARGE = 300
 _SEED = 7
-_SETTINGS = SearchSettings(evaluations=1000, population=POPULATION)
 
 Make = Callable[[SearchProblem], Engine]
 Check = Callable[[Make, SearchProblem], None]
@@ -38,58 +34,6 @@ Check = Callable[[Make, SearchProblem], None]
 
 class ConformanceError(AssertionError):
     """An engine does not do what every engine must do."""
-
-
-@dataclass(frozen=True)
-class Toy:
-    """A problem with a whole gene and real ones, a moment to evaluate.
-
-    Attributes
-    ----------
-    count : objectives, 1 to 3.
-    kinds : values of the whole gene; 0 is the best.
-    width : real genes that are best at 2.7, besides one that trades the objectives; -1 for no real genes at all.
-    feasible : share of the range of the last gene that is feasible; the objectives lure away from it.
-    flat : whether all designs are worth the same.
-    """
-
-    count: int = 2
-    kinds: int = 5
-    width: int = 1
-    feasible: float = 1.0
-    flat: bool = False
-    name: str = "toy"
-    settings: SearchSettings = _SETTINGS
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """The objectives."""
-        return tuple(Objective(f"f{i}", f"f{i}", 1.0, f"f{i}") for i in range(self.count))
-
-    @property
-    def genome(self) -> Genome:
-        """The genes."""
-        names = ("kind", "x", *(f"y{i}" for i in range(self.width)))[: 2 + self.width]
-        lower = np.array([0.0, -1.0, *[2.0] * self.width])[: len(names)]
-        upper = np.array([self.kinds - 1.0, 1.0, *[3.0] * self.width])[: len(names)]
-        return Genome(names, lower, upper, np.arange(len(names)) == 0)
-
-    def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of (g, n) genes."""
-        kind, last = genes[0], genes[-1]
-        x = genes[1] if len(genes) > 1 else kind / self.kinds
-        beside = 1 + kind / 10 + np.abs(genes[2:] - 2.7).sum(axis=0)
-        objectives = np.stack([beside + x**2, beside + (x - 1) ** 2, beside + (x + 1) ** 2][: self.count])
-        broken = last - 2 - self.feasible if self.feasible < 1 else np.zeros(len(kind))
-        return Evaluation(np.ones_like(objectives) if self.flat else objectives, np.maximum(broken, 0.0))
-
-    def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
-        """Return nothing: the genes say it all."""
-        return {"gene": genes[0].tolist()}
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what results depend on."""
-        return {"problem": self.name, "objectives": self.count, "kinds": self.kinds, "feasible": self.feasible}
 
 
 def _require(condition: object, message: str) -> None:
@@ -201,7 +145,8 @@ def state_is_plain(make: Make, problem: SearchProblem) -> None:
 def goes_on_from_any_generation(make: Make, problem: SearchProblem) -> None:
     """Check that a fresh engine goes on from a saved state: same designs, same bytes of every state."""
     engine, state = _started(make, problem)
-    states, asked = [saved(state)], []
+    states: list[bytes] = [saved(state)]
+    asked: list[FloatArray] = []
     for _ in range(_GENERATIONS):
         genes, state = _step(engine, problem, state)
         states, asked = [*states, saved(state)], [*asked, genes]
@@ -283,9 +228,9 @@ def shared_random_numbers_are_left_alone(make: Make, problem: SearchProblem) -> 
     """Check that random numbers that all of Python and NumPy share are neither used nor changed."""
     python_random.seed(1)
     np.random.seed(1)  # noqa: NPY002 - whether an engine uses it is the question
-    before = python_random.getstate(), np.random.get_state()[1].tobytes()  # type: ignore[index, union-attr] # noqa: NPY002
+    before = python_random.getstate(), np.random.get_state()[1].tobytes()  # type: ignore[index] # noqa: NPY002
     one = _asked(make, problem)
-    after = python_random.getstate(), np.random.get_state()[1].tobytes()  # type: ignore[index, union-attr] # noqa: NPY002
+    after = python_random.getstate(), np.random.get_state()[1].tobytes()  # type: ignore[index] # noqa: NPY002
     _require(before == after, "the engine changes random numbers that others share")
     python_random.seed(2)
     np.random.seed(2)  # noqa: NPY002 - the same

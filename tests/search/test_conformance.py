@@ -15,11 +15,12 @@ from evo_libra.errors import InputError
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.conformance import CHECKS, Check, ConformanceError, Toy, loaded, saved
+from evo_libra.search.conformance import CHECKS, Check, ConformanceError, loaded, saved
 from evo_libra.search.deap_engine import DeapEngine
 from evo_libra.search.engine import Engine, EngineState, engine_names, load_engine
 from evo_libra.search.pymoo_engine import PymooEngine
 from evo_libra.search.random_engine import RandomEngine
+from evo_libra.search.toy import Toy
 
 LEFT_OUT = {
     # It learns nothing and remembers nothing.
