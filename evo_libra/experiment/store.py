@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
@@ -137,9 +137,9 @@ def read_checkpoint(folder: RunFolder, digest: str) -> Snapshot | None:
         with np.load(path, allow_pickle=False) as data:
             head = json.loads(bytes(data["head"]).decode())
             arrays = {name.removeprefix("engine/"): data[name] for name in data.files if name.startswith("engine/")}
-            archive = Archive(data["archive/genes"], data["archive/objectives"])
+            found = Collection(Archive(data["archive/genes"], data["archive/objectives"]))
             if head["format"] != _FORMAT or head["run"] != digest:
                 raise InputError(f"the checkpoint {path} belongs to another run or version")
-            return Snapshot(EngineState(arrays, head["random"]), archive, head["evaluations"], head["exhausted"])
+            return Snapshot(EngineState(arrays, head["random"]), found, head["evaluations"], head["exhausted"])
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise InputError(f"the checkpoint {path} is damaged ({error}); search again without --resume") from None

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.own_engines import load_own_engine, own_engine_names
+
+Arrays = Mapping[str, NDArray[Any]]
+"""What an engine remembers, by name."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,15 @@ class EngineState:
     random : state of a `numpy.random.PCG64` bit generator, as plain data.
     """
 
-    arrays: Mapping[str, FloatArray]
+    arrays: Arrays
     random: Mapping[str, Any]
 
-    def generator(self) -> np.random.Generator:
-        """Return a generator that goes on where this state stopped."""
-        bits = np.random.PCG64()
+    def generator(self, reused: np.random.Generator | None = None) -> np.random.Generator:
+        """Return a generator that goes on where this state stopped; one that is reused need not be made."""
+        generator = reused or np.random.Generator(np.random.PCG64(0))
         state: Any = dict(self.random)
-        bits.state = state
-        return np.random.Generator(bits)
+        generator.bit_generator.state = state
+        return generator
 
 
 class Engine(Protocol):
@@ -50,7 +54,11 @@ class Engine(Protocol):
         """Return (g, n) legal genes to evaluate; none when the engine has nothing left to try."""
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
-        """Return the state after the (g, n) genes that were asked have got (m, n) objectives and (n,) violations."""
+        """Return the state after (g, n) genes have got (m, n) objectives and (n,) violations.
+
+        After `ask` they are what was asked, or the first of it. Otherwise they are designs from elsewhere: those that a
+        search starts from, those of another search, those that were improved; engines that learn nothing ignore them.
+        """
 
 
 OWN = ("nsga2", "nsga3", "random", "exhaustive")
@@ -93,7 +101,9 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
         from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - the same
 
         return RandomEngine()
-    return _foreign("pymoo", name, problem)
+    from evo_libra.search.nsga import nsga2, nsga3  # noqa: PLC0415 - the same
+
+    return nsga2() if name == "nsga2" else nsga3()
 
 
 def _foreign(library: str, algorithm: str, problem: SearchProblem) -> Engine:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.engine import Engine, EngineState, load_engine
@@ -21,15 +21,20 @@ class Snapshot:
     Attributes
     ----------
     engine : the state of the engine.
-    archive : every non-dominated design so far.
+    found : every non-dominated design so far, and some that may be.
     evaluations : designs evaluated so far.
     exhausted : whether the engine has nothing left to try.
     """
 
     engine: EngineState
-    archive: Archive
+    found: Collection
     evaluations: int
     exhausted: bool = False
+
+    @property
+    def archive(self) -> Archive:
+        """Every non-dominated design so far."""
+        return self.found.archive
 
 
 def generations(
@@ -55,20 +60,20 @@ def generations(
     """
     genome = problem.genome
     state = engine.start(genome, len(problem.objectives), population, seed)
-    archive, done = Archive.empty(len(genome), len(problem.objectives)), 0
+    found, done = Collection(Archive.empty(len(genome), len(problem.objectives))), 0
     if resume is not None:
-        state, archive, done = resume.engine, resume.archive, resume.evaluations
+        state, found, done = resume.engine, resume.found, resume.evaluations
     while done < evaluations:
         genes, state = engine.ask(state)
         genes = genes[:, : evaluations - done]
         if not genes.shape[1]:
-            yield Snapshot(state, archive, done, exhausted=True)
+            yield Snapshot(state, found, done, exhausted=True)
             return
         worth = problem.evaluate_genes(genes)
-        archive = archive.add(genes, worth.objectives, worth.violation)
+        found = found.add(genes, worth.objectives, worth.violation)
         done += genes.shape[1]
         state = engine.tell(state, genes, np.log10(worth.objectives), worth.violation)
-        yield Snapshot(state, archive, done)
+        yield Snapshot(state, found, done)
 
 
 def search(
