@@ -20,6 +20,7 @@ _ATTEMPTS = 20
 _REMEMBERED = 2
 LARGEST = 1e300
 """Stands for infinity in a state, which is plain numbers."""
+NO_SLOT = -1.0
 
 Arrays = Mapping[str, FloatArray]
 
@@ -56,7 +57,10 @@ class Algorithm(Protocol):
         """Return the (g, k) genes that parents are chosen of."""
 
     def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return the arrays that change when designs are told; `told` has the arrays of a population, and ``slot``."""
+        """Return the arrays that change when designs are told.
+
+        `told` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design was not asked for last.
+        """
 
 
 class LibraryEngine:
@@ -90,6 +94,7 @@ class LibraryEngine:
             "objectives": np.empty((objectives, 0)),
             "violation": np.empty(0),
             "seen": np.empty((len(genome), 0)),
+            "asked": np.empty((len(genome), 0)),
             "slot": np.empty(0),
         }
         return EngineState(arrays, np.random.PCG64(seed).state)
@@ -106,7 +111,8 @@ class LibraryEngine:
             found, slots = np.concatenate([found, tried[:, new]], axis=1), np.concatenate([slots, slot[new]])
             if found.shape[1] >= batch:
                 break
-        return found[:, :batch], EngineState({**arrays, "slot": slots[:batch]}, random.bit_generator.state)
+        found = found[:, :batch]
+        return found, EngineState({**arrays, "asked": found, "slot": slots[:batch]}, random.bit_generator.state)
 
     def _tries(self, arrays: Arrays, count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
@@ -123,12 +129,18 @@ class LibraryEngine:
             "genes": genes,
             "objectives": objectives,
             "violation": violation,
-            "slot": arrays["slot"][:count],
+            "slot": _slots(arrays, genes),
         }
-        arrays = {**arrays, "told": arrays["told"] + count, "slot": arrays["slot"][count:]}
+        arrays = {**arrays, "told": arrays["told"] + count}
         seen = np.concatenate([arrays["seen"], genes], axis=1)[:, -_REMEMBERED * int(arrays["size"]) :]
         changed = self._algorithm.survivors(arrays, told, random)
         return EngineState({**arrays, "seen": seen, **changed}, random.bit_generator.state)
+
+
+def _slots(arrays: Arrays, genes: FloatArray) -> FloatArray:
+    """Return the slot of each design told; they may come in any order, or later than others that were asked for."""
+    known = {design.tobytes(): slot for design, slot in zip(arrays["asked"].T, arrays["slot"], strict=True)}
+    return np.array([known.get(design.tobytes(), NO_SLOT) for design in genes.T], dtype=np.float64)
 
 
 def merged(arrays: Arrays, told: Arrays) -> dict[str, FloatArray]:

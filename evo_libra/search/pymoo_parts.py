@@ -195,12 +195,15 @@ def replaced(
     algorithm : the sub-problems.
     objectives : (m, n) of the population and then of the children.
     known : how many are the population.
-    slots : the sub-problem of each child.
+    slots : the sub-problem of each child; one below 0 is for the sub-problem that it suits best.
     ideal : (m,) the ideal point so far.
     """
     nothing = {"genes": objectives[:0], "violation": np.zeros(objectives.shape[1])}
     everyone = population_of({"objectives": objectives, **nothing})
-    algorithm.pop, algorithm.ideal, algorithm.indices = everyone[:known], ideal.copy(), slots
+    children, ideal = objectives.T[known:], np.minimum(ideal, objectives[:, known:].min(axis=1))
+    worth = algorithm.decomposition.do(children, algorithm.ref_dirs, _type="many_to_many", ideal_point=ideal)
+    slots = np.where(slots < 0, worth.argmin(axis=1), slots)
+    algorithm.pop, algorithm.ideal, algorithm.indices = everyone[:known], ideal, slots
     algorithm._advance(infills=everyone[known:])  # noqa: SLF001 - pymoo's public step runs its own loop
     return places_of(algorithm.pop), algorithm.ideal
 

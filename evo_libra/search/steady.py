@@ -1,0 +1,80 @@
+"""A search that never waits for the slowest design: whenever one is done, the engine is told and asked for another."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.front.archive import Archive, Collection
+from evo_libra.model.arrays import FloatArray
+from evo_libra.search.engine import Engine, EngineState
+from evo_libra.search.exhaustive_engine import ExhaustiveEngine
+from evo_libra.search.expensive import ExpensiveProblem
+from evo_libra.search.run import Snapshot
+from evo_libra.search.variation import is_new
+
+
+def completions(
+    problem: ExpensiveProblem,
+    engine: Engine,
+    *,
+    population: int,
+    seed: int,
+    evaluations: int,
+    resume: Snapshot | None = None,
+) -> Iterator[Snapshot]:
+    """Yield a snapshot after each design, until the evaluations are used up.
+
+    Which design is done first is chance, so that the same seed gives another search each time. A snapshot can be kept
+    and resumed all the same: designs that were under way are dropped, and others are asked for instead.
+
+    Parameters
+    ----------
+    problem : the problem, which says how many designs are under way.
+    engine : an engine that may be told designs one by one and in any order: all but ``exhaustive``.
+    population, seed, evaluations, resume : as for `evo_libra.search.run.generations`.
+
+    Raises
+    ------
+    InputError : the engine goes through a space in order.
+    """
+    if isinstance(engine, ExhaustiveEngine):
+        raise InputError("exhaustive goes through a space in order; search it without --asynchronous")
+    state = engine.start(problem.genome, len(problem.objectives), population, seed)
+    found, done = Collection(Archive.empty(len(problem.genome), len(problem.objectives))), 0
+    if resume is not None:
+        state, found, done = resume.engine, resume.found, resume.evaluations
+    first: deque[FloatArray] = deque()
+    flying: dict[bytes, FloatArray] = {}
+    while done < evaluations:
+        while len(flying) < min(problem.workers, evaluations - done):
+            if not done and not first and not flying:
+                genes, state = engine.ask(state)
+                first.extend(genes.T)
+            design, state = (first.popleft(), state) if first else _another(engine, state, flying)
+            if design is None:
+                break
+            flying[design.tobytes()] = design
+            problem.submit(design)
+        if not flying:
+            yield Snapshot(state, found, done, exhausted=True)
+            return
+        for design, worth in problem.completed():
+            del flying[design.tobytes()]
+            genes, objectives, violation = design[:, None], worth.objectives[:, None], np.array([worth.violation])
+            found, done = found.add(genes, objectives, violation), done + 1
+            state = engine.tell(state, genes, np.log10(objectives), violation)
+            yield Snapshot(state, found, done)
+
+
+def _another(
+    engine: Engine, state: EngineState, flying: dict[bytes, FloatArray]
+) -> tuple[FloatArray | None, EngineState]:
+    """Return a design that is not under way; None when the engine has none."""
+    genes, state = engine.ask(state)
+    if flying and genes.shape[1]:
+        genes = genes[:, is_new(genes, np.stack(list(flying.values()), axis=1))]
+    return (genes[:, 0] if genes.shape[1] else None), state
