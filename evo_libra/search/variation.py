@@ -24,24 +24,26 @@ class Operators:
     Attributes
     ----------
     crossover : share of the pairs of parents that are crossed.
+    whole_segments : share of those that swap whole segments of the genome and nothing less, where it has any.
     crossover_eta : of simulated binary crossover (Deb and Agrawal 1995); a larger one keeps children nearer.
     exchange : probability with which the children of a pair swap a gene that was crossed.
     mutation : expected number of genes of a child that mutate.
     mutation_eta : of polynomial mutation (Deb and Goyal 1996).
-    decades : a real gene that does not mutate by the polynomial does so by a step whose size is uniform in its
-        logarithm over so many decades of the range: logarithms of bandwidths need bold steps and fine ones.
     polynomial : share of the mutations of real genes that are polynomial.
+    decades : the others are steps whose size is uniform in its logarithm over so many decades of the range: logarithms
+        of bandwidths need bold steps and fine ones.
     near : share of the mutations of categorical genes that go to a near index, as neighbours in the order of the
         structures are alike; the others go anywhere.
     """
 
     crossover: float = 0.9
-    crossover_eta: float = 8.0
-    exchange: float = 0.0
+    whole_segments: float = 0.1
+    crossover_eta: float = 15.0
+    exchange: float = 0.5
     mutation: float = 1.0
     mutation_eta: float = 20.0
+    polynomial: float = 0.5
     decades: float = 4.0
-    polynomial: float = 0.0
     near: float = 0.5
 
 
@@ -88,8 +90,13 @@ def vary(genome: Genome, children: FloatArray, random: np.random.Generator, oper
 def _cross(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
     """Cross pairs, in place; only the genes that are crossed cost anything."""
     genes, count = len(genome), children.shape[1] // 2
+    chance = random.random(count)
     crossed = _coins(genes, count, random)
-    crossed &= random.random(count) < operators.crossover
+    crossed &= chance < operators.crossover
+    if genome.segments and operators.whole_segments > 0:
+        pairs = np.flatnonzero(chance < operators.crossover * operators.whole_segments)
+        _swap_segments(genome, children, pairs, random)
+        crossed[:, pairs] = False
     at = np.flatnonzero(crossed)
     gene = at // count
     # Genes lie one row after the other, the first children of the pairs in the first half of a row.
@@ -103,6 +110,14 @@ def _cross(genome: Genome, children: FloatArray, random: np.random.Generator, op
     lower, upper = genome.lower[gene], genome.upper[gene]
     flat[one] = np.clip(first + shift, lower, upper)
     flat[two] = np.clip(second - shift, lower, upper)
+
+
+def _swap_segments(genome: Genome, children: FloatArray, pairs: IntArray, random: np.random.Generator) -> None:
+    segments = np.array(genome.segments)
+    swapped = _coins(int(segments.max()) + 1, len(pairs), random)[segments]
+    partners = pairs + children.shape[1] // 2
+    one, two = np.take(children, pairs, axis=1), np.take(children, partners, axis=1)
+    children[:, pairs], children[:, partners] = np.where(swapped, two, one), np.where(swapped, one, two)
 
 
 def _coins(genes: int, count: int, random: np.random.Generator) -> BoolArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -45,6 +47,21 @@ def test_children_are_their_parents_to_the_last_bit_where_nothing_happens() -> N
     np.testing.assert_array_equal(offspring(MIXED, first, second, random, NOTHING), parents)
     same = Operators(mutation=0.0)
     np.testing.assert_array_equal(offspring(MIXED, first, first, random, same), np.tile(first, 2))
+
+
+def test_segments_are_passed_on_whole() -> None:
+    genome = replace(MIXED, segments=(0, 0, 2, 1, 1, 2))
+    random = np.random.default_rng(4)
+    first, second = genome.sample(random, 500), genome.sample(random, 500)
+    first[3], second[3] = 0.25, 0.75
+    children = offspring(genome, first, second, random, Operators(crossover=0.8, whole_segments=1.0, mutation=0.0))
+    parents = np.stack([np.concatenate([first, second], axis=1), np.concatenate([second, first], axis=1)])
+    ways = set()
+    for child, one, two in zip(children.T, *parents.transpose(0, 2, 1), strict=True):
+        ways.add(tuple(bool((child[list(part)] == two[list(part)]).all()) for part in ((0, 1), (3, 4), (2, 5))))
+        for part in ([0, 1], [3, 4], [2, 5]):
+            assert (child[part] == one[part]).all() or (child[part] == two[part]).all()
+    assert len(ways) == 8
 
 
 def test_crossed_whole_numbers_are_a_parent_s() -> None:
@@ -92,7 +109,7 @@ def test_polynomial_mutation_has_its_distribution() -> None:
 
 
 def test_steps_are_uniform_in_their_logarithm() -> None:
-    children = child(Operators(crossover=0.0, mutation=1.0, decades=4.0), (0.5, 0.5))
+    children = child(Operators(crossover=0.0, polynomial=0.0, decades=4.0), (0.5, 0.5))
     step = np.log10(np.abs(children - 0.5))
     # A uniform number times a power of ten: its logarithm is uniform but for the ends.
     for decade in (-1.5, -2.5, -3.5):
