@@ -15,6 +15,7 @@ import numpy as np
 from deap import base, tools
 
 from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.search.directions import reference_directions
 from evo_libra.search.library_engine import Arrays, LibraryEngine, chosen, merged, quiet
 
 _MULTIPLE = 4
@@ -74,7 +75,7 @@ class _Algorithm:
 
     def prepared(self, objectives: int, population: int) -> _Algorithm:
         """Return the algorithm with its reference directions, if it has any."""
-        return replace(self, directions=reference_points(objectives, population)) if self.name == "nsga3" else self
+        return replace(self, directions=reference_directions(objectives, population)) if self.name == "nsga3" else self
 
     def batch(self, size: int) -> int:
         """Return the designs of a generation."""
@@ -153,14 +154,3 @@ def _tournaments(people: list[_Individual], count: int) -> list[_Individual]:
     while len(found) < count:
         found += tools.selTournamentDCD(people, most)
     return found[:count]
-
-
-def reference_points(objectives: int, population: int) -> FloatArray:
-    """Return the most of DEAP's uniform points that the population can serve: (k, m), k <= population or k = m."""
-    parts, found = 1, np.eye(objectives)
-    while objectives > 1:
-        points = np.asarray(tools.uniform_reference_points(objectives, parts))
-        if len(points) > population:
-            break
-        parts, found = parts + 1, points
-    return found

@@ -14,6 +14,7 @@ import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.search import pymoo_parts as parts
+from evo_libra.search.directions import reference_directions
 from evo_libra.search.library_engine import Algorithm, Arrays, LibraryEngine, chosen, finite, merged
 
 _EVALUATIONS = 50_000
@@ -64,7 +65,7 @@ class _Generational:
         """Return the algorithm with its reference directions, if it has any."""
         if not self.scheme.directed:
             return self
-        return replace(self, directions=parts.reference_directions(objectives, population))
+        return replace(self, directions=reference_directions(objectives, population))
 
     def batch(self, size: int) -> int:
         """Return the designs of a generation."""
@@ -135,24 +136,28 @@ class _Scheduled(_Generational):
 
     def prepared(self, objectives: int, population: int) -> _Scheduled:
         """Return the algorithm with its directions and its schedule in generations."""
-        directions = parts.reference_directions(objectives, population)
+        directions = reference_directions(objectives, population)
         return replace(self, directions=directions, generations=max(-(-self.evaluations // population), 1))
 
     def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return all of the first generation, and then what survives."""
+        """Return all of the first generation, then what survives; and the schedule, which a run keeps to its end."""
+        schedule = {"generations": np.array(float(self._generations(arrays)))}
         if arrays["told"] <= arrays["size"]:
-            return merged(arrays, told)
-        return super().survivors(arrays, told, random)
+            return {**merged(arrays, told), **schedule}
+        return {**super().survivors(arrays, told, random), **schedule}
+
+    def _generations(self, arrays: Arrays) -> int:
+        return int(arrays.get("generations", self.generations))
 
     def options(self, arrays: Arrays) -> Mapping[str, Any]:
         """Return how far the schedule is."""
-        generation = max(int(arrays["told"] // arrays["size"]) - 1, 0)
-        return {"n_gen": min(generation, self.generations), "n_max_gen": self.generations}
+        generation, last = max(int(arrays["told"] // arrays["size"]) - 1, 0), self._generations(arrays)
+        return {"n_gen": min(generation, last), "n_max_gen": last}
 
     def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
         """Adapt the vectors ten times in a schedule."""
-        now = float(arrays["told"])
-        before, period = now - told["violation"].size, float(arrays["size"]) * -(-self.generations // _ADAPTED)
+        now, period = float(arrays["told"]), float(arrays["size"]) * -(-self._generations(arrays) // _ADAPTED)
+        before = now - told["violation"].size
         # Vectors scaled by a range of 0 would not be numbers.
         ranged = survival.nadir is not None and (survival.nadir > survival.ideal).all()
         if ranged and now // period > before // period:
@@ -171,7 +176,7 @@ class _Decomposed:
 
     def prepared(self, objectives: int, population: int) -> _Decomposed:
         """Return the algorithm with its sub-problems."""
-        return replace(self, algorithm=parts.sub_problems(parts.reference_directions(objectives, population)))
+        return replace(self, algorithm=parts.sub_problems(reference_directions(objectives, population)))
 
     def batch(self, size: int) -> int:  # noqa: ARG002 - one design a sub-problem
         """Return the number of sub-problems."""
@@ -218,7 +223,7 @@ class _TwoArchives:
 
     def prepared(self, objectives: int, population: int) -> _TwoArchives:
         """Return the algorithm with its directions."""
-        return replace(self, directions=parts.reference_directions(objectives, population))
+        return replace(self, directions=reference_directions(objectives, population))
 
     def batch(self, size: int) -> int:  # noqa: ARG002 - one design a direction
         """Return the number of directions."""

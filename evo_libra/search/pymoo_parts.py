@@ -26,7 +26,6 @@ from pymoo.core.survival import Survival
 from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
-from pymoo.util.ref_dirs import get_reference_directions
 
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import FloatArray, IntArray
@@ -119,18 +118,6 @@ def _geometry(name: str) -> Callable[[int, FloatArray], Survival]:
 
     survival = AGEMOEASurvival if name == "agemoea" else AGEMOEA2Survival
     return lambda _, __: survival()
-
-
-def reference_directions(objectives: int, population: int) -> FloatArray:
-    """Return the most Das-Dennis directions that the population can serve: (k, m), k <= population or k = m."""
-    if objectives == 1:
-        return np.ones((1, 1))
-    partitions, found = 1, np.eye(objectives)
-    while True:
-        directions = np.asarray(get_reference_directions("das-dennis", objectives, n_partitions=partitions))
-        if len(directions) > population:
-            return found
-        partitions, found = partitions + 1, directions
 
 
 def population_of(arrays: Arrays, marks: Mapping[str, FloatArray] | None = None) -> Population:
