@@ -19,9 +19,10 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
+from evo_libra.search.termination import Mark
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -110,12 +111,17 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, digest: str) -> None
         "run": digest,
         "evaluations": snapshot.evaluations,
         "exhausted": snapshot.exhausted,
+        "ended": snapshot.ended,
+        "restarts": snapshot.restarts,
+        "seconds": snapshot.seconds,
+        "mark": snapshot.mark.evaluations,
         "random": dict(snapshot.engine.random),
     }
     arrays: dict[str, Any] = {
         "head": np.frombuffer(json.dumps(head).encode(), dtype=np.uint8),
         "archive/genes": snapshot.archive.genes,
         "archive/objectives": snapshot.archive.objectives,
+        "mark/objectives": snapshot.mark.objectives,
         **{f"engine/{name}": np.asarray(values) for name, values in snapshot.engine.arrays.items()},
     }
     buffer = io.BytesIO()
@@ -136,10 +142,13 @@ def read_checkpoint(folder: RunFolder, digest: str) -> Snapshot | None:
     try:
         with np.load(path, allow_pickle=False) as data:
             head = json.loads(bytes(data["head"]).decode())
-            arrays = {name.removeprefix("engine/"): data[name] for name in data.files if name.startswith("engine/")}
-            found = Collection(Archive(data["archive/genes"], data["archive/objectives"]))
             if head["format"] != _FORMAT or head["run"] != digest:
                 raise InputError(f"the checkpoint {path} belongs to another run or version")
-            return Snapshot(EngineState(arrays, head["random"]), found, head["evaluations"], head["exhausted"])
+            arrays = {name.removeprefix("engine/"): data[name] for name in data.files if name.startswith("engine/")}
+            found = Collection(Archive(data["archive/genes"], data["archive/objectives"]))
+            mark = Mark(head["mark"], data["mark/objectives"])
+            state = EngineState(arrays, head["random"])
+            fields = {name: head[name] for name in ("evaluations", "exhausted", "ended", "restarts", "seconds")}
+            return Snapshot(state, found, mark=mark, **fields)
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise InputError(f"the checkpoint {path} is damaged ({error}); search again without --resume") from None

@@ -1,7 +1,7 @@
 """Time of an engine per evaluation: ``taskset -c 0 python tests/benchmarks/engine.py [EVALUATIONS [OTHERS]]``.
 
 Mixed genes, population 1000, one core. Engine time is all the time of a search but that inside `evaluate_genes`: start,
-ask, tell, the archive, the loop. Of pymoo and DEAP, each driven as its own documentation does, it is all the time outside
+ask, tell, the archive, the loop. Of pymoo and DEAP, each driven as its documentation does, it is all the time outside
 the evaluation, too; they keep no archive, and run OTHERS evaluations, as they take long. Times are the processor's, so
 that other work on the machine counts less; the first line tells how fast it is just now.
 """
@@ -15,12 +15,19 @@ import timeit
 
 import moocore
 import numpy as np
+from deap import base, creator, tools
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.core.problem import Problem
+from pymoo.optimize import minimize
 from toys import Toy
 
+from evo_libra.search.directions import das_dennis
 from evo_libra.search.engine import load_engine
 from evo_libra.search.run import generations
 
 POPULATION = 1000
+STEPS = {2: POPULATION - 1, 3: 43}
 LIMITS = {("nsga2", 2): 1.5, ("nsga2", 3): 2.5}
 
 
@@ -35,13 +42,7 @@ def ours(name, objectives, evaluations):
     return wall, problem.seconds, f"archive {size:,}"
 
 
-def pymoo(name, objectives, evaluations):
-    from pymoo.algorithms.moo.nsga2 import NSGA2
-    from pymoo.algorithms.moo.nsga3 import NSGA3
-    from pymoo.core.problem import Problem
-    from pymoo.optimize import minimize
-    from pymoo.util.ref_dirs import get_reference_directions
-
+def of_pymoo(name, objectives, evaluations):
     toy = Toy(objectives)
 
     class Wrapped(Problem):
@@ -55,17 +56,13 @@ def pymoo(name, objectives, evaluations):
     if name == "nsga2":
         algorithm = NSGA2(pop_size=POPULATION)
     else:
-        partitions = {2: POPULATION - 1, 3: 43}[objectives]
-        directions = get_reference_directions("das-dennis", objectives, n_partitions=partitions)
-        algorithm = NSGA3(directions, pop_size=POPULATION)
+        algorithm = NSGA3(das_dennis(objectives, STEPS[objectives]), pop_size=POPULATION)
     start = time.process_time()
     minimize(Wrapped(), algorithm, ("n_eval", evaluations), seed=1, verbose=False)
     return time.process_time() - start, toy.seconds, ""
 
 
-def deap(name, objectives, evaluations):
-    from deap import base, creator, tools
-
+def of_deap(name, objectives, evaluations):
     toy = Toy(objectives)
     genome = toy.genome
     fitness, individual = f"Fitness{name}{objectives}", f"Individual{name}{objectives}"
@@ -88,7 +85,7 @@ def deap(name, objectives, evaluations):
     if name == "nsga2":
         select = lambda people: tools.selNSGA2(people, POPULATION, nd="log")  # noqa: E731
     else:
-        directions = tools.uniform_reference_points(objectives, {2: POPULATION - 1, 3: 43}[objectives])
+        directions = tools.uniform_reference_points(objectives, STEPS[objectives])
         select = lambda people: tools.selNSGA3(people, POPULATION, directions)  # noqa: E731
     start = time.process_time()
     people = [make(genes) for genes in genome.sample(np.random.default_rng(1), POPULATION).T.tolist()]
@@ -98,7 +95,7 @@ def deap(name, objectives, evaluations):
         parents = tools.selTournamentDCD(people, POPULATION) if name == "nsga2" else people
         children = [copied(person) for person in parents]
         for one, two in zip(children[::2], children[1::2], strict=True):
-            if random.random() < 0.9:
+            if random.random() < 0.9:  # noqa: S311 - DEAP's way
                 tools.cxSimulatedBinaryBounded(one, two, 15.0, low, high)
             tools.mutPolynomialBounded(one, 20.0, low, high, 1 / len(genome))
             tools.mutPolynomialBounded(two, 20.0, low, high, 1 / len(genome))
@@ -117,7 +114,11 @@ def main(evaluations: int, others: int) -> bool:
     print("|---|---:|---:|---:|---:|---:|---|")
     for objectives in (2, 3):
         for name in ("nsga2", "nsga3"):
-            for label, run, count in (("", ours, evaluations), ("pymoo ", pymoo, others), ("DEAP ", deap, others)):
+            for label, run, count in (
+                ("", ours, evaluations),
+                ("pymoo ", of_pymoo, others),
+                ("DEAP ", of_deap, others),
+            ):
                 wall, inside, note = run(name, objectives, count)
                 engine = (wall - inside) / count * 1e6
                 limit = LIMITS.get((name, objectives)) if run is ours else None

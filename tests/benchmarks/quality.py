@@ -25,6 +25,7 @@ from evo_libra.problem.genome import Genome
 from evo_libra.problem.registry import load_problem, problem_names
 from evo_libra.search.directions import reference_directions
 from evo_libra.search.nsga import nsga2, nsga3
+from evo_libra.search.run import search
 
 POPULATION = 100
 TESTS = ("zdt1", "zdt2", "zdt3", "zdt4", "zdt6", "dtlz1", "dtlz2", "dtlz7")
@@ -69,8 +70,6 @@ def dtlz7_front():
 
 
 def shipped_case(name):
-    from evo_libra.search.run import search
-
     problem = load_problem(name)
 
     def evaluate(genes):
@@ -116,9 +115,7 @@ def theirs(case, name, seed, evaluations):
     class Wrapped(Problem):
         def __init__(self):
             genome = case.genome
-            super().__init__(
-                n_var=len(genome), n_obj=case.objectives, n_ieq_constr=1, xl=genome.lower, xu=genome.upper
-            )
+            super().__init__(n_var=len(genome), n_obj=case.objectives, n_ieq_constr=1, xl=genome.lower, xu=genome.upper)
 
         def _evaluate(self, x, out, *_args, **_options):
             objectives, violation = case.evaluate(case.genome.repair(x.T))
@@ -132,7 +129,7 @@ def theirs(case, name, seed, evaluations):
     return volume(case, result.F.T) if result.F is not None else 0.0
 
 
-def row(label, values):
+def row(values):
     low, median, high = np.percentile(values, (25, 50, 75))
     return f"{median:.5f} ({high - low:.5f})", median, high - low
 
@@ -146,18 +143,19 @@ def main(seeds, evaluations, names):
         case = test_case(name) if name in TESTS else shipped_case(name)
         for engine in ENGINES:
             start = time.perf_counter()
-            reference, median, spread = row("pymoo", [theirs(case, engine, seed, evaluations) for seed in range(seeds)])
+            reference, median, spread = row([theirs(case, engine, seed, evaluations) for seed in range(seeds)])
             middle = time.perf_counter()
             figures = np.array([ours(case, engine, seed, evaluations) for seed in range(seeds)]).T
             end = time.perf_counter()
-            population, archive = (row("", values) for values in figures)
+            population, archive = (row(values) for values in figures)
             worse = [
                 what
                 for what, (_, value, own) in (("population", population), ("archive", archive))
                 if value < median - max(spread, own) - SLACK
             ]
             behind += [(name, engine, what) for what in worse]
-            print(f"| {name} | {engine} | {reference} | {population[0]} | {archive[0]} | {', '.join(worse)} |", flush=True)
+            cells = [name, engine, reference, population[0], archive[0], ", ".join(worse)]
+            print(f"| {' | '.join(cells)} |", flush=True)
             print(f"{name} {engine}: pymoo {middle - start:.1f} s, ours {end - middle:.1f} s", file=sys.stderr)
     return not behind
 
