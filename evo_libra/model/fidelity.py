@@ -85,6 +85,18 @@ class Fidelity:
         choice = np.array(left) if left else np.zeros((1, 1), dtype=np.int64)
         return Schedule(chunks, scheduler, np.asarray(self.algorithms[block, choice]))
 
+    def genes_of(self, schedule: Schedule, block: IntArray) -> IntArray:
+        """Return the (k, n) genes of schedules, -1 for what is none of the choices; `schedule` undoes it."""
+        count, found = block.shape[1], []
+        if len(self.chunks) > 1:
+            found.append(_place(np.array(self.chunks), schedule.chunks, count))
+        if len(self.schedulers) > 1:
+            found.append(_place(np.array(self.schedulers), schedule.scheduler, count))
+        if self.algorithms.shape[1] > 1:
+            same = self.algorithms[block] == np.broadcast_to(schedule.algorithm, block.shape)[..., None]
+            found += list(np.where(same.any(axis=2), same.argmax(axis=2), -1))
+        return np.array(found, dtype=np.int64).reshape(len(found), count)
+
     def read(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule:
         """Return the schedules of networks that people write; what they leave out is the first choice there is.
 
@@ -201,6 +213,11 @@ class Fidelity:
 def _of(designs: Population) -> Schedule:
     assert designs.schedule is not None, "networks without schedules cannot be timed"  # noqa: S101 - our mistake
     return designs.schedule
+
+
+def _place(choices: IntArray, values: IntArray, count: int) -> IntArray:
+    same = np.broadcast_to(values, count)[:, None] == choices
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)
 
 
 def _choice(fabric: Fabric, name: str, allowed: Mapping[str, int], options: Mapping[str, str]) -> int:

@@ -117,6 +117,26 @@ class CountedStructures:
             technology[depth] = np.maximum(last, 0)
         return npus, technology
 
+    def find(self, npus: IntArray, technology: IntArray) -> IntArray:
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        found, left, last = (
+            np.zeros(npus.shape[1], np.int64),
+            np.full(npus.shape[1], self.npus),
+            np.full(npus.shape[1], -1),
+        )
+        for depth in range(len(self.rules)):
+            growing = np.flatnonzero((left > 1) & (found >= 0))
+            states, which = np.unique(np.stack([left, last])[:, growing], axis=1, return_inverse=True)
+            for state, (remaining, before) in enumerate(states.T.tolist()):
+                mine = growing[which.ravel() == state]
+                options = self.options(depth, remaining, before)
+                ways = (options.size == npus[depth, mine, None]) & (options.technology == technology[depth, mine, None])
+                way = ways.argmax(axis=1) if len(options.size) else np.zeros(len(mine), np.int64)
+                first = np.append(0, options.ends)[way]
+                found[mine] = np.where(ways.any(axis=1), found[mine] + first, -1)
+            left, last = left // npus[depth], np.where(npus[depth] > 1, technology[depth], last)
+        return np.where(left == 1, found, -1)
+
 
 def count_structures(
     npus: int, technologies: Sequence[Technology], rules: Sequence[DimensionRule], fewest: int, *, one_each: bool

@@ -31,7 +31,7 @@ class Genome:
     names : of the genes.
     lower, upper : (g,) bounds, inclusive.
     categorical : (g,) genes that are whole numbers without a distance between them.
-    segments : (g,) numbers of the parts that genes belong to: what crossover may also pass on as a whole. Empty for one.
+    segments : (g,) number of the part that each gene belongs to, which crossover may pass on as a whole; empty for one.
     """
 
     names: tuple[str, ...]

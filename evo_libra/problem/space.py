@@ -47,6 +47,15 @@ class Structures:
         """Return the (d, n) sizes and technologies of (n,) structures."""
         return columns(self.npus, structure), columns(self.technology, structure)
 
+    def find(self, npus: IntArray, technology: IntArray) -> IntArray:
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        every = np.concatenate([self.npus, self.technology]), np.concatenate([npus, padded(npus, technology)])
+        _, kind = np.unique(np.concatenate(every, axis=1), axis=1, return_inverse=True)
+        known, asked = np.split(kind.ravel(), [len(self)])
+        place = np.full(kind.max(initial=-1) + 1, -1)
+        place[known] = np.arange(len(self))
+        return np.asarray(place[asked])
+
 
 class Space(Protocol):
     """Structures by their index, whether there is a table of them or not."""
@@ -56,6 +65,9 @@ class Space(Protocol):
 
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
         """Return the (d, n) sizes and technologies of (n,) structures."""
+
+    def find(self, npus: IntArray, technology: IntArray) -> IntArray:
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,13 @@ def columns(table: NDArray[T], chosen: IntArray) -> NDArray[T]:
     for row, source in zip(found, table, strict=True):
         np.take(source, chosen, out=row, mode="clip")
     return found
+
+
+def padded(npus: IntArray, technology: IntArray) -> IntArray:
+    """Return (d, n) technologies with that of the last dimension in use in those that are not, as in structures."""
+    last = np.maximum((npus > 1).sum(axis=0) - 1, 0)
+    outermost = np.take_along_axis(technology, last[None], axis=0)
+    return np.where(np.arange(len(npus))[:, None] > last, outermost, technology)
 
 
 def enumerate_structures(

@@ -14,7 +14,7 @@ from evo_libra.search.directions import reference_directions
 from evo_libra.search.survival import by_front, ranks, turns
 
 _FAR = 1e300
-_ROWS = 512
+_MULTIPLICATIONS = 200_000
 _TINY = 1e-6
 _SMALL = 1e-3
 _STEEP = 1e6
@@ -131,12 +131,14 @@ def nearest(scaled: FloatArray, directions: FloatArray) -> tuple[IntArray, Float
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     count = scaled.shape[1]
     which, reach = np.empty(count, dtype=np.int64), np.empty(count)
-    # The nearest line is the one with the longest projection; a part at a time, so that it stays in the cache.
-    for start in range(0, count, _ROWS):
-        part = slice(start, start + _ROWS)
+    # The nearest line is the one with the longest projection; a part at a time, so that it stays in the cache and is too
+    # small for the threads of a linear algebra library, which would take longer to wake than to work.
+    rows = max(_MULTIPLICATIONS // directions.size, 1)
+    for start in range(0, count, rows):
+        part = slice(start, start + rows)
         projection = np.ascontiguousarray(scaled[:, part].T) @ unit.T
         which[part] = projection.argmax(axis=1)
-        reach[part] = np.take_along_axis(projection, which[part, None], axis=1)[:, 0]
+        reach[part] = projection.max(axis=1)
     squared = (scaled**2).sum(axis=0) - reach**2
     return which, np.sqrt(np.maximum(squared, 0.0))
 
