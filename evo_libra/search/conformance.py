@@ -108,11 +108,14 @@ def tell_changes_nothing_it_is_given(make: Make, problem: SearchProblem) -> None
 def genes_are_legal_and_differ(make: Make, problem: SearchProblem) -> None:
     """Check that genes are within the bounds, whole where they must be, and differ within a generation."""
     genome = problem.genome
-    for genes in _asked(make, problem):
+    engine, state = _started(make, problem)
+    for _ in range(_GENERATIONS):
+        genes, _ = engine.ask(state)
         _require(genes.ndim == 2 and len(genes) == len(genome), f"genes have shape {genes.shape}")  # noqa: PLR2004
         _require(genes.dtype == np.float64, f"genes are {genes.dtype}")
         _require((genes == genome.repair(genes)).all(), "genes are not legal: repair changes them")
         _require(len(np.unique(genes, axis=1).T) == genes.shape[1], "a generation has a design twice")
+        _, state = _step(engine, problem, state)
 
 
 def state_is_plain(make: Make, problem: SearchProblem) -> None:

@@ -12,7 +12,7 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.search.engine import Engine, EngineState
 from evo_libra.search.exhaustive_engine import ExhaustiveEngine
 from evo_libra.search.expensive import ExpensiveProblem
-from evo_libra.search.run import Snapshot
+from evo_libra.search.run import EVALUATIONS, EXHAUSTED, Snapshot
 from evo_libra.search.variation import is_new
 
 
@@ -55,14 +55,14 @@ def completions(
             flying[design.tobytes()] = design
             problem.submit(design)
         if not flying:
-            yield Snapshot(state, found, done, exhausted=True)
+            yield Snapshot(state, found, done, exhausted=True, ended=EXHAUSTED)
             return
         for design, worth in problem.completed():
             del flying[design.tobytes()]
             genes, objectives, violation = design[:, None], worth.objectives[:, None], np.array([worth.violation])
             found, done = found.add(genes, objectives, violation), done + 1
             state = engine.tell(state, genes, np.log10(objectives), violation)
-            yield Snapshot(state, found, done)
+            yield Snapshot(state, found, done, ended=EVALUATIONS if done >= evaluations else "")
 
 
 def _another(

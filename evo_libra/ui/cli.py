@@ -241,6 +241,51 @@ def rescore(
 
 
 @app.command
+def bench(  # noqa: PLR0913 - each is an option of the command
+    problem: str,
+    *,
+    engines: Annotated[list[str], Parameter(consume_multiple=True, negative="")],
+    seeds: int | None = None,
+    evaluations: int | None = None,
+    population: int | None = None,
+    exact: Annotated[bool, Parameter(negative="")] = False,
+    workers: int | None = None,
+    out: Path = Path("results"),
+    set_: Assignments = None,
+    json_: Json = False,
+) -> int:
+    """Compare engines on a problem: quality of their fronts over several seeds, and their speed.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, name of a problem, or module:object.
+    engines:
+        Such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
+    seeds:
+        Runs of each engine, with the seeds from 0 on; 5 when left out.
+    evaluations:
+        How many designs each run evaluates.
+    population:
+        Designs per generation.
+    exact:
+        Compare with the exact front, where it can be enumerated, and not with the best of all runs.
+    workers:
+        Processes; one per core when left out. Times are more exact with fewer.
+    out:
+        Folder of results.
+    set_:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.bench import bench_command  # noqa: PLC0415 - see the top
+
+    options = {"seeds": seeds, "evaluations": evaluations, "population": population, "workers": workers}
+    return bench_command(problem, engines, options, out, set_ or [], exact=exact, as_json=json_)
+
+
+@app.command
 def catalog(name: str | None = None, *, json_: Json = False) -> int:
     """List what can be used in a problem file: catalogues with their prices, models, problems, engines.
 
