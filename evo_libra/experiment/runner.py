@@ -5,13 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from evo_libra.errors import InputError
+from evo_libra.experiment.failures import keep_failures
 from evo_libra.experiment.provenance import canonical_hash, git_state, machine, versions
 from evo_libra.experiment.store import (
     CHECKPOINT,
@@ -27,7 +30,9 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.engine import load_engine
+from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.run import Snapshot, generations
+from evo_libra.search.steady import completions
 
 CHECKPOINT_SECONDS = 1.0
 """Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
@@ -44,6 +49,7 @@ class Outcome:
     evaluations : designs evaluated in all.
     wall : seconds this time.
     interrupted : whether it was stopped before its end.
+    failures : designs that could not be evaluated, as `evo_libra.experiment.failures.keep_failures` has them.
     """
 
     folder: RunFolder
@@ -51,6 +57,7 @@ class Outcome:
     evaluations: int
     wall: float
     interrupted: bool
+    failures: Sequence[Mapping[str, Any]] = ()
 
 
 @contextmanager
@@ -70,7 +77,7 @@ def catching_interrupts() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def run_search(
+def run_search(  # noqa: PLR0913 - what a run is, where it is kept, and who watches
     problem: SearchProblem,
     *,
     engine: str,
@@ -81,6 +88,7 @@ def run_search(
     resume: bool,
     source: Mapping[str, Any],
     on_generation: Callable[[Snapshot, float], None],
+    asynchronous: bool = False,
 ) -> Outcome:
     """Search, and keep front, manifest and checkpoint in a folder of its own.
 
@@ -92,13 +100,18 @@ def run_search(
     source : what the user named, kept in the manifest: the problem and its assignments.
     resume : go on from the checkpoint of the same run, if it has one; else its folder is written anew.
     on_generation : called after each generation with the snapshot and the seconds since the start.
+    asynchronous : tell the engine of each design as soon as it is done, for a problem that has processes of its own.
 
     Raises
     ------
-    InputError : there is no such engine, or the checkpoint is damaged.
+    InputError : there is no such engine, the checkpoint is damaged, or an asynchronous problem has no processes.
     """
-    chosen = load_engine(engine, problem)
-    settings = {"engine": engine, "population": population}
+    if engine == "exhaustive" and isinstance(problem, ExpensiveProblem):
+        raise InputError("exhaustive evaluates many designs at once; search without worker processes")
+    chosen, loop = load_engine(engine, problem), _loop(problem, asynchronous=asynchronous)
+    # Refused here, before anything is written.
+    chosen.start(problem.genome, len(problem.objectives), population, seed)
+    settings = {"engine": engine, "population": population, **({"asynchronous": True} if asynchronous else {})}
     digest = canonical_hash({"problem": dict(problem.identity()), **settings})
     folder = run_folder(results, problem.name, engine, digest, seed)
     last = read_checkpoint(folder, digest) if resume else None
@@ -121,13 +134,12 @@ def run_search(
     folder.write_json(MANIFEST, {**manifest, "status": "running"})
     start = saved = time.perf_counter()
     with catching_interrupts() as interrupted:
-        for snapshot in generations(
-            problem, chosen, population=population, seed=seed, evaluations=evaluations, resume=last
-        ):
+        for snapshot in loop(chosen, population=population, seed=seed, evaluations=evaluations, resume=last):
             last, now = snapshot, time.perf_counter()
             on_generation(snapshot, now - start)
             if now - saved > CHECKPOINT_SECONDS:
                 write_checkpoint(folder, snapshot, digest)
+                keep_failures(folder, problem)
                 saved = time.perf_counter()
             if interrupted():
                 break
@@ -138,10 +150,19 @@ def run_search(
         archive = last.archive if last else Archive.empty(len(problem.genome), len(problem.objectives))
         front, wall = front_of(problem, archive), time.perf_counter() - start
         folder.write(FRONT, front.write)
+        failures = keep_failures(folder, problem)
         status = "interrupted" if stopped else "done"
-        figures = {"evaluations": done, "front": len(front), "wall_s": round(wall, 6)}
+        figures = {"evaluations": done, "front": len(front), "failures": len(failures), "wall_s": round(wall, 6)}
         folder.write_json(MANIFEST, {**manifest, "status": status, **figures})
-    return Outcome(folder, front, done, wall, stopped)
+    return Outcome(folder, front, done, wall, stopped, failures)
+
+
+def _loop(problem: SearchProblem, *, asynchronous: bool) -> Callable[..., Iterator[Snapshot]]:
+    if not asynchronous:
+        return partial(generations, problem)
+    if not isinstance(problem, ExpensiveProblem):
+        raise InputError("an asynchronous search needs --workers, or a problem that has processes of its own")
+    return partial(completions, problem)
 
 
 def mark_done(outcome: Outcome) -> None:

@@ -22,6 +22,7 @@ from evo_libra.search.run import Snapshot
 from evo_libra.search.termination import Mark
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
+FAILURES = "failures.json"
 _FORMAT = 2
 
 
@@ -86,7 +87,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
-        for name in (DONE, CHECKPOINT, FRONT, PLOT, MANIFEST):
+        for name in (DONE, CHECKPOINT, FRONT, PLOT, MANIFEST, FAILURES):
             (self.path / name).unlink(missing_ok=True)
 
 

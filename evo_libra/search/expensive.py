@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,8 +16,11 @@ from evo_libra.errors import InputError
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
+from evo_libra.problem.registry import load_problem
 from evo_libra.search.cache import Cache, Worth
 from evo_libra.search.workers import Workers
+
+CACHE = "evaluations.sqlite"
 
 FAILED_VIOLATION = 1e12
 """Violation of a design that could not be evaluated: more than any other, and finite."""
@@ -43,6 +46,18 @@ class SlowProblem(Protocol):
 
     def identity(self) -> Mapping[str, Any]:
         """Return JSON-able data that changes whenever results would."""
+
+
+class OneByOne:
+    """To inherit by a problem that has `evaluate_one`: makes it one that engines can search in this process, too."""
+
+    evaluate_one: Callable[[FloatArray], tuple[FloatArray, float]]
+
+    def evaluate_genes(self, genes: FloatArray) -> Evaluation:
+        """Return the worth of (g, n) genes, one after the other; an error ends the search."""
+        every = [self.evaluate_one(design) for design in genes.T]
+        objectives = np.array([values for values, _ in every], dtype=np.float64).T
+        return Evaluation(objectives, np.array([violation for _, violation in every], dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -74,6 +89,11 @@ class ExpensiveProblem:
     cache : the file that keeps what designs are worth; None keeps it for this process only.
     retry : evaluate designs again that failed when the cache was written.
     load : makes the problem in a worker process, where it cannot be sent there.
+
+    Attributes
+    ----------
+    failures : the designs that could not be evaluated.
+    on_design : called after each evaluation.
     """
 
     def __init__(
@@ -92,6 +112,7 @@ class ExpensiveProblem:
         self._cache: Cache | None = None
         self._flying: dict[int, FloatArray] = {}
         self._known: list[tuple[FloatArray, Worth]] = []
+        self.on_design: Callable[[], None] = _nothing
         self._failures: dict[bytes, Failure] = {}
         # Also when the program ends without closing it: what a simulator has started must not outlive it.
         self._finalizer = weakref.finalize(self, self._workers.close)
@@ -169,6 +190,7 @@ class ExpensiveProblem:
                 genes = self._flying.pop(done.task)
                 worth = self._failed(done.failure) if done.failure else self._checked(done.result)
                 self._opened().put(genes, worth)
+                self.on_design()
                 yield self._noted((genes, worth))
             waiting = everything
 
@@ -216,8 +238,46 @@ class ExpensiveProblem:
         return Worth(np.full(len(self.objectives), FAILED_OBJECTIVE), FAILED_VIOLATION, reason)
 
 
+def in_processes(
+    problem: SearchProblem,
+    name: str,
+    assignments: Sequence[str],
+    how: Mapping[str, Any],
+    results: Path,
+    *,
+    retry: bool,
+) -> ExpensiveProblem:
+    """Return a problem whose designs are evaluated in processes that load it by its name.
+
+    Parameters
+    ----------
+    problem : the problem, and `name` and `assignments` to load it by.
+    how : ``workers`` and ``timeout`` of `ExpensiveProblem`.
+    results : what designs are worth is kept in ``<results>/<problem>/evaluations.sqlite``.
+    retry : evaluate designs again that failed before.
+
+    Raises
+    ------
+    InputError : the problem has processes of its own, or a number is wrong.
+    """
+    if isinstance(problem, ExpensiveProblem):
+        raise InputError(f"'{name}' has processes of its own; leave --workers out")
+    return ExpensiveProblem(
+        problem,
+        workers=how["workers"],
+        timeout=how["timeout"],
+        cache=results / problem.name / CACHE,
+        retry=retry,
+        load=partial(load_problem, name, tuple(assignments)),
+    )
+
+
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:
     return problem
+
+
+def _nothing() -> None:
+    pass
 
 
 def _evaluator(

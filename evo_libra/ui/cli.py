@@ -61,7 +61,7 @@ def _print_json(data: Any) -> None:  # noqa: ANN401 - JSON-able data
 
 
 @app.command
-def search(
+def search(  # noqa: PLR0913 - each is an option of the command
     problem: str,
     *,
     engine: str | None = None,
@@ -70,6 +70,9 @@ def search(
     seed: int | None = None,
     out: Path = Path("results"),
     resume: Annotated[bool, Parameter(negative="")] = False,
+    workers: int | None = None,
+    timeout: float | None = None,
+    asynchronous: Annotated[bool, Parameter(negative="")] = False,
     set_: Assignments = None,
     json_: Json = False,
 ) -> int:
@@ -80,7 +83,7 @@ def search(
     problem:
         Path of a problem file, name of a problem, or module:object.
     engine:
-        nsga2, nsga3, random or exhaustive.
+        nsga2, nsga3, random, exhaustive, pymoo:NAME, deap:NAME, or one of your own; see `evo-libra catalog`.
     evaluations:
         How many designs to evaluate.
     population:
@@ -91,6 +94,14 @@ def search(
         Folder of results.
     resume:
         Go on where an interrupted run of the same problem, engine and seed stopped.
+    workers:
+        For designs that take long to evaluate: processes that each evaluate one at a time. What designs are worth is
+        kept, so that each is evaluated once.
+    timeout:
+        Seconds that a design may take in a worker; one that takes longer counts as infeasible.
+    asynchronous:
+        Ask for another design whenever one is done, without waiting for the others of its generation; which is done
+        first is chance, so that the seed does not decide the front.
     set_:
         KEY=VALUE, replaces a value of the problem file; may be repeated.
     json_:
@@ -99,7 +110,8 @@ def search(
     from evo_libra.ui.commands import search_command  # noqa: PLC0415 - see the top
 
     options = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
-    return search_command(problem, options, out, set_ or [], resume=resume, as_json=json_)
+    slow = {"workers": workers, "timeout": timeout, "asynchronous": asynchronous}
+    return search_command(problem, options, slow, out, set_ or [], resume=resume, as_json=json_)
 
 
 @app.command

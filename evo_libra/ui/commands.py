@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,18 +15,17 @@ from rich.text import Text
 
 from evo_libra.errors import InfeasibleError, InputError
 from evo_libra.experiment.runner import Outcome, mark_done, run_search
-from evo_libra.experiment.store import DONE, MANIFEST, PLOT, RunFolder
+from evo_libra.experiment.store import DONE, FAILURES, MANIFEST, PLOT, RunFolder
 from evo_libra.front.front import Front
-from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem, problem_names
 from evo_libra.search.engine import engine_names
-from evo_libra.search.run import Snapshot
+from evo_libra.search.expensive import ExpensiveProblem, in_processes
 from evo_libra.ui.pictures import figure_of, terminal_plot_of
+from evo_libra.ui.watch import Watch
 
 _INTERRUPTED, _FAILED = 130, 1
-_REFRESH_SECONDS = 0.25
 
 
 def print_json(data: Mapping[str, Any]) -> None:
@@ -36,10 +34,21 @@ def print_json(data: Mapping[str, Any]) -> None:
 
 
 def search_command(
-    name: str, options: Mapping[str, Any], results: Path, assignments: Sequence[str], *, resume: bool, as_json: bool
+    name: str,
+    options: Mapping[str, Any],
+    slow: Mapping[str, Any],
+    results: Path,
+    assignments: Sequence[str],
+    *,
+    resume: bool,
+    as_json: bool,
 ) -> int:
-    """Search, keep the result, show the front."""
+    """Search, keep the result, show the front; `slow` says how designs that take long are evaluated."""
     problem = load_problem(name, assignments)
+    if slow["workers"] is not None:
+        problem = in_processes(problem, name, assignments, slow, results, retry=not resume)
+    elif slow["timeout"] is not None:
+        raise InputError("--timeout belongs to --workers: a design is evaluated by itself only in a process of its own")
     settings = {key: getattr(problem.settings, key) if value is None else value for key, value in options.items()}
     for key, least in (("evaluations", 1), ("population", 4), ("seed", 0)):
         if not least <= settings[key] < 2**63:
@@ -49,7 +58,9 @@ def search_command(
         SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
         console=messages, transient=True, disable=not messages.is_terminal,
     ) as progress:  # fmt: skip
-        watch = _Watch(progress, problem, settings["evaluations"])
+        watch = Watch(progress, problem, settings["evaluations"])
+        if isinstance(problem, ExpensiveProblem):
+            problem.on_design = watch.design
         outcome = run_search(
             problem,
             engine=settings["engine"],
@@ -60,7 +71,10 @@ def search_command(
             resume=resume,
             source={"problem": str(Path(name).resolve()) if Path(name).is_file() else name, "set": list(assignments)},
             on_generation=watch,
+            asynchronous=slow["asynchronous"],
         )
+    if isinstance(problem, ExpensiveProblem):
+        problem.close()
     if len(outcome.front):
         outcome.folder.write(PLOT, lambda path: figure_of(outcome.front, problem.objectives, problem.name, path))
     if not outcome.interrupted:
@@ -68,37 +82,22 @@ def search_command(
     return _report(problem, outcome, as_json=as_json)
 
 
-class _Watch:
-    """Shows evaluations, rate, size of the front and hypervolume while a search runs."""
-
-    def __init__(self, progress: Progress, problem: SearchProblem, evaluations: int) -> None:
-        self.progress, self.last = progress, -math.inf
-        self.bounds: tuple[Any, Any] | None = None
-        self.task = progress.add_task(problem.name, total=evaluations, figures="")
-
-    def __call__(self, snapshot: Snapshot, seconds: float) -> None:
-        if seconds - self.last < _REFRESH_SECONDS or self.progress.disable:
-            return
-        self.last = seconds
-        volume = ""
-        if len(snapshot.archive):
-            objectives = snapshot.archive.objectives
-            # Scaled by the first front, so that the figure only ever grows.
-            self.bounds = self.bounds or (objectives.min(axis=1), objectives.max(axis=1))
-            volume = f"  hypervolume {hypervolume(objectives, *self.bounds):.4f}"
-        figures = f"  {snapshot.evaluations:,} designs  {snapshot.evaluations / max(seconds, 1e-9):,.0f}/s"
-        figures += f"  front {len(snapshot.archive):,}{volume}"
-        self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
-
-
 def _report(problem: SearchProblem, outcome: Outcome, *, as_json: bool) -> int:
     front, folder = outcome.front, outcome.folder.path
     if as_json:
-        print_json(_result_json(front, outcome.evaluations, outcome.wall, folder))
+        told = {"failures": list(outcome.failures)} if outcome.failures else {}
+        print_json({**_result_json(front, outcome.evaluations, outcome.wall, folder), **told})
     elif len(front):
         _show(front, problem.objectives, problem.name, rows=12)
         print(f"\n{outcome.evaluations:,} evaluations in {outcome.wall:.2f} s; {len(front):,} designs on the front")
         print(f"front  {folder / 'front.parquet'}\nplot   {folder / PLOT}")
+    if outcome.failures:
+        reason = outcome.failures[0]["reason"]
+        print(
+            f"evo-libra: {len(outcome.failures):,} designs could not be evaluated and count as infeasible, the first "
+            f"because {reason}; {folder / FAILURES} lists them",
+            file=sys.stderr,
+        )
     if outcome.interrupted:
         print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume goes on", file=sys.stderr)
         return _INTERRUPTED
