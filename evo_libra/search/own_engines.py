@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -43,6 +44,10 @@ def load_own_engine(name: str, problem: SearchProblem) -> Engine:
         raise InputError(f"the engine '{name}' cannot be imported: {error}") from None
     if not callable(make):
         raise InputError(f"the engine '{name}' must be a function of the problem; it is a {type(make).__name__}")
+    try:
+        inspect.signature(make).bind(problem)
+    except TypeError as error:
+        raise InputError(f"the engine '{name}' must be a function of the problem: {error}") from None
     engine = make(problem)
     missing = [part for part in _PARTS if not callable(getattr(engine, part, None))]
     if missing:
