@@ -40,6 +40,10 @@ class Archive:
         """Return the archive with the feasible ones of (g, n) designs that nothing dominates."""
         return Collection(self).add(genes, objectives, violation).archive
 
+    def spread(self, most: int) -> IntArray:
+        """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
+        return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
+
     def may_lack(self, objectives: FloatArray) -> IntArray:
         """Return which of (m, n) designs may belong here; of two objectives, which are not dominated."""
         if len(self.objectives) != _PAIR:

@@ -131,8 +131,8 @@ def nearest(scaled: FloatArray, directions: FloatArray) -> tuple[IntArray, Float
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     count = scaled.shape[1]
     which, reach = np.empty(count, dtype=np.int64), np.empty(count)
-    # The nearest line is the one with the longest projection; a part at a time, so that it stays in the cache and is too
-    # small for the threads of a linear algebra library, which would take longer to wake than to work.
+    # The nearest line is the one with the longest projection. A part at a time, so that it stays in the cache and is
+    # too small for the threads of a library of linear algebra, which would take longer to wake than to work.
     rows = max(_MULTIPLICATIONS // directions.size, 1)
     for start in range(0, count, rows):
         part = slice(start, start + rows)

@@ -14,6 +14,7 @@ from evo_libra.front.front import Front, front_of
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.search.engine import Engine, EngineState, load_engine
+from evo_libra.search.memetic import Improve, improved
 from evo_libra.search.termination import Mark, Stop, grown, passed
 
 EVALUATIONS, EXHAUSTED, SECONDS, STAGNATION, GAP = "evaluations", "exhausted", "seconds", "stagnation", "gap"
@@ -50,10 +51,6 @@ class Snapshot:
         return self.found.archive
 
 
-def _nothing(_genes: FloatArray, _worth: Evaluation) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Options:
     """What a search may do beside asking, evaluating and telling.
@@ -63,13 +60,19 @@ class Options:
     stop : what ends it before its evaluations are used up.
     restarts : how often a search that stagnates is started anew, with other random numbers, instead of being ended.
     first : (g, k) genes of designs to start from.
+    improve : what makes designs of the archive better; None for nothing.
     observe : called with all genes that are evaluated and what they are worth.
     """
 
     stop: Stop = field(default_factory=Stop)
     restarts: int = 0
     first: FloatArray | None = None
-    observe: Callable[[FloatArray, Evaluation], None] = _nothing
+    improve: Improve | None = None
+    observe: Callable[[FloatArray, Evaluation], None] | None = None
+
+
+PLAIN = Options()
+"""Nothing but the evaluations ends a search, and nothing but its engine works on it."""
 
 
 def generations(
@@ -80,7 +83,7 @@ def generations(
     seed: int,
     evaluations: int,
     resume: Snapshot | None = None,
-    options: Options = Options(),
+    options: Options = PLAIN,
 ) -> Iterator[Snapshot]:
     """Yield a snapshot after each generation until the evaluations are used up, or what else ends the search.
 
@@ -110,7 +113,10 @@ def generations(
             yield replace(now, engine=state, exhausted=True, ended=EXHAUSTED)
             return
         now = _told(problem, engine, replace(now, engine=state), genes[:, : evaluations - before], options)
-        now = _judged(replace(now, seconds=time.perf_counter() - start), before, evaluations, options)
+        if options.improve is not None and passed(before, now.evaluations, options.improve.every):
+            better = improved(options.improve, now.archive, evaluations - now.evaluations)
+            now = _told(problem, engine, now, better, options) if better.shape[1] else now
+        now = judged(replace(now, seconds=time.perf_counter() - start), before, evaluations, options)
         if now.ended == STAGNATION and now.restarts < options.restarts:
             now = _restarted(engine, problem, now, population, seed)
         yield now
@@ -121,14 +127,15 @@ def generations(
 def _told(problem: SearchProblem, engine: Engine, now: Snapshot, genes: FloatArray, options: Options) -> Snapshot:
     """Return the search once designs have been evaluated and the engine has been told."""
     worth = problem.evaluate_genes(genes)
-    options.observe(genes, worth)
+    if options.observe is not None:
+        options.observe(genes, worth)
     found = now.found.add(genes, worth.objectives, worth.violation)
     state = engine.tell(now.engine, genes, np.log10(worth.objectives), worth.violation)
     return replace(now, engine=state, found=found, evaluations=now.evaluations + genes.shape[1])
 
 
-def _judged(now: Snapshot, before: int, evaluations: int, options: Options) -> Snapshot:
-    """Return the search with what ends it, if anything does."""
+def judged(now: Snapshot, before: int, evaluations: int, options: Options) -> Snapshot:
+    """Return a search with what ends it, if anything does; `before` is its evaluations when it was judged last."""
     stop, done = options.stop, now.evaluations
     if done >= evaluations:
         return replace(now, ended=EVALUATIONS)
@@ -150,9 +157,13 @@ def _judged(now: Snapshot, before: int, evaluations: int, options: Options) -> S
 def _restarted(engine: Engine, problem: SearchProblem, now: Snapshot, population: int, seed: int) -> Snapshot:
     """Return the search with an engine that knows nothing; the archive stays, and the mark is as of now."""
     restarts = now.restarts + 1
-    other = int(np.random.SeedSequence(seed, spawn_key=(restarts,)).generate_state(1, np.uint64)[0])
-    state = engine.start(problem.genome, len(problem.objectives), population, other)
+    state = engine.start(problem.genome, len(problem.objectives), population, derived_seed(seed, restarts))
     return replace(now, engine=state, restarts=restarts, mark=replace(now.mark, evaluations=now.evaluations), ended="")
+
+
+def derived_seed(seed: int, *place: int) -> int:
+    """Return the seed of a part of a search, such as a restart or an island; parts of all searches differ."""
+    return int(np.random.SeedSequence(seed, spawn_key=place).generate_state(1, np.uint64)[0])
 
 
 def search(
@@ -162,7 +173,7 @@ def search(
     evaluations: int | None = None,
     population: int | None = None,
     seed: int | None = None,
-    options: Options = Options(),
+    options: Options = PLAIN,
     on_generation: Callable[[Snapshot], None] | None = None,
 ) -> Front:
     """Search a problem and return the front of everything that was evaluated.
