@@ -57,6 +57,7 @@ def test_one_objective() -> None:
 
 
 @given(fronts, fronts)
+@settings(deadline=None)
 def test_indicators_agree_with_their_definitions(one: FloatArray, two: FloatArray) -> None:
     low, high = np.ones(2), np.full(2, 9.0)
     a, b = scaled(one, low, high).T, scaled(two, low, high).T
