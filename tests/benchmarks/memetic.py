@@ -1,8 +1,8 @@
 """What the memetic step is worth: ``python tests/benchmarks/memetic.py [SEEDS [ENGINE [PROBLEM ...]]]``.
 
 For each problem that is shipped: the hypervolume that a search of the usual size misses of the exact front (of 2000
-designs, so that a denser front may have more), the processor's time, and the wall time from the start of the engine until
-no more than 0.1 % is missing; without the step and with it.
+designs, so that a denser front may have more), the processor's time, and the wall time from the start of the engine
+until no more than 0.1 % is missing; without the step and with it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def main(seeds, engine, names):
         for label, options in (("none", Options()), ("bandwidths", Options(improve=usual(problem, engine)))):
             missed, spent, reached = [], [], []
             for seed in range(seeds):
-                history, start, began = [], time.process_time(), time.perf_counter()
+                start, began = time.process_time(), time.perf_counter()
                 numbers = {"population": problem.settings.population, "seed": seed, "evaluations": 50_000}
-                for snapshot in generations(problem, load_engine(engine, problem), **numbers, options=options):
-                    history.append((time.perf_counter() - began, snapshot.found))
+                snapshots = generations(problem, load_engine(engine, problem), **numbers, options=options)
+                history = [(time.perf_counter() - began, snapshot.found) for snapshot in snapshots]
                 spent.append(time.process_time() - start)
                 share = [(at, hypervolume(found.archive.objectives, low, high) / largest) for at, found in history]
                 missed.append(1 - share[-1][1])
