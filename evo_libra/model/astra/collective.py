@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import lcm
 
 import numpy as np
@@ -49,7 +50,9 @@ def collective_time(
     ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang.
     """
     part = Part.of(collective, links, system, involved)
-    npus = np.prod([link.npus for link in links], axis=0) if world is None else np.full(len(part.designs), world)
+    npus = np.full(len(part.designs), 1 if world is None else world)
+    for link in links if world is None else ():
+        npus = npus * link.npus
     chunks = cut(collective, size, npus, system.splits)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
         return scheduled_time(collective, chunks, part, system)
@@ -61,11 +64,11 @@ def collective_time(
         way, times = _phases(collective, chunks.size[group.designs], group, shrinking=system.shrinking)
         time[group.designs], exact = _closed_form(way, times, chunks.count[group.designs], system)
         if not exact.all():
-            queued.setdefault(way, []).append((group.designs[~exact], times[:, ~exact]))
+            queued.setdefault(way, []).append((group.designs[~exact], np.array(times)[:, ~exact]))
     for way, some in queued.items():
         designs = np.concatenate([designs for designs, _ in some])
-        times = np.concatenate([times for _, times in some], axis=1)
-        time[designs] = _queued(way, times, chunks.count[designs], system)
+        together = np.concatenate([times for _, times in some], axis=1)
+        time[designs] = _queued(way, together, chunks.count[designs], system)
     return time
 
 
@@ -83,14 +86,14 @@ def _way(collective: Collective, depth: int, *, shrinking: bool) -> _Way:
     return inwards if collective is _RS else outwards
 
 
-def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, FloatArray]:
-    """Return the way of a chunk and the (p, n) ns of its phases."""
+def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
+    """Return the way of a chunk and the (n,) ns of each of its phases."""
     dims = np.flatnonzero(part.used.any(axis=1)).tolist()
     way = _way(collective, len(dims), shrinking=shrinking)
-    times, size = np.empty((len(way), len(chunk))), chunk.astype(np.float64)
-    for p, (place, kind) in enumerate(way):
+    times, size = [], chunk.astype(np.float64)
+    for place, kind in way:
         npus = part.links[dims[place]].npus
-        times[p] = part.time(dims[place], kind, size)
+        times.append(part.time(dims[place], kind, size))
         if kind is _RS:
             size = np.floor(size / npus)
         elif kind is _AG:
@@ -98,11 +101,13 @@ def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: b
     return way, times
 
 
-def _closed_form(way: _Way, times: FloatArray, count: IntArray, system: System) -> tuple[FloatArray, BoolArray]:
+def _closed_form(
+    way: _Way, times: Sequence[FloatArray], count: IntArray, system: System
+) -> tuple[FloatArray, BoolArray]:
     """Return (n,) ns, and in which designs they are exact."""
     rounds = np.ceil(count / system.active)
     if system.queues == 1 and len({place for place, _ in way}) == len(way):
-        once = times.sum(axis=0) + (rounds - 1) * times.max(axis=0, initial=0.0)
+        once = sum(times) + (rounds - 1) * reduce(np.maximum, times, np.zeros(len(count)))
         return np.asarray(once), np.ones(len(count), dtype=np.bool_)
     if system.queues > 1 or len(way) != _THERE_AND_BACK:
         return np.zeros(len(count)), np.zeros(len(count), dtype=np.bool_)

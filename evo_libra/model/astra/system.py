@@ -102,18 +102,19 @@ def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: in
     ------
     ValueError : there are no chunks, or they are empty.
     """
-    splits = np.broadcast_to(np.asarray(splits), npus.shape)
-    whole = np.broadcast_to(np.asarray(size), npus.shape)
+    shape, least, splits, whole = npus.shape, npus, np.atleast_1d(splits), np.atleast_1d(size)
+    if (npus == npus[:1]).all():
+        least = npus[:1]  # one division does for designs that are all cut alike
     if (splits < 1).any():
         raise ValueError(f"a collective cannot be cut into {splits.min()} chunks")
     chunk = whole // splits
     if collective is not Collective.ALL_GATHER:
-        raised = npus > chunk
-        chunk, whole = np.where(raised, npus, chunk), np.where(raised, splits * npus, whole)
+        raised = least > chunk
+        chunk, whole = np.where(raised, least, chunk), np.where(raised, splits * least, whole)
     if not chunk.all():
-        n = int(chunk.argmin())
-        raise ValueError(f"an all-gather of {whole[n]} bytes cannot be cut into {splits[n]} chunks")
-    return Chunks(chunk, -(-whole // chunk), whole)
+        bytes_, parts = (values[chunk == 0][0] for values in np.broadcast_arrays(whole, splits))
+        raise ValueError(f"an all-gather of {bytes_} bytes cannot be cut into {parts} chunks")
+    return Chunks(*(np.broadcast_to(found, shape) for found in (chunk, -(-whole // chunk), whole)))
 
 
 @dataclass(frozen=True)
@@ -177,11 +178,12 @@ class Part:
         ValueError : the implementation of a design cannot run it.
         """
         row, used = self.implementations[dimension], self.used[dimension]
-        if isinstance(row, Implementation):
-            row = Choice((row,), np.zeros(len(used), dtype=np.int64))
         time = np.zeros(len(used))
-        for index, option in enumerate(row.options):
-            taken = used & (row.index == index)
+        if isinstance(row, Implementation):
+            having = [(row, used)]
+        else:
+            having = [(option, used & (row.index == index)) for index, option in enumerate(row.options)]
+        for option, taken in having:
             if taken.all():
                 return self._time(dimension, option, kind, size, np.arange(len(used)))
             if taken.any():
