@@ -7,6 +7,7 @@ such model stands for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -17,6 +18,9 @@ from evo_libra.model.astra.fast import compiled
 
 _SEQUENCE_BITS, _MOST_BITS = 20, 43
 _NEVER = np.iinfo(np.int64).max
+
+_TILE = 2**19
+"""Chunk phases at a time."""
 
 SCATTERS, GATHERS, ANY = 0, 1, 2
 """What a phase does, as far as policies ask: scatter, gather, or something that always joins at the end."""
@@ -97,6 +101,21 @@ def finish(
     plain = np.ascontiguousarray
     found = run(plain(server), plain(times), plain(count), plain(slots), policy, plain(kind), plain(size))
     return found.astype(np.float64)
+
+
+def tiles(count: IntArray, phases: int) -> Iterator[IntArray]:
+    """Give designs of about as many chunks each, so that the arrays of their phases stay small.
+
+    Parameters
+    ----------
+    count : (n,) chunks of each design.
+    phases : of a chunk.
+    """
+    order = np.argsort(-count, kind="stable")
+    while len(order):
+        most = max(_TILE // (int(count[order[0]]) * phases), 1)
+        yield order[:most]
+        order = order[most:]
 
 
 def _sorted(server: IntArray, time: IntArray, slots: IntArray, joining: Joining | None, count: IntArray) -> IntArray:
