@@ -19,7 +19,7 @@ from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Algorithm
 from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.system import Choice, System
 from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.astra.themis_paper import Fabrics
+from evo_libra.model.astra.themis_paper import Fabrics, paper_time
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import OPTIONS, Fabric
 
@@ -182,8 +182,6 @@ class Fidelity:
         if scheduler == _PAPER:
             fabrics = Fabrics(designs.block, extent, per_npu, latency)
             policy = self.policy or Policy.SMALLEST_CHUNK_FIRST
-            from evo_libra.model.astra.themis_paper import paper_time
-
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
         greedy = _SCHEDULERS[scheduler] in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
         policy = self.policy or (Policy.SMALLEST_FIRST if greedy else Policy.FIFO)
