@@ -57,10 +57,9 @@ def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list
         sizes = [file.stat().st_size for file in files]
         task, before, summaries = progress.add_task("reading", total=sum(sizes)), 0, []
         for file, size in zip(files, sizes, strict=True):
-            watch = _advancing(progress, task, before)
-            summaries.append(summarise(file, watch=watch, **rates))
+            summaries.append(summarise(file, watch=_advancing(progress, task, before), **rates))
             before += size
-            watch(0)
+            progress.update(task, completed=before)
     return summaries
 
 

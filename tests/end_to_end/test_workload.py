@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from evo_libra.errors import InputError
+from evo_libra.ui.workload import show_command
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
@@ -61,20 +65,30 @@ def test_collectives_beyond_the_rows_are_counted() -> None:
     assert "1 more, with fewer bytes" in shown
 
 
-@pytest.mark.parametrize(("words", "part"), [
-    (["nowhere"], "there is neither this file nor nowhere.0.et and so on beside it"),
-    (["{cut}"], "message 2 (byte 8): its length is 64 bytes, the file has 31 left; it is truncated"),
-    (["{cut}", "--peak", "5"], "--peak and --memory-bandwidth go together"),
-    (["{cut}", "--peak", "-5", "--memory-bandwidth", "1"], "--peak: found -5"),
-    (["{cut}", "--rows", "0"], "--rows: found 0"),
-    (["{gap}"], "2 traces up to NPU 2, but no trace.1.et"),
-])  # fmt: skip
-def test_wrong_input_is_one_sentence(words: list[str], part: str, tmp_path: Path) -> None:
+def test_wrong_input_is_one_sentence(tmp_path: Path) -> None:
     sample = GOLDEN / "single_all_reduce" / "trace.0.et"
     (tmp_path / "cut.et").write_bytes(sample.read_bytes()[:40])
-    for npu in (0, 2):
-        shutil.copy(sample, tmp_path / f"trace.{npu}.et")
-    done = show(*(word.format(cut=tmp_path / "cut.et", gap=tmp_path / "trace") for word in words), code=2)
-    assert part in done.stderr
-    assert all(line.startswith("evo-libra: ") for line in done.stderr.splitlines())
+    done = show(str(tmp_path / "cut.et"), code=2)
+    place, reason = (
+        "message 2 (byte 8)",
+        "its length is 64 bytes, the file has 31 left; it is truncated, or it is no trace",
+    )
+    assert done.stderr == f"evo-libra: {tmp_path / 'cut.et'}: {place}: {reason}\n"
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(("options", "part"), [
+    ({"trace": "nowhere"}, "there is neither this file nor nowhere.0.et and so on beside it"),
+    ({"trace": "gap"}, "2 traces up to NPU 2, but no gap.1.et"),
+    ({"peak": 5}, "--peak and --memory-bandwidth go together"),
+    ({"memory_bandwidth": 5}, "--peak and --memory-bandwidth go together"),
+    ({"peak": -5, "memory_bandwidth": 1}, "--peak: found -5"),
+    ({"peak": 5, "memory_bandwidth": float("inf")}, "--memory-bandwidth: found inf"),
+    ({"rows": 0}, "--rows: found 0"),
+])  # fmt: skip
+def test_wrong_options(options: dict[str, Any], part: str, tmp_path: Path) -> None:
+    for npu in (0, 2):
+        shutil.copy(GOLDEN / "single_all_reduce" / "trace.0.et", tmp_path / f"gap.{npu}.et")
+    given = {"trace": "gap.0.et", "peak": None, "memory_bandwidth": None, "rows": 5} | options
+    with pytest.raises(InputError, match=re.escape(part)):
+        show_command(tmp_path / given.pop("trace"), **given, as_json=False)
