@@ -57,43 +57,38 @@ def collective_time(
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
         return scheduled_time(collective, chunks, part, system)
     time = np.zeros(len(part.designs))
-    queued: dict[_Way, list[tuple[IntArray, FloatArray]]] = {}
     # In which dimension an all-reduce turns, and the queues, depend on the dimensions that a design uses.
     apart = system.queues > 1 or (system.shrinking and collective is _AR)
-    for group in part.alike() if apart else [part]:
-        way, times = _phases(collective, chunks.size[group.designs], group, shrinking=system.shrinking)
-        time[group.designs], exact = _closed_form(way, times, chunks.count[group.designs], system)
+    for group in part.packed(part.used) if apart else [part]:
+        designs = group.designs
+        way, times = _phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
+        time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
         if not exact.all():
-            queued.setdefault(way, []).append((group.designs[~exact], np.array(times)[:, ~exact]))
-    for way, some in queued.items():
-        designs = np.concatenate([designs for designs, _ in some])
-        together = np.concatenate([times for _, times in some], axis=1)
-        time[designs] = _queued(way, together, chunks.count[designs], system)
+            time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
     return time
 
 
 _Way = tuple[tuple[int, Collective], ...]
-"""Of each phase of a chunk: the place of its dimension among those that are used, and the collective."""
+"""Dimension and collective of each phase of a chunk."""
 
 
-def _way(collective: Collective, depth: int, *, shrinking: bool) -> _Way:
+def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Way:
     if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking):
-        return tuple((place, collective) for place in range(depth))
-    inwards = tuple((place, _RS) for place in range(depth))
-    outwards = tuple((place, _AG) for place in reversed(range(depth)))
+        return tuple((d, collective) for d in dims)
+    inwards, outwards = [(d, _RS) for d in dims], [(d, _AG) for d in reversed(dims)]
     if collective is _AR:
-        return (*inwards[:-1], *((place, _AR) for place, _ in inwards[-1:]), *outwards[1:])
-    return inwards if collective is _RS else outwards
+        return (*inwards[:-1], *((d, _AR) for d in dims[-1:]), *outwards[1:])
+    return tuple(inwards if collective is _RS else outwards)
 
 
 def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
     """Return the way of a chunk and the (n,) ns of each of its phases."""
     dims = np.flatnonzero(part.used.any(axis=1)).tolist()
-    way = _way(collective, len(dims), shrinking=shrinking)
+    way = _way(collective, dims, shrinking=shrinking)
     times, size = [], chunk.astype(np.float64)
-    for place, kind in way:
-        npus = part.links[dims[place]].npus
-        times.append(part.time(dims[place], kind, size))
+    for d, kind in way:
+        npus = part.links[d].npus
+        times.append(part.time(d, kind, size))
         if kind is _RS:
             size = np.floor(size / npus)
         elif kind is _AG:
@@ -106,7 +101,7 @@ def _closed_form(
 ) -> tuple[FloatArray, BoolArray]:
     """Return (n,) ns, and in which designs they are exact."""
     rounds = np.ceil(count / system.active)
-    if system.queues == 1 and len({place for place, _ in way}) == len(way):
+    if system.queues == 1 and len({d for d, _ in way}) == len(way):
         once = sum(times) + (rounds - 1) * reduce(np.maximum, times, np.zeros(len(count)))
         return np.asarray(once), np.ones(len(count), dtype=np.bool_)
     if system.queues > 1 or len(way) != _THERE_AND_BACK:
@@ -133,12 +128,12 @@ def _servers(way: _Way, queues: int, *, split: bool) -> IntArray:
     half = max(queues // 2, 1)
     server = np.zeros((len(way), lcm(queues, half, max(queues - half, 1))), dtype=np.int64)
     turn = np.arange(server.shape[1])
-    for p, (place, kind) in enumerate(way):
+    for p, (d, kind) in enumerate(way):
         if not split or queues == 1:
             queue = turn % queues
         elif kind is _AG:
             queue = half + turn % (queues - half)
         else:
             queue = turn % half
-        server[p] = place * queues + queue
+        server[p] = d * queues + queue
     return server
