@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
 from evo_libra.model.arrays import GIGA, Population
-from evo_libra.model.collective import traffic
+from evo_libra.model.collective import Collective, traffic
 from evo_libra.model.cost import cost_by_part, part_prices
 from evo_libra.model.fabric import BLOCK_NAMES, PARTS
 from evo_libra.model.parallelism import ALL
+from evo_libra.model.trace_time import TracedWorkload
 from evo_libra.model.workload import PHASES
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
@@ -44,16 +48,9 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
 
 def _collectives(problem: Problem, loop: WeightedLoop, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
     extents = problem.time.extents(population.npus)
-    layout = tuple((name, degree) for name, degree in loop.degrees.items() if name != ALL)
-    counts: dict[tuple[Any, ...], int] = {}
-    for layer in loop.workload.layers:
-        for name, phase in zip(PHASES, layer.phases, strict=True):
-            if phase.collective:
-                key = (name, phase.collective, phase.group, phase.size)
-                counts[key] = counts.get(key, 0) + 1
     entries = []
-    for (name, collective, group, size), count in counts.items():
-        extent = extents[(() if group == ALL else layout), group]
+    for (name, collective, group, size), count in _counted(loop).items():
+        extent = extents[loop.layouts[group], group]
         sent = traffic(collective, size, extent)[used, 0]
         seconds = sent / population.bandwidth[used, 0]
         slowest = int(np.argmax(seconds)) if len(seconds) else 0
@@ -85,6 +82,25 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
             }
         )
     return entries
+
+
+_Key = tuple[str, Collective, str, float]
+"""Phase, kind, group and bytes of a collective."""
+
+
+def _counted(loop: WeightedLoop) -> Counter[_Key]:
+    """Count the collectives that are alike; of traces, those of the NPU that has the most of them."""
+    if isinstance(loop.workload, TracedWorkload):
+        each: dict[int, Counter[_Key]] = {}
+        for owner, collective, group, size in loop.workload.collectives():
+            each.setdefault(owner, Counter())["trace", collective, group, size] += 1
+        return reduce(or_, each.values(), Counter())
+    return Counter(
+        (name, phase.collective, phase.group, phase.size)
+        for layer in loop.workload.layers
+        for name, phase in zip(PHASES, layer.phases, strict=True)
+        if phase.collective
+    )
 
 
 def _dimensions(problem: Problem, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices

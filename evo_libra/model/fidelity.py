@@ -22,6 +22,8 @@ from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.astra.themis_paper import Fabrics, paper_time
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import OPTIONS, Fabric
+from evo_libra.model.parallelism import offsets
+from evo_libra.model.training import Message
 
 ALGORITHMS = ("ring", "direct", "halving-doubling")
 _IMPLEMENTATIONS = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
@@ -171,6 +173,18 @@ class Fidelity:
             mine = np.flatnonzero(scheduler == kind)
             time[mine] = self._seconds(kind, collective, size, extent[:, mine], designs.select(mine))
         return time
+
+    def message_seconds(self, message: Message, designs: Population) -> FloatArray:
+        """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
+        apart = offsets(message.source, message.target, designs.npus)
+        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * NANO
+        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), designs.block, designs.npus)
+        latency, size = self.latency[designs.technology], np.full(len(designs), float(message.size))
+        time = np.zeros(len(designs))
+        for d, offset in enumerate(apart):
+            link = Link(designs.block[d], designs.npus[d], bandwidth[d], latency[d])
+            time += np.where(offset > 0, link.transfer(size, link.hops(offset.astype(np.float64))), 0.0)
+        return time * NANO
 
     def _seconds(
         self, scheduler: int, collective: Collective, size: int, extent: IntArray, designs: Population

@@ -21,8 +21,17 @@ class Operation:
     size: int
 
 
-Stream = tuple[str, Pattern | Operation]
-"""Traffic of a process group that costs the same per unit: per byte of a pattern, or per operation."""
+@dataclass(frozen=True)
+class Message:
+    """Bytes from one NPU to another."""
+
+    source: int
+    target: int
+    size: int
+
+
+Stream = tuple[str, Pattern | Operation | Message]
+"""Traffic of a process group that costs the same per unit: per byte of a pattern, or per operation or message."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -12,50 +13,62 @@ from evo_libra.model.allocation.program import Program
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.model.collective import Pattern, time_per_byte, unit_traffic
 from evo_libra.model.fidelity import Fidelity
-from evo_libra.model.parallelism import ALL, lay_groups
-from evo_libra.model.training import IterationTime, Operation, Race, Stream, iteration_time
+from evo_libra.model.parallelism import ALL, lay_groups, offsets
+from evo_libra.model.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
+from evo_libra.model.training import (
+    IterationTime,
+    Message,
+    Operation,
+    Race,
+    Stream,
+    iteration_time,
+)
 from evo_libra.model.workload import Workload
 
 
 @dataclass(frozen=True)
 class WeightedLoop:
-    """A workload's training loop, compiled.
+    """A workload, compiled.
 
     Attributes
     ----------
-    workload : the layers.
+    workload : its layers, or its traces.
     degrees : NPUs in each process group, innermost first, and of all NPUs under ``all``.
+    layouts : of each process group, those that lie around it with their degrees, the innermost first.
     weight : factor on its time in the objective.
     time : its iteration time.
     """
 
-    workload: Workload
+    workload: Workload | TracedWorkload
     degrees: Mapping[str, int]
+    layouts: Mapping[str, Layout]
     weight: float
-    time: IterationTime
+    time: IterationTime | TraceTime
 
 
 def weighted_loop(
     workload: Workload, degrees: Mapping[str, int], weight: float, overlap: str, npus: int, *, merged: bool = True
 ) -> WeightedLoop:
-    """Compile a workload with its process groups; `merged` is that of `iteration_time`."""
-    complete = {**degrees, ALL: npus}
-    return WeightedLoop(workload, complete, weight, iteration_time(workload, complete, overlap, merged=merged))
+    """Compile a training loop with its process groups; `merged` is that of `iteration_time`."""
+    complete, layout = {**degrees, ALL: npus}, tuple(degrees.items())
+    layouts = {**dict.fromkeys(degrees, layout), ALL: ()}
+    return WeightedLoop(workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merged=merged))
 
 
-Layout = tuple[tuple[str, int], ...]
-Channel = tuple[Layout, str, Pattern | Operation]
+def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merged: bool) -> WeightedLoop:
+    """Compile traces; `merged` is that of `trace_time`."""
+    layouts = {**workload.layouts, ALL: ()}
+    degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
+    return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merged=merged))
+
+
+Channel = tuple[Layout, str, Pattern | Operation | Message]
 """Traffic that costs the same time per unit whichever workload it belongs to."""
-
-
-def layout_of(loop: WeightedLoop, group: str) -> Layout:
-    """Return how the process groups of a workload lie around one of them: names and degrees, the innermost first."""
-    return () if group == ALL else tuple((name, degree) for name, degree in loop.degrees.items() if name != ALL)
 
 
 def _channel(loop: WeightedLoop, stream: Stream) -> Channel:
     group, load = stream
-    return layout_of(loop, group), group, load
+    return loop.layouts[group], group, load
 
 
 @dataclass(frozen=True)
@@ -82,25 +95,35 @@ class TimeModel:
     def fits(self, npus: IntArray) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group."""
         fits = np.ones(npus.shape[1], dtype=np.bool_)
-        for layout in {layout_of(loop, name) for loop in self.loops for name in loop.degrees}:
+        for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
             fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
         return fits
 
     def extents(self, npus: IntArray) -> dict[tuple[Layout, str], IntArray]:
         """Return the (d, n) extent of each process group on (d, n) dimensions."""
         found: dict[tuple[Layout, str], IntArray] = {((), ALL): npus}
-        for layout in {layout for layout, group, _ in self.channels if group != ALL}:
-            laid, _ = lay_groups(npus, np.array([degree for _, degree in layout]))
-            found |= {(layout, name): laid[g] for g, (name, _) in enumerate(layout)}
+        laid = dict[Layout, IntArray]()
+        for layout, group in {(layout, group) for layout, group, _ in self.channels if group != ALL}:
+            if layout not in laid:
+                laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+            # The members of a trace's group may lie in several parts.
+            mine = [g for g, (name, _) in enumerate(layout) if name in (group, MEMBER)]
+            found[layout, group] = laid[layout][mine].prod(axis=0)
         return found
 
     def traffic(self, npus: IntArray) -> FloatArray:
-        """Return (c, d, n) bytes per NPU and dimension, per byte of each channel; empty without channels of bytes."""
-        patterns = [(layout, group, load) for layout, group, load in self.channels if isinstance(load, Pattern)]
-        extents = self.extents(npus) if patterns else {}
-        return np.array([unit_traffic(pattern, extents[layout, group]) for layout, group, pattern in patterns]).reshape(
-            len(patterns), *npus.shape
-        )
+        """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty but for LIBRA's time."""
+        if self.fidelity is not None:
+            return np.empty((0, *npus.shape))
+        extents = self.extents(npus)
+        rows = [
+            load.size * (offsets(load.source, load.target, npus) > 0)
+            if isinstance(load, Message)
+            else unit_traffic(load, extents[layout, group])
+            for layout, group, load in self.channels
+            if not isinstance(load, Operation)
+        ]
+        return np.array(rows).reshape(len(rows), *npus.shape)
 
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
         """Return (n,) seconds per unit of each channel.
@@ -118,6 +141,9 @@ class TimeModel:
         extents = self.extents(designs.npus)
         found: dict[Channel, FloatArray] = {}
         for layout, group, load in self.channels:
+            if isinstance(load, Message):
+                found[layout, group, load] = self.fidelity.message_seconds(load, designs)
+                continue
             assert isinstance(load, Operation), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
             extent = extents[layout, group]
             found[layout, group, load] = self.fidelity.seconds(load.collective, load.size, extent, designs)
@@ -145,12 +171,15 @@ class TimeModel:
 
         Raises
         ------
-        InputError : the time is another one.
+        InputError : the time is another one, or a workload is a trace.
         """
         if self.fidelity is not None:
             raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
         size, base, races = np.zeros(len(self.channels)), 0.0, []
         for loop in self.loops:
+            if not isinstance(loop.time, IterationTime):
+                name = loop.workload.name
+                raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
             place = np.zeros((len(loop.time.streams), len(self.channels)))
             for s, stream in enumerate(loop.time.streams):
                 place[s, self.channels.index(_channel(loop, stream))] = 1.0

@@ -126,7 +126,8 @@ class _Loader(WorkloadLoader):
             + ([] if t.latency is None else [t.latency])
             for t in catalog.technologies
         }
-        return {**self.spec.model_dump(mode="json"), "technologies": prices}
+        files = self.files()
+        return {**self.spec.model_dump(mode="json"), "technologies": prices} | ({"files": files} if files else {})
 
     def _catalog(self) -> Catalog:
         fabric = self.spec.fabric

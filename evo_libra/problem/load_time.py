@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.fidelity import ALGORITHMS, NATURAL, POLICIES, SCHEDULERS, Fidelity
 from evo_libra.model.source import KeyPath, Source
+from evo_libra.model.trace_time import TracedWorkload
 from evo_libra.model.workload import Workload
 from evo_libra.problem.spec import ProblemSpec, TimeSpec
 
@@ -55,7 +57,7 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
     )
 
 
-def check_chunks(fidelity: Fidelity | None, workload: Workload) -> None:
+def check_chunks(fidelity: Fidelity | None, workload: Workload | TracedWorkload) -> None:
     """Raise an error for a workload with a collective that cannot be cut into the chunks.
 
     Raises
@@ -63,12 +65,23 @@ def check_chunks(fidelity: Fidelity | None, workload: Workload) -> None:
     InputError : an all-gather has fewer bytes than chunks; ASTRA-sim would never end.
     """
     most = 0 if fidelity is None else max(fidelity.chunks)
+    for place, size in _all_gathers(workload):
+        if size < most:
+            raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {most} chunks")
+
+
+def _all_gathers(workload: Workload | TracedWorkload) -> Iterator[tuple[str, float]]:
+    """Give where each all-gather is, and the bytes of its shard."""
+    if isinstance(workload, TracedWorkload):
+        program = workload.program
+        for operation, node in zip(program.operations, program.nodes, strict=True):
+            if operation.collective is Collective.ALL_GATHER:
+                yield f"node {node}", operation.size
+        return
     for layer in workload.layers:
         for phase in layer.phases:
-            if phase.collective is Collective.ALL_GATHER and round(phase.size) < most:
-                raise InputError(
-                    f"the all-gather of {phase.size:g} bytes in layer {layer.name} cannot be cut into {most} chunks"
-                )
+            if phase.collective is Collective.ALL_GATHER:
+                yield f"layer {layer.name}", round(phase.size)
 
 
 T = TypeVar("T", int, str)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
 from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.chakra.groups import read_groups
+from evo_libra.model.chakra.read import read_traces, trace_files
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
 from evo_libra.model.generators.transformer import transformer
 from evo_libra.model.parallelism import complete_degrees
 from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
-from evo_libra.model.source import KeyPath, Source, validate
+from evo_libra.model.source import KeyPath, Source, file_digest, validate
+from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workload
 from evo_libra.model.workload import Workload, scale_compute
-from evo_libra.problem.evaluator import WeightedLoop, weighted_loop
+from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.problem.load_time import check_chunks, time_spec
 from evo_libra.problem.spec import ProblemSpec, WorkloadSpec
 
@@ -58,16 +62,33 @@ class WorkloadLoader:
                 raise self.fail(("workloads", index), str(error)) from None
         merged = fidelity is None
         return [
-            weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merged=merged)
+            weighted_traces(workload, weight, self.spec.npus, merged=merged)
+            if isinstance(workload, TracedWorkload)
+            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merged=merged)
             for (workload, degrees), weight in zip(parts, weights, strict=True)
         ]
 
-    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload, dict[str, int]]:
+    def files(self) -> dict[str, str]:
+        """Return the SHA-256 of each file that a workload is read from."""
+        found = {}
+        for spec in self.spec.workloads:
+            traces = trace_files(self.folder / spec.trace) if spec.trace is not None else ()
+            others = [self.folder / name for name in (spec.file, spec.groups) if name is not None]
+            for path in (*traces, *others):
+                found[path.name] = file_digest(path)
+        return found
+
+    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload | TracedWorkload, dict[str, int]]:
         path: KeyPath = ("workloads", index)
-        given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
+        given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"
-            raise self.fail(path, f"one of model, file and generator is needed, found {found}")
+            raise self.fail(path, f"one of model, file, trace and generator is needed, found {found}")
+        if spec.trace is not None:
+            return self._traces(path, spec, self.folder / spec.trace), {}
+        for key in ("groups", "memory_GBps"):
+            if getattr(spec, key) is not None:
+                raise self.fail((*path, key), "this key belongs to a trace")
         degrees: dict[str, int] = {str(name): degree for name, degree in spec.parallelism.items()}
         try:
             complete = complete_degrees(degrees, self.spec.npus)
@@ -80,6 +101,25 @@ class WorkloadLoader:
                     (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
                 )
         return workload, complete
+
+    def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
+        if spec.parallelism:
+            raise self.fail((*path, "parallelism"), "a trace has its own groups; they are given as a file, by 'groups'")
+        if (spec.compute_TFLOPS is None) != (spec.memory_GBps is None):
+            raise self.fail(path, "a roofline needs both compute_TFLOPS and memory_GBps; recorded times need neither")
+        if spec.compute_TFLOPS is not None and spec.compute_scale is not None:
+            raise self.fail(
+                (*path, "compute_scale"), "a roofline has compute_TFLOPS; compute_scale is for recorded times"
+            )
+        npus = self.spec.npus
+        peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
+        memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
+        groups = {} if spec.groups is None else read_groups(self.folder / spec.groups, npus)
+        traces = [nodes for _, nodes in read_traces(prefix)]
+        if len(traces) not in (1, npus):
+            raise self.fail((*path, "trace"), f"found traces of {len(traces)} NPUs; the problem has {npus}")
+        name = spec.name or prefix.name.removesuffix(".et")
+        return traced_workload(name, traces, groups, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
 
     def _layers(self, path: KeyPath, spec: WorkloadSpec, degrees: dict[str, int]) -> Workload:
         if spec.file is not None:
@@ -97,7 +137,7 @@ class WorkloadLoader:
             )
         if spec.compute_scale is not None:
             raise self.fail((*path, "compute_scale"), "a generated workload has compute_TFLOPS, not compute_scale")
-        return self._generated(path, model, name, spec.compute_TFLOPS * 1e12, degrees)
+        return self._generated(path, model, name, spec.compute_TFLOPS * TERA, degrees)
 
     def _generated(
         self, path: KeyPath, model: TransformerSpec | DlrmSpec, name: str, rate: float, degrees: dict[str, int]

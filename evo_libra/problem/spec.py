@@ -60,20 +60,27 @@ class FabricSpec(_Strict):
 
 
 class WorkloadSpec(_Strict):
-    """One workload; one of model, file and generator says what it is."""
+    """One workload; one of model, file, trace and generator says what it is."""
 
     name: str | None = Field(None, description="what results call it")
     model: str | None = Field(None, description="a model of the catalogue, such as gpt-3")
     file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
+    trace: str | None = Field(
+        None, description="Chakra traces: one file for all NPUs, or the PREFIX of files PREFIX.<npu>.et"
+    )
+    groups: str | None = Field(None, description="JSON file of the communicator groups of a trace")
     generator: ModelSpec | None = Field(None, description="hyper-parameters of a model of your own")
     parallelism: dict[Literal["tp", "dp"], PositiveInt] = Field(
         {}, description="NPUs in each process group, innermost first; dp takes what is left when it is left out"
     )
     compute_TFLOPS: PositiveFloat | None = Field(
-        None, description="compute rate of one NPU in TFLOP/s, for generated models"
+        None, description="compute rate of one NPU in TFLOP/s, for generated models and traces with a roofline"
+    )
+    memory_GBps: PositiveFloat | None = Field(
+        None, description="memory bandwidth of one NPU, for traces with a roofline"
     )
     compute_scale: PositiveFloat | None = Field(
-        None, description="factor on the compute times, for files and tables; 1 keeps them"
+        None, description="factor on recorded compute times, for files, tables and traces; 1 keeps them"
     )
     weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
 
