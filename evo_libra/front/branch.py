@@ -243,7 +243,7 @@ def _merged(
     for kind, (first, before) in enumerate(kinds.T.tolist()):
         cheapest, least, most = np.inf, np.inf, 0.0
         for d in range(first, len(space.rules)):
-            allowed = [t for t in space.rules[d].technologies if t > before or (t == before and not space.one_each)]
+            allowed = [t for t in space.rules[d].technologies if space.may_follow(t, before)]
             for t in allowed:
                 cheapest = min(cheapest, float(tables.least_price[d, t]))
                 least = min(least, float(tables.low[d, t]))

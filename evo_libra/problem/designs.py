@@ -59,8 +59,9 @@ def violations(problem: Problem, population: Population) -> list[str]:
     for d in range(population.npus.shape[0]):
         npus, bandwidth = int(population.npus[d, 0]), float(population.bandwidth[d, 0])
         technology = problem.catalog.technologies[int(population.technology[d, 0])]
-        if npus > (technology.largest_dimension or npus):
-            found.append(f"dimension {d} has {npus} NPUs; {technology.name} reaches {technology.largest_dimension}")
+        inside = int(population.npus[:d, 0].prod())
+        if npus > 1 and not technology.permits(npus, inside):
+            found.append(f"dimension {d} has {npus} NPUs; {technology.reach(inside)}")
         if technology.bandwidth_cap and npus > 1 and bandwidth > technology.bandwidth_cap:
             cap = technology.bandwidth_cap / GIGA
             found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")

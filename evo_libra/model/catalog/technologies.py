@@ -60,6 +60,7 @@ class Technology:
     bandwidth_cap : most bandwidth per NPU in B/s, or None.
     blocks : names of the blocks that can be built of it.
     latency : of a link in s, or None.
+    rank : technologies never go back inwards; those of equal rank come in any order. None is the place in the catalogue.
     """
 
     name: str
@@ -70,6 +71,15 @@ class Technology:
     bandwidth_cap: float | None
     blocks: tuple[str, ...]
     latency: float | None = None
+    rank: int | None = None
+
+    def permits(self, npus: int, inside: int) -> bool:  # noqa: ARG002 - other technologies ask for it
+        """Return whether a dimension may have some NPUs outside of a number of them."""
+        return self.largest_dimension is None or npus <= self.largest_dimension
+
+    def reach(self, inside: int) -> str:  # noqa: ARG002 - the same
+        """Return what a dimension may have at most, as part of a sentence."""
+        return f"{self.name} reaches {self.largest_dimension}"
 
     def price(self, part: str) -> float:
         """Return the price of a part in USD per NPU and B/s.
