@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 from evo_libra.model.astra.collective import System
-from evo_libra.model.astra.graph.execute import Execution, execute
+from evo_libra.model.astra.graph.compile import compile_program
+from evo_libra.model.astra.graph.durations import durations
+from evo_libra.model.astra.graph.execute import Execution, execute, execute_program
 from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
+from evo_libra.model.astra.graph.population import execute_population
 from evo_libra.model.astra.phase import GIBI, Implementation, Link, Overheads
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.chakra.trace import Attribute, Kind, Node
@@ -78,9 +81,12 @@ def memory_of(given: dict[str, Any] | None) -> RemoteMemory:
     return RemoteMemory(MemoryKind(given["memory-type"]), given["remote-mem-latency"], given["remote-mem-bw"])
 
 
+def groups_of(case: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(members) for name, members in case["groups"].items()}
+
+
 def run(case: dict[str, Any]) -> Execution:
-    groups = {name: tuple(members) for name, members in case["groups"].items()}
-    return execute(traces_of(case), groups, machine_of(case))
+    return execute(traces_of(case), groups_of(case), machine_of(case))
 
 
 def test_there_are_enough_cases() -> None:
@@ -99,9 +105,46 @@ def test_trace(case: dict[str, Any]) -> None:
     assert (found.finish.max(), found.finish.min()) == (expected["finish_ns"], expected["min_finish_ns"])
     if "exposed_comm_ns_max" in expected:
         assert found.exposed.max() == expected["exposed_comm_ns_max"]
+    assert not found.late
 
 
 def test_round_robin_begins_anew_with_each_collective() -> None:
     case = next(case for case in CASES if case["id"] == KEEPS_COUNTING)
     assert case["name"].endswith("roundRobin")
     assert run(case).finish.max() == pytest.approx(case["result"]["finish_ns"], rel=0.05)
+
+
+# Where a member of a ring comes late, or its links differ, members end at different times.
+APART = ("straggler", "comm_group_groups_across_dims")
+UNEVEN_ENDS = {"comm_group_groups_across_dims_ALL_TO_ALL"}
+
+
+@pytest.mark.parametrize("case", EXACT, ids=lambda case: case["id"])
+def test_population(case: dict[str, Any]) -> None:
+    machine = machine_of(case)
+    program = compile_program(traces_of(case), groups_of(case), machine)
+    exact = execute_program(program, machine).finish
+    times = durations(program, machine)
+    for fast in (False, True):
+        found = execute_population(program, np.stack([times, 2 * times], axis=1), fast=fast)
+        assert found.all.tolist() == [exact.max(), 2 * exact.max()]
+        if not case["name"].startswith(APART) or case["name"] in UNEVEN_ENDS:
+            assert found.classes[program.npus, 0].tolist() == exact.tolist()
+        else:
+            assert (found.classes[program.npus, 0] >= exact).all()
+
+
+def test_timeline_and_breakdown() -> None:
+    case = next(case for case in CASES if case["name"] == "gpipe_P4_M6_dp2")
+    found = run(case)
+    assert [len(members) for members in found.program.classes] == [2, 2, 2, 2]
+    spans = found.timeline()
+    assert len(spans) == len(found.program)
+    assert max(span.end for span in spans) == found.finish.max()
+    first = [span for span in spans if span.npu_class == 0]
+    assert [span.start for span in first] == sorted(span.start for span in first)
+    assert {span.node for span in first} == {node.id for node in traces_of(case)[0]}
+    assert (found.compute + found.exposed == found.finish).all()
+    assert (found.idle <= found.exposed).all()
+    assert (found.compute + found.communication + found.idle >= found.finish).all()
+    assert not found.cpu.any()

@@ -12,7 +12,6 @@ from collections import deque
 
 import numpy as np
 
-from evo_libra.errors import InputError, Mistake
 from evo_libra.model.astra.graph.compile import Traces, compile_program
 from evo_libra.model.astra.graph.durations import durations
 from evo_libra.model.astra.graph.execution import Execution
@@ -20,6 +19,7 @@ from evo_libra.model.astra.graph.machine import Machine
 from evo_libra.model.astra.graph.operations import Action
 from evo_libra.model.astra.graph.party_time import PartyTimes
 from evo_libra.model.astra.graph.program import Program
+from evo_libra.model.astra.graph.stuck import disagreement, waiting_for_ever
 from evo_libra.model.chakra.groups import Groups
 
 
@@ -95,7 +95,8 @@ class _State:
             now, *_, operation = heapq.heappop(self.events)
             self.end(operation, now)
         if np.isnan(self.ends).any():
-            raise InputError(self.deadlock())
+            begun = ~np.isnan(self.starts) & np.isnan(self.ends)
+            raise waiting_for_ever(self.program, np.flatnonzero(begun).tolist())
         return Execution(self.program, self.starts, self.ends, tuple(self.late))
 
     def end(self, operation: int, now: float) -> None:
@@ -172,7 +173,8 @@ class _State:
         if len(waiting) < len(party.roles) or party.absent:
             return
         members = [waiting[role] for role in range(len(party.roles))]
-        self.check_alike(members)
+        if (self.program.exchange[members] != self.program.exchange[members[0]]).any():
+            raise disagreement(self.program, members)
         waiting.clear()
         exchange = self.program.exchanges[self.program.exchange[operation]]
         ends, exact = self.times.ends(number, exchange, self.starts[members])
@@ -180,29 +182,3 @@ class _State:
             self.late.append(operation)
         for member, end in zip(members, ends.tolist(), strict=True):
             self.schedule(member, end)
-
-    def check_alike(self, members: list[int]) -> None:
-        """Refuse members of a group that come to different collectives."""
-        kinds = self.program.exchange[members]
-        if (kinds != kinds[0]).any():
-            two = members[0], members[int((kinds != kinds[0]).argmax())]
-            raise InputError([self.program.mistake(at, self.disagreement(at)) for at in two])
-
-    def disagreement(self, operation: int) -> str:
-        exchange = self.program.exchanges[self.program.exchange[operation]]
-        party = self.program.parties[self.program.party[operation]]
-        return f"is an {exchange} where another member of {party} has something else"
-
-    def deadlock(self) -> list[Mistake]:
-        """Return what each class of NPUs waits for."""
-        begun = ~np.isnan(self.starts) & np.isnan(self.ends)
-        return [self.program.mistake(at, self.why_waiting(at)) for at in np.flatnonzero(begun).tolist()]
-
-    def why_waiting(self, operation: int) -> str:
-        program, number = self.program, int(self.program.party[operation])
-        if number < 0:
-            return f"waits for ever for a message of NPU {program.peer[operation]}"
-        party, exchange = program.parties[number], program.exchanges[program.exchange[operation]]
-        missing = [c for role, c in enumerate(party.roles) if role not in self.waiting[number]]
-        others = [*party.absent, *(program.classes[c][0] for c in missing)]
-        return f"waits for ever in an {exchange} of {party}: NPU {others[0]} does not come to it"

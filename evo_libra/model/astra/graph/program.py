@@ -49,7 +49,7 @@ class Party:
         return "all NPUs" if not self.use.dimensions else f"dimensions {', '.join(map(str, self.use.dimensions))}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Program:
     """What all NPUs do, every class of them once.
 
