@@ -43,10 +43,10 @@ def ring_share(pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntAr
 
 
 def mean_distance(npus: IntArray) -> FloatArray:
-    """Return the mean distance to the other NPUs of a ring.
+    """Return the mean distance to the other NPUs of a ring; 1 where there are none.
 
     >>> mean_distance(np.array([2, 3, 4, 8]))
     array([1.        , 1.        , 1.33333333, 2.28571429])
     """
-    npus = np.asarray(npus, dtype=np.float64)
-    return np.floor(npus * npus / 4) / np.maximum(npus - 1, 1.0)
+    npus = np.maximum(np.asarray(npus, dtype=np.float64), 2.0)
+    return np.asarray(np.floor(npus * npus / 4) / (npus - 1))
