@@ -47,10 +47,10 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
 
 
 def _collectives(problem: Problem, loop: WeightedLoop, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
-    extents = problem.time.extents(population.npus)
+    placed = problem.time.placed(population.npus)
     entries = []
     for (name, collective, group, size), count in _counted(loop).items():
-        extent = extents[loop.layouts[group], group]
+        extent = placed[loop.layouts[group], group].extent
         sent = traffic(collective, size, extent)[used, 0]
         seconds = sent / population.bandwidth[used, 0]
         slowest = int(np.argmax(seconds)) if len(seconds) else 0

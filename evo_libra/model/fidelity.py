@@ -15,15 +15,14 @@ import numpy as np
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule
 from evo_libra.model.astra.collective import collective_time
-from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, Algorithm, Implementation, Link, Overheads
+from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Algorithm, Implementation, Link, Overheads
 from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.system import Choice, System
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.astra.themis_paper import Fabrics, paper_time
-from evo_libra.model.blocks import PHYSICS
-from evo_libra.model.collective import Collective
 from evo_libra.model.bill import inner_npus
 from evo_libra.model.blocks import PHYSICS, Kit
+from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS, OPTIONS, Fabric
 from evo_libra.model.parallelism import offsets
 from evo_libra.model.training import Message
@@ -39,11 +38,7 @@ TIMED_BLOCKS = {"RI": RING, "FC": FULLY_CONNECTED, "SW": SWITCH, "CL": SWITCH}
 _ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 
 SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper")
-_TIMED_BLOCKS = {"RI": RING, "FC": FULLY_CONNECTED, "SW": SWITCH, "CL": SWITCH}
-"""Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
-_ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
-
-SCHEDULERS = (
+_SCHEDULERS = (
     Scheduler.BASELINE, Scheduler.ROUND_ROBIN, Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX,
 )  # fmt: skip
 _PAPER = SCHEDULERS.index("themis-paper")

@@ -161,7 +161,8 @@ class _Parser:
                 raise self.error(f"bw[{index}] does not exist; dimensions count from 0 to {self.dimensions - 1}")
             terms.dimension[int(index)] += factor
         elif index in self.technologies:
-            terms.technology[self.technologies.index(index)] += factor
+            # A technology of several blocks has that many kits.
+            terms.technology[[name == index for name in self.technologies]] += factor
         else:
             raise self.error(unknown("technology", index, self.technologies))
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.model.bill import ITEMS, part_figures
-from evo_libra.model.blocks import PHYSICS
-from evo_libra.model.catalog.parts import Kit
+from evo_libra.model.bill import counting, part_figures
+from evo_libra.model.blocks import PHYSICS, Kit
+from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.repair import violation
 
-_BITS = 8.0
 _ROUNDING = 1e-9
 
 
@@ -23,7 +23,7 @@ class Hardware:
     Attributes
     ----------
     rate : (d, n) B/s of a lane.
-    quantum, most : (d, n) lanes of an NPU come in multiples of `quantum`, up to `most`.
+    quantum, fewest, most : (d, n) lanes of an NPU come in multiples of `quantum`, from `fewest` to `most`.
     per_lane : (2, d, n) USD and W of the whole network for a lane of each NPU, of what is bought by the lane.
     per_step : (2, item, d, n) USD and W of each further ``ceil(lanes * slope)`` of what is not.
     slope : (item, d, n).
@@ -31,6 +31,7 @@ class Hardware:
 
     rate: FloatArray
     quantum: FloatArray
+    fewest: FloatArray
     most: FloatArray
     per_lane: FloatArray
     per_step: FloatArray
@@ -40,10 +41,14 @@ class Hardware:
         """Return the hardware of some designs."""
         return Hardware(*(np.take(array, designs, axis=-1) for array in vars(self).values()))
 
+    def part(self, designs: slice) -> Hardware:
+        """Return the hardware of designs next to each other."""
+        return Hardware(*(array[..., designs] for array in vars(self).values()))
+
     @property
     def low(self) -> FloatArray:
         """(d, n) B/s of the fewest lanes."""
-        return np.asarray(self.quantum * self.rate)
+        return np.asarray(self.fewest * self.rate)
 
     @property
     def high(self) -> FloatArray:
@@ -58,33 +63,57 @@ class Hardware:
 
     def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
         """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""
-        whole = np.where(self.low > 0, self.low, 1.0)
+        whole = np.where(self.rate > 0, self.rate * self.quantum, 1.0)
         count = np.rint(bandwidth / whole) if up else np.floor(bandwidth / whole * (1.0 + _ROUNDING))
-        return np.asarray(np.clip(count * self.quantum, self.quantum, self.most))
+        return np.asarray(np.clip(count * self.quantum, self.fewest, self.most))
+
+    def within(self, low: FloatArray, high: FloatArray) -> Hardware:
+        """Return the hardware with lanes within (d, n) B/s, but for at least the fewest that can be built."""
+        whole = np.where(self.rate > 0, self.rate * self.quantum, 1.0)
+        fewest = np.ceil(low / whole * (1.0 - _ROUNDING)) * self.quantum
+        most = np.minimum(np.floor(high / whole * (1.0 + _ROUNDING)) * np.maximum(self.quantum, 1.0), self.most)
+        most = np.clip(most, self.fewest, self.most)
+        return replace(self, fewest=np.clip(fewest, self.fewest, most), most=most)
 
     def totals(self, lanes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (n,) USD and (n,) W of (d, n) lanes."""
         steps = np.ceil(lanes * self.slope - _ROUNDING)
-        usd, watts = (
-            (per_lane * lanes).sum(axis=0) + (per_step * steps).sum(axis=(0, 1))
-            for per_lane, per_step in zip(self.per_lane, self.per_step, strict=True)
-        )
-        return usd, watts
+        usd = (self.per_lane[0] * lanes).sum(axis=0) + (self.per_step[0] * steps).sum(axis=(0, 1))
+        watts = (self.per_lane[1] * lanes).sum(axis=0) + (self.per_step[1] * steps).sum(axis=(0, 1))
+        return np.asarray(usd), np.asarray(watts)
 
 
 def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Hardware:
-    """Return the hardware of (d, n) sizes and kits; kits that cannot have a size have no lanes there."""
-    inside = np.concatenate([np.ones((1, npus.shape[1]), dtype=np.int64), np.cumprod(npus, axis=0)[:-1]])
-    world = npus.prod(axis=0)
-    items = len(ITEMS)
-    rows = np.zeros((5 + 3 * items, *npus.shape))
-    for k, kit in enumerate(kits):
-        mine = (technology == k) & (npus > 1)
-        if mine.any():
-            total = np.broadcast_to(world, npus.shape)[mine]
-            rows[:, mine] = _rows(kit, npus[mine], inside[mine], total)
-    rate, quantum, most, per_lane = rows[0], rows[1], rows[2], rows[3:5]
-    steps = rows[5 : 5 + 2 * items].reshape(2, items, *npus.shape)
-    slope = rows[5 + 2 * items :]
-    kept = np.flatnonzero(steps.any(axis=(0, 2, 3)))
-    return Hardware(rate, quantum, most, per_lane, steps[:, kept], slope[kept])
+    """Return the hardware of (d, n) sizes and kits."""
+    used = npus > 1
+    found = counting(kits, technology, npus)
+    figures = np.stack([part_figures(kit) for kit in kits], axis=2)[:, :, technology] * used
+    rate = np.array([kit.lane_rate for kit in kits])[technology] * used
+    quantum, most = np.zeros(npus.shape), np.zeros(npus.shape)
+    for k in np.unique(technology[used]).tolist():
+        mine = used & (technology == k)
+        quantum[mine] = PHYSICS[kits[k].block].quantum(npus[mine], kits[k])
+        most[mine] = kits[k].lanes // quantum[mine] * quantum[mine]
+    stepped = np.flatnonzero(found.step.any(axis=(1, 2)))
+    return Hardware(
+        rate, quantum, quantum.copy(), most, (figures * found.linear).sum(axis=1),
+        (figures * found.step)[:, stepped], found.slope[stepped],
+    )  # fmt: skip
+
+
+def whole_lanes(
+    hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
+) -> FloatArray:
+    """Return the (d, n) bandwidths of the nearest numbers of lanes; of fewer where more would break a constraint.
+
+    Parameters
+    ----------
+    hardware : of the designs.
+    bandwidth : (d, n) B/s.
+    constraints : linear ones, each with its (d, n) coefficients.
+    """
+    found = hardware.lanes(bandwidth, up=True) * hardware.rate
+    if constraints:
+        broken = sum(violation(constraint, row, found) for constraint, row in constraints) > 0
+        found = np.where(broken, hardware.lanes(bandwidth, up=False) * hardware.rate, found)
+    return found

@@ -17,6 +17,7 @@ from evo_libra.model.parallelism import complete_degrees
 from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
 from evo_libra.model.source import KeyPath, Source, file_digest, validate
 from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workload
+from evo_libra.model.training import Merging
 from evo_libra.model.workload import Workload, scale_compute
 from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.problem.load_time import check_chunks, time_spec
@@ -44,8 +45,8 @@ class WorkloadLoader:
         """Return the error for a key of the file."""
         return InputError(self.source.mistake(path, message))
 
-    def loops(self, fidelity: Fidelity | None = None) -> list[WeightedLoop]:
-        """Return the compiled training loops of the file's workloads."""
+    def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
+        """Return the compiled workloads of the file."""
         time = time_spec(self.spec)
         parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
         weights = [spec.weight for spec in self.spec.workloads]
@@ -60,11 +61,10 @@ class WorkloadLoader:
                 check_chunks(fidelity, workload)
             except InputError as error:
                 raise self.fail(("workloads", index), str(error)) from None
-        merged = fidelity is None
         return [
-            weighted_traces(workload, weight, self.spec.npus, merged=merged)
+            weighted_traces(workload, weight, self.spec.npus, merging=merging)
             if isinstance(workload, TracedWorkload)
-            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merged=merged)
+            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merging=merging)
             for (workload, degrees), weight in zip(parts, weights, strict=True)
         ]
 
