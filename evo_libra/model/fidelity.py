@@ -43,6 +43,8 @@ _SCHEDULERS = (
 )  # fmt: skip
 _PAPER = SCHEDULERS.index("themis-paper")
 
+_OUTWEIGHS_ROUNDING = 2.0
+
 POLICIES = {
     "first-come": Policy.FIFO,
     "alternate": Policy.ALTERNATING,
@@ -76,6 +78,12 @@ class Fidelity:
     shrinking: bool
     policy: Policy | None
     kits: tuple[Kit, ...] = ()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether LIBRA's time is a lower bound of every time."""
+        in_order = set(self.schedulers) == {SCHEDULERS.index("baseline")}
+        return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
 
     def genes(self, depth: int) -> list[tuple[str, int]]:
         """Return name and highest value of the genes of what is left open, for that many dimensions."""

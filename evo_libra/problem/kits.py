@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.model.arrays import Population
+from evo_libra.model.arrays import GIGA, Population
 from evo_libra.model.bill import fits
 from evo_libra.model.blocks import Kit
 from evo_libra.model.catalog import Catalog, Technology
 from evo_libra.model.catalog.parts import PartsCatalog
 from evo_libra.model.fabric import BLOCK_NAMES
+from evo_libra.problem.constraints import Constraint, parse_constraint
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,15 @@ def kits_of(catalog: Catalog) -> tuple[Kit, ...]:
 def _technology(kit: Kit, rank: int) -> KitTechnology:
     cap = kit.lanes * kit.lane_rate
     return KitTechnology(kit.technology, 0.0, None, None, None, cap, (BLOCK_NAMES[kit.block],), kit.latency, rank, kit)
+
+
+def lanes_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:
+    """Return that an NPU's lanes of a technology are those of all its dimensions together."""
+    found = []
+    for name, kit in {kit.technology: kit for kit in kits_of(catalog)}.items():
+        text = f"bw[{name}] <= {kit.lanes * kit.lane_rate / GIGA!r} GB/s"
+        found += parse_constraint(text, dimensions, catalog.names)
+    return tuple(found)
 
 
 def with_kits(population: Population, catalog: Catalog) -> Population:

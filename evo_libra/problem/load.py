@@ -20,7 +20,7 @@ from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures
-from evo_libra.problem.kits import KitTechnology, catalog_of, kits_of
+from evo_libra.problem.kits import KitTechnology, catalog_of, kits_of, lanes_constraints
 from evo_libra.problem.ledger import Ownership
 from evo_libra.problem.load_time import fidelity_of, merging_of, time_spec
 from evo_libra.problem.load_workloads import WorkloadLoader
@@ -64,7 +64,7 @@ class _Loader(WorkloadLoader):
             raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
         self._check_mode(parts=bool(kits))
         time = TimeModel.of(self.loops(fidelity, merging_of(fidelity, kits)), fidelity, kits)
-        constraints = self._constraints(len(choices), catalog)
+        constraints = self._constraints(len(choices), catalog) + lanes_constraints(catalog, len(choices))
         rules = [
             DimensionRule(
                 pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
@@ -88,6 +88,7 @@ class _Loader(WorkloadLoader):
             counted,
             self._bandwidth().mode == "optimal",
             self._ownership(),
+            time if fidelity is None else TimeModel.of(self.loops(None, merging_of(None, kits)), None, kits),
         )
 
     def _check_mode(self, *, parts: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA, TILE, FloatArray, IntArray, Population, Schedule
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import network_cost
@@ -52,6 +53,7 @@ class Problem:
     counted : the structures as they grow, dimension by dimension.
     optimal : whether bandwidths are solved for instead of being genes.
     ownership : what it costs to run a network, where that is an objective.
+    bounding : LIBRA's time of the same workloads, which bounds that of other models; None where it is `time`.
     """
 
     name: str
@@ -67,6 +69,28 @@ class Problem:
     counted: CountedStructures
     optimal: bool
     ownership: Ownership | None = None
+    bounding: TimeModel | None = None
+
+    def relaxed(self) -> Problem:
+        """Return the problem that bounds this one from below: parts in any fraction, bandwidths solved for.
+
+        Its time is LIBRA's. Chunks that take the dimensions in order cannot be faster, if each dimension runs one at a
+        time and a message has at least 2 ns of latency or delay, which outweighs that ASTRA-sim rounds it down.
+
+        Raises
+        ------
+        InputError : a scheduler may be faster than LIBRA's time.
+        """
+        fidelity = self.time.fidelity
+        if fidelity is None and not self.tables.kits:
+            return self
+        if fidelity is not None and not fidelity.bounded:
+            raise InputError(
+                "proofs are of chunks that take the dimensions in order, one at a time in each, with an endpoint delay "
+                f"of 2 ns or more; those of '{self.name}' may be faster than LIBRA's time, which bounds them"
+            )
+        kept = tuple(c for c in self.constraints if c.quantity != "cost" or (c.objective > 0 and not c.equality))
+        return replace(self, time=self.bounding or self.time, constraints=kept, optimal=True)
 
     def identity(self) -> Mapping[str, Any]:
         """Return the validated problem file as plain data, without the settings of the search."""
