@@ -56,7 +56,7 @@ class PartSpec(_Strict):
 
     kind: Literal["link", "transceiver", "nic", "switch", "ocs"] = Field(description="what it is")
     price_usd: Amount | RangeSpec = Field(description="price of a piece: a number, or low, value and high")
-    power_W: Amount = Field(0.0, description="power of a piece")
+    power_W: Amount = Field(description="power of a piece")
     ports: Count | None = Field(None, description="ports of a switch or an OCS, lanes that a NIC serves")
     latency_ns: Amount = Field(0.0, description="of passing through it")
     source: str = Field(min_length=1, description="where the figures come from")
@@ -91,8 +91,11 @@ class PartsSpec(_Strict):
     kind: Literal["parts"] = Field(description="parts")
     name: str = Field(description="name of the catalogue")
     source: str = Field(description="where the figures come from")
+    extends: str | None = Field(
+        None, description="catalogue whose parts and technologies are here, too, where this one does not replace them"
+    )
     parts: dict[Name, PartSpec] = Field(default_factory=dict, description="what is bought, by name")
-    technologies: dict[Name, KitSpec] = Field(min_length=1, description="technologies, the innermost first")
+    technologies: dict[Name, KitSpec] = Field(default_factory=dict, description="technologies, the innermost first")
 
 
 @dataclass(frozen=True)
@@ -145,33 +148,7 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
     ------
     InputError : no such catalogue, or its file is wrong.
     """
-    if name.endswith((".yaml", ".yml", ".json")):
-        return parts_of(read_source(folder / name))
-    if name not in parts_names():
-        allowed = ", ".join(parts_names())
-        raise InputError(
-            f"unknown catalogue of parts '{name}'; allowed: {allowed}, or the path of a .yaml file"
-            f"{suggestion(name, parts_names())}"
-        )
-    return parts_of(read_source(_FOLDER / f"{name}.yaml"))
-
-
-def parts_of(source: Source) -> PartsCatalog:
-    """Return the catalogue that a file is.
-
-    Raises
-    ------
-    InputError : with all mistakes.
-    """
-    spec = validate(PartsSpec, source)
-    mistakes = [
-        source.mistake(("parts", name, *path), message)
-        for name, part in spec.parts.items()
-        for path, message in _part_mistakes(part)
-    ]
-    mistakes += [mistake for name in spec.technologies for mistake in _kit_mistakes(source, spec, name)]
-    if mistakes:
-        raise InputError(mistakes)
+    spec = _spec_of(_path(name, folder))
     parts = {name: _part(name, part) for name, part in spec.parts.items()}
     kits = [
         _kit(name, kit, rank, block, parts)
@@ -179,6 +156,45 @@ def parts_of(source: Source) -> PartsCatalog:
         for block in dict.fromkeys(kit.blocks)
     ]
     return PartsCatalog(spec.name, spec.source, tuple(kits))
+
+
+def _path(name: str, folder: Path) -> Path:
+    if name.endswith((".yaml", ".yml", ".json")):
+        return folder / name
+    if name in parts_names():
+        return _FOLDER / f"{name}.yaml"
+    allowed = ", ".join(parts_names())
+    raise InputError(
+        f"unknown catalogue of parts '{name}'; allowed: {allowed}, or the path of a .yaml file"
+        f"{suggestion(name, parts_names())}"
+    )
+
+
+def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
+    """Return what a file says, together with what it extends; the files that led to it are not to come again."""
+    source = read_source(path)
+    own = whole = validate(PartsSpec, source)
+    if own.extends is not None:
+        try:
+            further = _path(own.extends, path.parent)
+        except InputError as error:
+            raise InputError(source.mistake(("extends",), str(error))) from None
+        if further.resolve() in (seen.resolve() for seen in (*extending, path)):
+            raise InputError(source.mistake(("extends",), f"'{own.extends}' extends this file in turn"))
+        base = _spec_of(further, (*extending, path))
+        merged = {"parts": base.parts | own.parts, "technologies": base.technologies | own.technologies}
+        whole = own.model_copy(update=merged)
+    mistakes = [
+        source.mistake(("parts", name, *key), message)
+        for name, part in own.parts.items()
+        for key, message in _part_mistakes(part)
+    ]
+    mistakes += [mistake for name in whole.technologies for mistake in _kit_mistakes(source, whole, name)]
+    if not whole.technologies:
+        mistakes.append(source.mistake((), "has no technologies; at least 1 is needed"))
+    if mistakes:
+        raise InputError(mistakes)
+    return whole
 
 
 def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:
