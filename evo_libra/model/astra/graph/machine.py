@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from math import floor
 
 import numpy as np
@@ -91,7 +92,7 @@ class Machine:
         if any(len(link.npus) != 1 for link in self.links):
             raise InputError("a machine is one design; its links have several")
 
-    @property
+    @cached_property
     def npus(self) -> tuple[int, ...]:
         """NPUs of each dimension."""
         return tuple(int(link.npus[0]) for link in self.links)

@@ -71,7 +71,7 @@ class Wiring:
         alone = self.total == 1 or (smaller and len(self.groups[group]) == 1)
         dimensions = None if smaller or alone else self._of_world(group, collective, involved)
         if alone or dimensions == ():
-            raise ValueError(f"is an {collective.value} of an NPU with itself, on which ASTRA-sim never ends")
+            raise ValueError(f"runs {collective.value} of an NPU with itself, on which ASTRA-sim never ends")
         return dimensions
 
     def _of_world(
@@ -83,7 +83,7 @@ class Wiring:
             return None
         rows = self.machine.system.implementations.get(collective, ())
         if not rows:
-            raise ValueError(f"is an {collective.value}, for which the system has no algorithm")
+            raise ValueError(f"runs {collective.value}, for which the system has no algorithm")
         npus = self.machine.npus[: len(rows)]
         if group:
             involved = (True,) * len(npus)
