@@ -94,7 +94,7 @@ def whole_designs(draw: st.DrawFn) -> tuple[list[str], str]:
 
 
 @given(whole_designs())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_design_of_whole_groups_takes_the_time_of_the_search(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[list[str], str]
 ) -> None:
@@ -241,6 +241,22 @@ def test_what_cannot_be_exported_leaves_nothing(tmp_path: Path, assignments: lis
         export_design(load(*assignments), WHOLE, tmp_path / "out")
     assert part in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_exported_traces_of_listed_groups_are_a_workload(tmp_path: Path) -> None:
+    workload = export_design(load(astra(), tp=16), SPLIT, tmp_path / "out").workloads[0]
+    (tmp_path / "traced.yaml").write_text(
+        f"name: traced\nnpus: 64\nfabric: {{catalog: libra}}\ntime: {{model: astra, latency_ns: 500}}\n"
+        f"workloads:\n  - {{trace: out/{workload.prefix}, groups: out/groups.json,\n"
+        f"     compute_TFLOPS: 1, memory_GBps: 1000}}\n"
+    )
+    traced = load_problem(str(tmp_path / "traced.yaml"))
+    assert isinstance(traced, Problem)
+    # A problem gives groups that are no whole dimensions a network of their own, as the search does.
+    assert nanoseconds(traced, SPLIT) == pytest.approx(workload.modelled * 1e9, abs=1)
+    with pytest.raises(InputError, match="is a trace already"):
+        export_design(traced, SPLIT, tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 def test_more_npus_than_traces_are_refused(tmp_path: Path) -> None:
