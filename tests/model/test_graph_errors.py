@@ -134,6 +134,23 @@ def test_a_machine_is_one_design() -> None:
     link = Link(np.array([RING] * 2), np.array([4, 4]), np.array([1.0, 1.0]), np.array([0.0, 0.0]))
     with pytest.raises(InputError, match="its links have several"):
         replace(machine(), links=[link])
+    with pytest.raises(InputError, match="links that messages do not share"):
+        replace(machine(), links=[replace(link.select(np.array([0])), shared=True)])
+
+
+def test_systems_without_an_algorithm() -> None:
+    cluster = machine()
+    rows = {Collective.ALL_REDUCE: cluster.system.implementations[Collective.ALL_REDUCE]}
+    cluster = replace(cluster, system=replace(cluster.system, implementations=rows))
+    for group in ("", "1"):
+        found = refused([[collective_node(2, "", A2A, 2**20, group=group)]], cluster, {"1": (0, 1)})
+        assert found == ["trace of NPU 0: node 2: runs all-to-all, for which the system has no algorithm"]
+
+
+def test_two_names_for_all_npus_are_two_groups() -> None:
+    nodes = [collective_node(0, "", AR, 2**20, group="1"), collective_node(1, "", AR, 2**20, group="0", data=[0])]
+    alone = execute([nodes[:1]], {"1": (3, 2, 1, 0)}, machine()).finish
+    assert execute([nodes], {"1": (3, 2, 1, 0)}, machine()).finish.tolist() == (2 * alone).tolist()
 
 
 def both(traces: list[list[Node]], groups: dict[str, tuple[int, ...]], algorithm: str = "ring") -> list[str]:

@@ -80,7 +80,7 @@ class Machine:
 
     Raises
     ------
-    InputError : a dimension has links of several designs.
+    InputError : a dimension has links of several designs, or links that messages share.
     """
 
     links: Sequence[Link]
@@ -91,6 +91,8 @@ class Machine:
     def __post_init__(self) -> None:
         if any(len(link.npus) != 1 for link in self.links):
             raise InputError("a machine is one design; its links have several")
+        if any(link.shared for link in self.links):
+            raise InputError("traces are executed on links that messages do not share, as in the unaware backend")
 
     @cached_property
     def npus(self) -> tuple[int, ...]:
