@@ -93,10 +93,8 @@ def _exported_problem(
         )
     if model is None and not assignments:
         return searched
-    # The design has its bandwidths, which need not be solved for.
-    solved = ["bandwidth=search"] if searched.optimal else []
     kept = model or str(searched.spec["time"]["model"])
-    other = load_problem(place, [*with_time(searched, kept, given), *solved, *assignments])
+    other = load_problem(place, [*with_time(searched, kept, given), *assignments])
     assert isinstance(other, Problem)  # noqa: S101 - it is the same file
     return other
 
