@@ -131,18 +131,14 @@ def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accele
     InputError : as `compile_program` and `execute_population`; or a collective names dimensions of one certain network,
         a group is no grid, a computation lacks what a roofline needs, or remote memory is used.
     """
-    mistakes = [
-        Mistake(
-            "has involved_dim, which names dimensions of one certain network; where the network is searched, a "
-            "communicator group says who takes part",
-            key=f"NPU {npu}, node {node.id}",
-        )
-        for npu, trace in enumerate(traces)
-        for node in trace
-        if "involved_dim" in node.attributes and not all(np.atleast_1d(node.attributes["involved_dim"].value))
-    ]
-    if mistakes:
-        raise InputError(mistakes)
+    for npu, trace in enumerate(traces):
+        for node in trace:
+            if "involved_dim" in node.attributes and not all(np.atleast_1d(node.attributes["involved_dim"].value)):
+                reason = (
+                    "has involved_dim, which names dimensions of one certain network; where the network is searched, a "
+                    "communicator group says who takes part"
+                )
+                raise InputError(Mistake(reason, key=f"NPU {npu}, node {node.id}"))
     program = compile_program(traces, groups, npus)
     # Traces that wait for each other for ever are told now, and not by the first design of a search.
     execute_population(program, np.ones((len(program), 1)))

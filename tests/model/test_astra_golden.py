@@ -175,13 +175,29 @@ def test_a_population_has_the_times_of_its_designs() -> None:
 @settings(max_examples=60, deadline=None)
 def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, active: int) -> None:
     random = np.random.default_rng(seed)
-    phases, chunks, designs, queues = random.integers(1, 6), random.integers(1, 12), 5, random.integers(1, 4)
-    shape = (phases, chunks, designs)
-    server, time = random.integers(0, queues, shape), random.integers(0, 50, shape).astype(np.float64)
+    phases, chunks, designs, queues = random.integers(1, 6), random.integers(1, 12), 13, random.integers(1, 4)
+    shape = np.array([phases, chunks, designs])
+    server = random.integers(0, queues, np.where(random.permuted([0, 0, random.integers(2)]), 1, shape))
+    along = server.shape[1] == 1  # one of the two tells how many chunks there are
+    time = random.integers(0, 50, np.where([0, not along, random.integers(2)], 1, shape)).astype(np.float64)
     joining = Joining(policy, random.integers(0, 3, shape[:2]), random.integers(1, 4, shape).astype(np.float64))
-    slots = np.full(queues, active)
-    compiled = finish(server, time, slots, joining)
-    np.testing.assert_array_equal(compiled, finish(server, time, slots, joining, fast=False))
+    slots, count = np.full(queues, active), random.integers(1, chunks + 1, designs)
+    count[0] = chunks
+    compiled = finish(server, time, slots, joining, count=count)
+    np.testing.assert_array_equal(compiled, finish(server, time, slots, joining, count=count, fast=False))
+    server, time = np.broadcast_to(server, shape), np.broadcast_to(time, shape)
+    for n in range(designs):
+        k = count[n]
+        own = Joining(policy, joining.kind[:, :k], joining.size[:, :k, n : n + 1])
+        alone = finish(server[:, :k, n : n + 1], time[:, :k, n : n + 1], slots, own)
+        assert alone[0] == compiled[n]
+
+
+def test_a_collective_beyond_the_queue_model_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"more than 2\^58 ns is beyond"):
+        finish(np.array([[[0]], [[1]], [[0]]]), np.full((3, 1, 1), 2.0**57), np.array([1, 1]))
+    with pytest.raises(ValueError, match="2 chunks, but only 1 are given"):
+        finish(np.zeros((1, 1, 1), dtype=np.int64), np.ones((1, 1, 1)), np.array([1]), count=np.array([2]))
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.integers(1, 24))

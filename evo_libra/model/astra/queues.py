@@ -12,14 +12,17 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.astra.fast import compiled
 
-_SEQUENCE_BITS, _MOST_BITS = 20, 43
+_WORD = 63
 _NEVER = np.iinfo(np.int64).max
 
-_TILE = 2**19
+_Queue = IntArray | NDArray[np.int8]
+
+_TILE = 2**20
 """Chunk phases at a time."""
 
 SCATTERS, GATHERS, ANY = 0, 1, 2
@@ -47,7 +50,7 @@ class Joining:
     ----------
     policy : where chunks join.
     kind : (p, k) what each phase does.
-    size : (p, k, n) the larger one of the bytes that enter and that leave it.
+    size : (p, k, n) the larger one of the bytes that enter and that leave it; only policies of sizes look at it.
     """
 
     policy: Policy
@@ -55,8 +58,16 @@ class Joining:
     size: FloatArray
 
 
+def longest(slots: IntArray, phases: int, chunks: int) -> int:
+    """Return how many bits the whole ns of all phases of a design together may have, at least.
+
+    With the place of a slot and the number of an event they make a word of 63 bits.
+    """
+    return _WORD - int(slots.sum() - 1).bit_length() - (2 * (phases + 1) * chunks).bit_length()
+
+
 def finish(
-    server: IntArray,
+    server: _Queue,
     time: FloatArray,
     slots: IntArray,
     joining: Joining | None = None,
@@ -81,25 +92,30 @@ def finish(
 
     Raises
     ------
-    ValueError : all phases one after the other would take more than 2^43 ns, about two hours and a half.
+    ValueError : all phases one after the other would take more than `longest`, or chunks are missing.
     """
-    shape = np.broadcast_shapes(server.shape, time.shape)
+    shape = np.broadcast_shapes(server.shape, time.shape, (1, 1, 1 if count is None else len(count)))
     if 0 in shape:
         return np.zeros(shape[2])
     if joining is not None and joining.policy is Policy.FIFO:
         joining = None
     count = np.full(shape[2], shape[1]) if count is None else count
-    server, times = np.broadcast_to(server, shape), np.broadcast_to(time.astype(np.int64), shape)
-    if (times.sum(axis=0) * (np.arange(shape[1])[:, None] < count)).sum(axis=0).max() >= 2**_MOST_BITS:
-        raise ValueError("a collective of more than two hours and a half is beyond the queue model")
+    if count.max() > shape[1]:
+        raise ValueError(f"a design has {count.max()} chunks, but only {shape[1]} are given")
+    times, bits = time.astype(np.int64), longest(slots, *shape[:2])
+    there = np.arange(shape[1])[:, None] < count
+    if (times.sum(axis=0) * there).sum(axis=0).max() >= 2**bits:
+        raise ValueError(f"a collective of more than 2^{bits} ns is beyond the queue model")
     run = compiled() if fast else None
     if run is None:
-        return _sorted(server, times, slots, joining, count).astype(np.float64)
-    kind = np.full(shape[:2], ANY) if joining is None else joining.kind
-    size = np.empty((0, 0, 0)) if joining is None else joining.size
+        return _tiled(server, times, slots, joining, count).astype(np.float64)
+    kind = np.zeros((1, 1), dtype=np.int64) if joining is None else joining.kind
+    size = np.zeros((1, 1, 1)) if joining is None else joining.size
     policy = 0 if joining is None else list(Policy).index(joining.policy)
     plain = np.ascontiguousarray
-    found = run(plain(server), plain(times), plain(count), plain(slots), policy, plain(kind), plain(size))
+    found = run(
+        plain(server, dtype=np.int8), plain(times), plain(count), plain(slots), policy, plain(kind), plain(size)
+    )
     return found.astype(np.float64)
 
 
@@ -118,134 +134,169 @@ def tiles(count: IntArray, phases: int) -> Iterator[IntArray]:
         order = order[most:]
 
 
-def _sorted(server: IntArray, time: IntArray, slots: IntArray, joining: Joining | None, count: IntArray) -> IntArray:
-    """Run the designs with the most chunks first, so that those that still have events are always the first ones."""
-    order = np.argsort(-count, kind="stable")
-    if (np.diff(count) > 0).any():
-        server, time = server[:, :, order], time[:, :, order]
-        joining = None if joining is None else replace(joining, size=joining.size[:, :, order])
-    found = np.empty(len(order), dtype=np.int64)
-    found[order] = _Queues(server, time, slots, joining, count[order]).run()
+def _tiled(server: _Queue, time: IntArray, slots: IntArray, joining: Joining | None, count: IntArray) -> IntArray:
+    """Run designs with many chunks before others, so that those that still have events are always the first ones."""
+    found = np.empty(len(count), dtype=np.int64)
+    for designs in tiles(count, max(len(server), len(time))):
+        own = joining
+        if joining is not None and joining.size.shape[2] > 1:
+            own = replace(joining, size=joining.size[:, :, designs])
+        queue = server if server.shape[2] == 1 else server[:, :, designs]
+        found[designs] = _Queues(
+            queue, time if time.shape[2] == 1 else time[:, :, designs], slots, own, count[designs]
+        ).run()
     return found
 
 
-class _Queues:
-    """The state of all queues of n designs.
+class _Table:
+    """Values of chunk phases by their number ``chunk * phases + phase``; axes of length 1 are not repeated."""
 
-    A waiting chunk phase is the number ``chunk * phases + phase``; a running one is in a slot with the key
-    ``end * 2^20 + sequence``, so that the least key is the next event.
+    def __init__(self, values: _Queue | FloatArray, phases: int, chunks: int) -> None:
+        rows = np.arange(values.shape[0] * values.shape[1]).reshape(values.shape[1], -1)
+        # Behind the last phase there is one more number, which nobody looks at.
+        self.row = np.append(np.broadcast_to(rows, (chunks, phases)), 0)
+        self.values = np.ascontiguousarray(values.swapaxes(0, 1)).ravel()
+        self.designs = values.shape[2]
+
+    def __getitem__(self, at: tuple[IntArray, IntArray]) -> IntArray:
+        """Return the values of some chunk phases, each of its design."""
+        item, design = at
+        row = self.row.take(item)
+        return np.asarray(self.values.take(row if self.designs == 1 else row * self.designs + design))
+
+
+class _Queues:
+    """The state of all queues of n designs; arrays of (queue, n) and (slot, n) are flat.
+
+    A waiting chunk phase is the number ``chunk * phases + phase``. The least ``key`` is the next event: its end, the
+    order in which it was scheduled, and its slot, in the bits of one word. A chunk behind its last phase joins one more
+    queue that nobody serves.
     """
 
     def __init__(
-        self, server: IntArray, time: IntArray, slots: IntArray, joining: Joining | None, count: IntArray
+        self, server: _Queue, time: IntArray, slots: IntArray, joining: Joining | None, count: IntArray
     ) -> None:
-        self.server, self.time, self.slots, self.joining, self.count = server, time, slots, joining, count
-        self.phases, self.chunks, self.designs = time.shape
+        shape = np.broadcast_shapes(server.shape, time.shape, (1, 1, len(count)))
+        self.phases, self.chunks, self.designs = shape
+        self.joining, self.count, self.slots, self.queues = joining, count, slots, len(slots)
+        self.server, self.time = _Table(server.astype(np.int64), *shape[:2]), _Table(time, *shape[:2])
+        self.size = _Table(joining.size, *shape[:2]) if joining is not None else None
+        self.kind = np.append(joining.kind.T.ravel() if joining is not None else [], ANY)
+        self.phase = np.append(np.tile(np.arange(self.phases), self.chunks), 0)
         self.every = np.arange(self.designs)
         self.first_slot = np.concatenate([[0], np.cumsum(slots)])
-        self.key = np.full((int(self.first_slot[-1]), self.designs), _NEVER)
-        self.item = np.zeros(self.key.shape, dtype=np.int64)
-        self.owner = np.repeat(np.arange(len(slots)), slots)
-        self.waiting = np.zeros((len(slots), self.designs, self.chunks * self.phases + 1), dtype=np.int32)
-        self.head, self.tail = (np.zeros((len(slots), self.designs), dtype=np.int64) for _ in range(2))
-        self.idle = np.repeat(slots[:, None], self.designs, axis=1)
+        self.owner = np.repeat(np.arange(self.queues), slots)
+        self.slot_bits = int(slots.sum() - 1).bit_length()
+        self.end_bits = _WORD - longest(slots, *shape[:2])
+        self.key = np.full(int(slots.sum()) * self.designs, _NEVER)
+        self.item = np.zeros(len(self.key), dtype=np.int64)
+        self.length = self.phases * self.chunks + self.chunks + 2
+        self.waiting = np.zeros((self.queues + 1) * self.designs * self.length, dtype=np.int32)
+        self.head, self.tail = (np.zeros((self.queues + 1) * self.designs, dtype=np.int64) for _ in range(2))
+        self.idle = np.repeat(np.append(slots, 0), self.designs)
         self.sequence = 0
 
     def run(self) -> IntArray:
         now = np.zeros(self.designs, dtype=np.int64)
+        more = [int(np.searchsorted(-self.count, -chunk)) for chunk in range(self.chunks)]
         for chunk in range(self.chunks):
-            designs = self.every[: self.more_than(chunk)]
-            server = self.server[0, chunk, designs]
-            self.join(server, np.full(len(designs), chunk * self.phases), designs)
-            self.start_idle(server, designs, now)
+            every = self.every[: more[chunk]]
+            item = np.full(len(every), chunk * self.phases)
+            queue = self.server[item, every]
+            self.join(queue, item, every)
+            self.start_idle(queue, every, now)
         for event in range(self.chunks * self.phases):
-            designs = self.every[: self.more_than(event // self.phases)]
-            now[: len(designs)] = self.step(designs)
-        return np.asarray(now)
-
-    def more_than(self, chunks: int) -> int:
-        """Return how many designs have more chunks."""
-        return int(np.searchsorted(-self.count, -chunks))
+            every = self.every[: more[event // self.phases]]
+            now[: len(every)] = self.step(every)
+        return now
 
     def step(self, every: IntArray) -> IntArray:
         """Let the next event of the first designs happen; return its time."""
-        slot = self.key[:, : len(every)].argmin(axis=0)
-        now = self.key[slot, every] >> _SEQUENCE_BITS
-        item, old = self.item[slot, every], self.owner[slot]
-        self.key[slot, every] = _NEVER
-        self.idle[old, every] += 1
-        going = every[(item + 1) % self.phases > 0]
-        following = item[going] + 1
-        new = self.server[following % self.phases, following // self.phases, going]
-        self.join(new, following, going)
-        more = every[self.head[old, every] < self.tail[old, every]]
-        self.start(old[more], slot[more], more, now)
-        self.start_idle(new, going, now)
+        least = self.key.reshape(-1, self.designs)[:, : len(every)].min(axis=0)
+        slot, now = least & ((1 << self.slot_bits) - 1), least >> self.end_bits
+        at, old = slot * self.designs + every, self.owner.take(slot)
+        item = self.item.take(at) + 1
+        new = np.where(self.phase.take(item) == 0, self.queues, self.server[item, every])
+        self.join(new, item, every)
+        place = old * self.designs + every
+        head = self.head.take(place)
+        more = head < self.tail.take(place)
+        item = self.waiting.take(place * self.length + head).astype(np.int64)
+        key = self.started(slot, item, every, now)
+        self.key[at] = np.where(more, key, _NEVER)
+        self.item[at] = item
+        self.head[place] = head + more
+        self.idle[place] += ~more
+        self.start_idle(new, every, now)
         return np.asarray(now)
 
-    def start_idle(self, server: IntArray, designs: IntArray, now: IntArray) -> None:
-        """Start the next chunk of a queue of some designs where it has an idle slot."""
-        ready = (self.idle[server, designs] > 0) & (self.head[server, designs] < self.tail[server, designs])
-        server, designs = server[ready], designs[ready]
-        self.start(server, self.free_slot(server, designs), designs, now)
+    def started(self, slot: IntArray, item: IntArray, designs: IntArray, now: IntArray) -> IntArray:
+        """Return the keys of chunk phases that start in slots."""
+        self.sequence += 1
+        end = now + self.time[item, designs]
+        return np.asarray((end << self.end_bits) | (self.sequence << self.slot_bits) | slot)
 
-    def join(self, server: IntArray, item: IntArray, designs: IntArray) -> None:
-        """Put chunk phases into their queues."""
-        if self.joining is None:
-            self.waiting[server, designs, self.tail[server, designs]] = item
-        else:
-            self.insert(self.joining, server, item, designs)
-        self.tail[server, designs] += 1
+    def start_idle(self, queue: IntArray, designs: IntArray, now: IntArray) -> None:
+        """Start the next chunk of a queue of each design where it has an idle slot."""
+        place = queue * self.designs + designs
+        ready = (self.idle.take(place) > 0) & (self.head.take(place) < self.tail.take(place))
+        chosen = np.flatnonzero(ready)
+        if not len(chosen):
+            return
+        place, queue, designs = place[chosen], queue[chosen], designs[chosen]
+        head, slot = self.head.take(place), self.free_slot(queue, designs)
+        item = self.waiting.take(place * self.length + head).astype(np.int64)
+        at = slot * self.designs + designs
+        self.key[at] = self.started(slot, item, designs, now[chosen])
+        self.item[at] = item
+        self.head[place] = head + 1
+        self.idle[place] -= 1
 
-    def insert(self, joining: Joining, server: IntArray, item: IntArray, designs: IntArray) -> None:
-        """Put chunk phases where the policy wants them, and move the others on by a place."""
-        head, end = self.head[server, designs], self.tail[server, designs]
-        first, last = int(head.min(initial=0)), int(end.max(initial=0)) + 1
-        queue = self.waiting[server, designs, first:last]
-        place = np.arange(first, last)
-        head, end, item = head[:, None], end[:, None], item[:, None]
-        stops = self.stops(joining, queue, item, designs[:, None], place == head) & (place >= head) & (place < end)
-        at = np.where(stops.any(axis=1, keepdims=True), stops.argmax(axis=1)[:, None] + first, end)
-        moved = np.roll(queue, 1, axis=1)
-        np.copyto(moved, queue, where=place < at)
-        np.copyto(moved, item.astype(np.int32), where=place == at)
-        self.waiting[server, designs, first:last] = moved
-
-    def stops(
-        self, joining: Joining, queue: IntArray, item: IntArray, designs: IntArray, is_first: BoolArray
-    ) -> BoolArray:
-        """Return (n, place) before which waiting chunks a new one joins; it joins before the first of them."""
-        phase, chunk = item % self.phases, item // self.phases
-        others = queue % self.phases
-        if joining.policy is Policy.FEWEST_PHASES_FIRST:
-            found = others <= phase
-        elif joining.policy is Policy.SMALLEST_CHUNK_FIRST:
-            found = joining.size[others, queue // self.phases, designs] > joining.size[phase, chunk, designs]
-        elif joining.policy is Policy.SMALLEST_FIRST:
-            sizes = joining.size[others, queue // self.phases, designs]
-            found = (sizes >= joining.size[phase, chunk, designs]) & (phase != self.phases - 2)
-        else:
-            kinds = joining.kind[others, queue // self.phases]
-            # Behind the first one that waits, wherever two in a row do not take turns.
-            found = (kinds + np.roll(kinds, 1, axis=1) != SCATTERS + GATHERS) & ~is_first
-        return np.asarray(found & (joining.kind[phase, chunk] != ANY))
-
-    def free_slot(self, server: IntArray, designs: IntArray) -> IntArray:
+    def free_slot(self, queue: IntArray, designs: IntArray) -> IntArray:
         """Return the first idle slot of a queue of each of some designs."""
-        slot = self.first_slot[server]
+        slot = self.first_slot.take(queue)
         for _ in range(int(self.slots.max()) - 1):
-            busy = self.key[slot, designs] != _NEVER
+            busy = self.key.take(slot * self.designs + designs) != _NEVER
             if not busy.any():
                 break
             slot = slot + busy
         return slot
 
-    def start(self, server: IntArray, slot: IntArray, designs: IntArray, now: IntArray) -> None:
-        """Run the first waiting chunk of a queue of some designs in a slot."""
-        item = self.waiting[server, designs, self.head[server, designs]].astype(np.int64)
-        self.head[server, designs] += 1
-        self.idle[server, designs] -= 1
-        end = now[designs] + self.time[item % self.phases, item // self.phases, designs]
-        self.key[slot, designs] = (end << _SEQUENCE_BITS) + self.sequence
-        self.item[slot, designs] = item
-        self.sequence += 1
+    def join(self, queue: IntArray, item: IntArray, designs: IntArray) -> None:
+        """Put chunk phases into their queues: at the end, or where the policy wants them."""
+        place = queue * self.designs + designs
+        tail = self.tail.take(place)
+        self.waiting[place * self.length + tail] = item
+        if self.joining is not None:
+            ahead = tail - self.head.take(place)
+            chosen = np.flatnonzero((ahead > 0) & (self.kind.take(item) != ANY) & (queue < self.queues))
+            if len(chosen):
+                self.insert(self.joining.policy, place[chosen], item[chosen], designs[chosen], ahead[chosen])
+        self.tail[place] = tail + 1
+
+    def insert(self, policy: Policy, place: IntArray, item: IntArray, designs: IntArray, ahead: IntArray) -> None:
+        """Move chunk phases from the end of queues in which others wait to where the policy wants them."""
+        column = np.arange(ahead.max() + 1)
+        cells = (place * self.length + self.head.take(place))[:, None] + column
+        queue = self.waiting.take(cells)
+        waits, item, designs = column < ahead[:, None], item[:, None], designs[:, None]
+        stops = waits & self.stops(policy, np.where(waits, queue, 0), item, designs)
+        at = np.where(stops.any(axis=1), stops.argmax(axis=1), ahead)[:, None]
+        moved = np.where(column == at, item, np.roll(queue, 1, axis=1))
+        self.waiting[cells] = np.where((column < at) | (column > ahead[:, None]), queue, moved)
+
+    def stops(self, policy: Policy, queue: IntArray, item: IntArray, designs: IntArray) -> BoolArray:
+        """Return (n, place) before which waiting chunks a new one joins; it joins before the first of them."""
+        phase = self.phase.take(item)
+        if policy is Policy.FEWEST_PHASES_FIRST:
+            return np.asarray(self.phase.take(queue) <= phase)
+        if policy is Policy.ALTERNATING:
+            kinds = self.kind.take(queue)
+            # Behind the first one that waits, wherever two in a row do not take turns.
+            turns = kinds + np.roll(kinds, 1, axis=1) == SCATTERS + GATHERS
+            return np.asarray(~turns & (np.arange(queue.shape[1]) > 0))
+        assert self.size is not None  # noqa: S101 - there is a policy
+        sizes, own = self.size[queue, designs], self.size[item, designs]
+        if policy is Policy.SMALLEST_CHUNK_FIRST:
+            return np.asarray(sizes > own)
+        return np.asarray((sizes >= own) & (phase != self.phases - 2))

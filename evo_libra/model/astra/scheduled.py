@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, finish, tiles
+from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish, tiles
 from evo_libra.model.astra.system import Chunks, Part, System
-from evo_libra.model.astra.themis import Network, plan
+from evo_libra.model.astra.themis import Network, SmallArray, plan, products
 from evo_libra.model.collective import Collective
 
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
@@ -39,20 +39,19 @@ def scheduled_time(collective: Collective, chunks: Chunks, part: Part, system: S
 
 def _time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
     """Return (n,) ns of designs that use the same dimensions."""
-    network = Network(
-        np.array([link.npus for link in part.links]),
-        np.array([link.bandwidth for link in part.links]),
-        part.used[:, 0].tolist(),
-    )
+    npus, bandwidth = (np.array([getattr(link, name) for link in part.links]) for name in ("npus", "bandwidth"))
+    network = Network(npus, bandwidth, part.used[:, 0].tolist())
     planned = plan(system.scheduler, collective, chunks.whole, chunks.size, network)
-    kinds, server = _way(collective, planned.order, system)
-    time, largest = _phases(kinds, server, planned.size, chunks.size.astype(np.float64), part)
+    kinds, dims = _way(collective, planned.order, system)
+    time = _phase_times(kinds, dims, planned.size, chunks.size.astype(np.float64), part)
     codes = np.array([{_RS: SCATTERS, _AG: GATHERS}.get(kind, ANY) for kind in kinds])
-    joining = Joining(system.policy, np.repeat(codes[:, None], time.shape[1], axis=1), largest)
-    return finish(server, time, np.full(len(part.links), system.slots), joining, count=planned.count)
+    sized = system.policy in {Policy.SMALLEST_FIRST, Policy.SMALLEST_CHUNK_FIRST}
+    size = _largest(kinds, dims, planned.size, npus) if sized else np.zeros((1, 1, 1))
+    joining = Joining(system.policy, np.repeat(codes[:, None], time.shape[1], axis=1), size)
+    return finish(dims, time, np.full(len(part.links), system.slots), joining, count=planned.count)
 
 
-def _way(collective: Collective, order: IntArray, system: System) -> tuple[list[Collective], IntArray]:
+def _way(collective: Collective, order: SmallArray, system: System) -> tuple[list[Collective], SmallArray]:
     """Return the collective of each phase of a chunk and the (p, k, n) dimensions of all of them.
 
     A greedily scheduled all-reduce scatters over all its dimensions and gathers back over them; the others run the last
@@ -68,10 +67,10 @@ def _way(collective: Collective, order: IntArray, system: System) -> tuple[list[
     return [collective] * depth, order
 
 
-def _phases(
-    kinds: list[Collective], dims: IntArray, size: FloatArray, chunk: FloatArray, part: Part
-) -> tuple[FloatArray, FloatArray]:
-    """Return the (p, k, n) ns of phases, and the larger one of the bytes that enter and that leave them.
+def _phase_times(
+    kinds: list[Collective], dims: SmallArray, size: FloatArray, chunk: FloatArray, part: Part
+) -> FloatArray:
+    """Return the (p, k, n) ns of phases.
 
     Parameters
     ----------
@@ -80,61 +79,77 @@ def _phases(
     size : (k, n) bytes of each chunk, most of them those of (n,) `chunk`.
     part : the designs.
     """
-    time, largest = _shared(kinds, dims, chunk, part) if dims.shape[2] == 1 else _tabled(kinds, dims, chunk, part)
+    if dims.shape[2] == 1:
+        ways, which = np.unique(dims[:, :, 0], axis=1, return_inverse=True)
+        each = [_each(kinds, np.repeat(way[:, None], len(chunk), axis=1), chunk, part) for way in ways.T]
+        time = np.stack(each, axis=1)[:, which.ravel()]
+    else:
+        time = _tabled(kinds, dims, chunk, part)
     place, design = np.nonzero((size != chunk) & (size > 0))
     if len(place):
         ways = np.broadcast_to(dims, time.shape)[:, place, design]
-        own = _each(kinds, ways, size[place, design], part.select(design))
-        time[:, place, design], largest[:, place, design] = own
-    return time, largest
+        time[:, place, design] = _each(kinds, ways, size[place, design], part.select(design))
+    return time
 
 
-def _each(kinds: list[Collective], ways: IntArray, size: FloatArray, part: Part) -> tuple[FloatArray, FloatArray]:
-    """Return what `_phases` does of one chunk of each design, (p, n)."""
-    time, largest = np.zeros(ways.shape), np.zeros(ways.shape)
+def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: Part) -> FloatArray:
+    """Return the (p, n) ns of the phases of one chunk of each design."""
+    time = np.zeros(ways.shape)
     for p, kind in enumerate(kinds):
-        npus = np.zeros(len(size))
+        npus = np.ones(len(size))
         for d in np.unique(ways[p]).tolist():
             designs = np.flatnonzero(ways[p] == d)
             some = part.select(designs)
             time[p, designs] = some.time(d, kind, size[designs])
             npus[designs] = some.links[d].npus
-        largest[p] = size * npus if kind is _AG else size
-        if kind is _RS:
-            size = np.floor(size / npus)
-        elif kind is _AG:
-            size = largest[p]
-    return time, largest
+        size = _left(kind, size, npus)
+    return time
 
 
-def _shared(kinds: list[Collective], dims: IntArray, chunk: FloatArray, part: Part) -> tuple[FloatArray, FloatArray]:
-    """Return what `_phases` does of equal chunks whose ways are those of all designs."""
-    ways, which = np.unique(dims[:, :, 0], axis=1, return_inverse=True)
-    each = [_each(kinds, np.repeat(way[:, None], len(chunk), axis=1), chunk, part) for way in ways.T]
-    time, largest = (np.stack(found, axis=1)[:, which.ravel()] for found in zip(*each, strict=True))
-    return time, largest
+def _left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
+    """Return the bytes that leave a phase."""
+    if kind is _RS:
+        return np.asarray(np.floor(size / npus))
+    return np.asarray(size * npus) if kind is _AG else size
 
 
-def _tabled(kinds: list[Collective], dims: IntArray, chunk: FloatArray, part: Part) -> tuple[FloatArray, FloatArray]:
-    """Return what `_phases` does of equal chunks that scatter over all dimensions, gather over all, or both."""
-    depth, every = len(part.links), np.arange(len(chunk))
-    together = np.ones((1 << depth, len(chunk)))
-    for mask in range(1, 1 << depth):
-        highest = mask.bit_length() - 1
-        together[mask] = together[mask ^ (1 << highest)] * part.links[highest].npus
-    time, largest = np.empty(dims.shape), np.empty(dims.shape)
+def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: Part) -> FloatArray:
+    """Return the (p, k, n) ns of phases of equal chunks that scatter over all dimensions, gather over all, or both."""
+    depth, designs = len(part.links), len(chunk)
+    together = products(np.array([link.npus for link in part.links]))
+    everything = sum(1 << d for d in range(depth) if part.used[d].any())
+    shard = np.floor(chunk / together[everything]) if _RS in kinds else chunk
+    time = np.empty(dims.shape)
     for kind in dict.fromkeys(kinds):
-        scattered = together[sum(1 << d for d in range(depth) if part.used[d].any())] if _RS in kinds else 1.0
-        resident = np.floor(chunk / together) if kind is _RS else np.floor(chunk / scattered) * together
-        phases = [p for p, other in enumerate(kinds) if other is kind]
-        bit = 1 << dims[phases]
-        passed = np.cumsum(bit, axis=0) - bit
-        code = passed * depth + dims[phases]
-        table = np.zeros((depth << depth, len(chunk)))
-        seen = np.zeros(len(table), dtype=np.bool_)
-        seen[code] = True
-        for entry in np.flatnonzero(seen).tolist():
-            table[entry] = part.time(entry % depth, kind, resident[entry // depth])
-        time[phases] = table[code, every]
-        largest[phases] = resident[passed if kind is _RS else passed + bit, every]
-    return time, largest
+        resident = np.floor(chunk / together) if kind is _RS else shard * together
+        phases = slice(kinds.index(kind), kinds.index(kind) + kinds.count(kind))
+        entry = _entries(dims[phases], depth)
+        table = np.zeros((depth << depth, designs))
+        for place in np.flatnonzero(np.bincount(entry.ravel(), minlength=len(table))).tolist():
+            passed, d = divmod(place, depth)
+            table[place] = part.time(d, kind, resident[passed])
+        entry *= designs
+        entry += np.arange(designs)
+        # No entry is out of bounds; checking that costs as much as taking.
+        table.take(entry, out=time[phases], mode="clip")
+    return time
+
+
+def _entries(dims: SmallArray, depth: int) -> IntArray:
+    """Return, of (p, k, n) dimensions in a row, a number for each and the set of those before it."""
+    entry, passed = np.empty(dims.shape, dtype=np.int64), np.zeros(dims.shape[1:], dtype=np.int64)
+    for p, dimension in enumerate(dims.astype(np.int64)):
+        np.multiply(passed, depth, out=entry[p])
+        entry[p] += dimension
+        passed |= 1 << dimension
+    return entry
+
+
+def _largest(kinds: list[Collective], dims: SmallArray, size: FloatArray, npus: IntArray) -> FloatArray:
+    """Return the (p, k, n) larger one of the bytes that enter phases and that leave them."""
+    largest, every = [], np.arange(npus.shape[1])
+    for kind, dimension in zip(kinds, dims, strict=True):
+        left = _left(kind, size, npus[dimension, every])
+        largest.append(np.maximum(size, left))
+        size = left
+    return np.array(largest)

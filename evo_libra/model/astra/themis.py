@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.collective import Collective
 
 _MEBI = 2**20
 _FRACTION = 16
+
+SmallArray = NDArray[np.int8]
+"""Dimensions and places: the arrays of all chunks of all designs are large."""
 
 
 class Scheduler(Enum):
@@ -63,7 +67,7 @@ class Plan:
     """
 
     size: FloatArray
-    order: IntArray
+    order: SmallArray
     count: IntArray
 
 
@@ -88,7 +92,15 @@ def plan(scheduler: Scheduler, collective: Collective, size: IntArray, chunk: In
     rotated = (np.arange(depth)[:, None] + start) % depth
     involved = np.array(network.involved, dtype=np.bool_)[rotated]
     order = rotated.T[involved.T].reshape(len(turn), -1).T
-    return Plan(bytes_.astype(np.float64), order[:, :, None], count)
+    return Plan(bytes_.astype(np.float64), order[:, :, None].astype(np.int8), count)
+
+
+def products(npus: IntArray | FloatArray) -> FloatArray:
+    """Return (2^d, n) the product of each set of the (d, n) dimensions; the bits of its number say which are in it."""
+    found = np.ones((1 << len(npus), npus.shape[1]))
+    for d, own in enumerate(npus):
+        np.multiply(found[: 1 << d], own, out=found[1 << d : 2 << d])
+    return found
 
 
 class _Greedy:
@@ -101,18 +113,18 @@ class _Greedy:
     """
 
     def __init__(self, network: Network, *, gathers: bool) -> None:
-        depth, designs = network.npus.shape
-        self.network, self.gathers = network, gathers
-        self.npus = network.npus.astype(np.float64)
+        depth, self.designs = network.npus.shape
+        self.gathers, self.every = gathers, np.arange(self.designs)
+        self.index = np.arange(depth, dtype=np.int8)[:, None]
         self.involved = np.array(network.involved, dtype=np.bool_)
-        self.ratio = network.bandwidth / network.bandwidth[0]
+        # A dimension that does not take part stands in the list and is passed over.
+        self.npus = np.where(self.involved[:, None], network.npus, 1.0)
         self.share = self.npus - 1.0 if gathers else (self.npus - 1.0) / self.npus
-        self.total = self.npus[self.involved].prod(axis=0)
-        self.load = np.zeros((depth, designs))
-        self.index = np.arange(depth)[:, None]
-        self.place = np.repeat(self.index, designs, axis=1)
-        ahead = np.cumprod(np.where(self.involved[:, None], self.npus, 1.0), axis=0)
-        self.inwards = np.concatenate([np.ones((1, designs)), ahead[:-1]])
+        self.ratio = network.bandwidth / network.bandwidth[0]
+        self.together = products(self.npus)
+        self.inwards = ((1 << self.index.astype(np.int64)) - 1).astype(np.int16)
+        self.load = np.zeros(network.npus.shape)
+        self.place = np.repeat(self.index, self.designs, axis=1)
 
     def plan(self, size: IntArray, chunk: IntArray, *, flexible: bool) -> Plan:
         left, whole = size.astype(np.float64), chunk.astype(np.float64)
@@ -120,73 +132,62 @@ class _Greedy:
         sizes, orders = [], []
         while left.any():
             before = self.sort()
-            difference, part = self.difference(), np.minimum(left, whole)
+            listed = np.empty_like(self.place)
+            listed[self.place, self.every] = self.index
+            difference, part = self.difference(listed), np.minimum(left, whole)
             even = difference < threshold
             if flexible:
                 part = np.where(even, part, np.minimum(left, difference))
             sizes.append(part)
-            orders.append(self.order(even))
-            self.carry(part, np.where(even, self.inwards, before), even)
+            orders.append(self.taking(np.where(even, self.index, listed)))
+            added = self.carried(part, np.where(even, self.inwards, before))
+            if self.gathers:
+                # The even list is reversed, and loads are added by place: of the dimension that would belong there.
+                added = np.where(even, added[::-1], added)
+            self.load += added
+            np.copyto(self.place, self.index[::-1] if self.gathers else self.index, where=even)
             left = left - part
         bytes_ = np.array(sizes)
         return Plan(bytes_, np.stack(orders, axis=1), (bytes_ > 0).sum(axis=0))
 
-    def sort(self) -> FloatArray:
-        """Sort the list by load; return (d, n) the product of the NPUs of the dimensions before each one in it."""
-        place, before = np.zeros_like(self.place), np.ones_like(self.npus)
+    def sort(self) -> NDArray[np.int16]:
+        """Sort the list by load; return the (d, n) sets of the dimensions before each one in it, as `products` has."""
+        place, before = np.zeros_like(self.place), np.zeros(self.place.shape, dtype=np.int16)
         for b in range(len(place)):
             for a in range(b):
                 earlier = self.load[a] < self.load[b]
                 earlier |= (self.load[a] == self.load[b]) & (self.place[a] < self.place[b])
-                if self.gathers:
-                    np.logical_not(earlier, out=earlier)
                 later = ~earlier
-                place[b] += earlier
-                place[a] += later
-                if self.involved[a]:
-                    np.multiply(before[b], self.npus[a], out=before[b], where=earlier)
-                if self.involved[b]:
-                    np.multiply(before[a], self.npus[b], out=before[a], where=later)
+                if self.gathers:
+                    earlier, later = later, earlier
+                place[b] += earlier.view(np.int8)
+                place[a] += later.view(np.int8)
+                before[b] += earlier * np.int16(1 << a)
+                before[a] += later * np.int16(1 << b)
         self.place = place
         return before
 
-    def order(self, even: BoolArray) -> IntArray:
-        """Return the (d, n) dimensions that take part in the order of the list, or the plain one where it is even.
-
-        The list is put in order, too.
-        """
-        order = np.empty_like(self.place)
-        np.put_along_axis(order, np.where(even, self.index, self.place), self.index, axis=0)
-        self.place = np.where(even, self.index[::-1] if self.gathers else self.index, self.place)
+    def taking(self, order: SmallArray) -> SmallArray:
+        """Return the dimensions that take part, of all (d, n) of them in an order."""
         if self.involved.all():
             return order
-        behind = np.argsort(~self.involved[order], axis=0, kind="stable")[: self.involved.sum()]
-        return np.take_along_axis(order, behind, axis=0)
+        first = np.argsort(~self.involved[order], axis=0, kind="stable")
+        return np.take_along_axis(order, first[: self.involved.sum()], axis=0)
 
-    def difference(self) -> FloatArray:
+    def difference(self, listed: SmallArray) -> FloatArray:
         """Return the (n,) bytes by which the most loaded dimension is ahead of the least loaded one."""
-        place = self.place[self.involved]
-        first = self.place == place.min(axis=0)
-        last = self.place == (place.max(axis=0) if self.gathers else len(self.place) - 1)
-        ahead = np.abs(_where(last, self.load) - _where(first, self.load))
-        of = last if self.gathers else first
-        found = np.floor(ahead * _where(of, self.ratio) / _where(of, self.share) * _MEBI)
-        return np.floor(found / (self.total / _where(of, self.npus))) if self.gathers else np.asarray(found)
-
-    def carry(self, part: FloatArray, before: FloatArray, even: BoolArray) -> None:
-        """Add the load of a chunk of (n,) bytes that each dimension has after the (d, n) NPUs before it."""
-        entering = part * before if self.gathers else np.floor(part / before)
-        added = (entering / _MEBI) * self.share / self.ratio
-        added[~self.involved] = 0.0
+        taking = self.taking(listed)
+        ends = (taking[0], taking[-1] if self.gathers else listed[-1])
+        first, last = (d.astype(np.int64) * self.designs + self.every for d in ends)
+        ahead = np.abs(self.load.take(last) - self.load.take(first))
+        at = last if self.gathers else first
+        found = np.floor(ahead * self.ratio.take(at) / self.share.take(at) * _MEBI)
         if self.gathers:
-            # The list is reversed then, and loads are added by place: of the dimension that would belong there.
-            added = np.where(even, added[::-1], added)
-        self.load += added
+            found = np.floor(found / (self.together[-1] / self.npus.take(at)))
+        return np.asarray(found)
 
-
-def _where(mask: BoolArray, values: FloatArray) -> FloatArray:
-    """Return (n,) values at the one place of each column of a (d, n) mask."""
-    found = np.zeros(mask.shape[1])
-    for row, value in zip(mask, values, strict=True):
-        np.copyto(found, value, where=row)
-    return found
+    def carried(self, size: FloatArray, before: IntArray | NDArray[np.int16]) -> FloatArray:
+        """Return the (d, n) loads of chunks of (n,) bytes, each dimension's behind a set of others."""
+        passed = self.together.take(before.astype(np.int64) * self.designs + self.every)
+        entering = size * passed if self.gathers else np.floor(size / passed)
+        return np.asarray((entering / _MEBI) * self.share / self.ratio)

@@ -15,11 +15,11 @@ import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.astra.phase import FULLY_CONNECTED, RING
-from evo_libra.model.astra.queues import SCATTERS, Joining, Policy, finish, tiles
+from evo_libra.model.astra.queues import SCATTERS, Joining, Policy, finish, longest, tiles
 from evo_libra.model.collective import Collective
 
 _FRACTION = 16
-_BITS = 42
+_BITS = 35
 """The queues count in whole numbers, the paper does not: all phases of a design together are so many bits long."""
 
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
@@ -203,7 +203,8 @@ def _time(
     joining = Joining(policy, np.full(stages.shape[:2], SCATTERS), np.repeat(bytes_, 2, axis=0))
     slots = np.array([1] * depth + [chunks])
     stages *= np.arange(chunks)[:, None] < count
-    scale = 2.0 ** np.floor(_BITS - np.log2(stages.sum(axis=(0, 1))))
+    bits = min(_BITS, longest(slots, *stages.shape[:2]) - 1)
+    scale = 2.0 ** np.floor(bits - np.log2(stages.sum(axis=(0, 1))))
     return np.asarray(finish(server, np.rint(stages * scale), slots, joining, count=count) / scale)
 
 

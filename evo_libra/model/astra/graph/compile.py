@@ -54,14 +54,13 @@ def _scripts(traces: Traces, wiring: Wiring) -> list[Script]:
     if len(traces) not in (1, wiring.total):
         raise InputError(f"there are {len(traces)} traces for {wiring.total} NPUs; one each is needed, or one for all")
     replay = wiring.machine is not None and wiring.machine.compute.replay
+    scripts = list[Script]()
+    given = list(traces) if len(traces) > 1 else [traces[0]] * wiring.total
     read: dict[int, Script] = {}
-    scripts = []
-    for npu in range(wiring.total):
-        trace = traces[npu if len(traces) > 1 else 0]
-        script = read.get(id(trace))
-        if script is None or script.channels:  # whose messages name the NPU
-            script = read[id(trace)] = read_script(trace, npu, wiring.dimensions, replay=replay)
-        scripts.append(script)
+    for npu, trace in enumerate(given):
+        if id(trace) not in read or read[id(trace)].channels:  # whose messages name the NPU
+            read[id(trace)] = read_script(trace, npu, wiring.dimensions, replay=replay)
+        scripts.append(read[id(trace)])
     return scripts
 
 

@@ -131,9 +131,9 @@ class _State:
             heapq.heappush(self.ready[slot], operation)
 
     def begin_ready(self, npu_class: int, now: float) -> None:
-        for slot in self.slots_of[npu_class]:
-            if not self.busy[slot] and self.ready[slot]:
-                self.begin(heapq.heappop(self.ready[slot]), now)
+        idle = [slot for slot in self.slots_of[npu_class] if not self.busy[slot] and self.ready[slot]]
+        for operation in sorted(heapq.heappop(self.ready[slot]) for slot in idle):
+            self.begin(operation, now)
         for operation in sorted(self.receives[npu_class]):
             self.expect(operation, now)
         self.receives[npu_class].clear()

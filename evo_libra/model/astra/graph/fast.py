@@ -96,12 +96,16 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
             for c in range(classes):
                 if not touched[c]:
                     continue
-                for s in range(first_slot[c], first_slot[c + 1]):
-                    if running[s] >= 0 or not length[s]:
-                        continue
+                while True:
+                    o = operations
+                    for other in range(first_slot[c], first_slot[c + 1]):
+                        if running[other] < 0 and length[other]:
+                            o = min(o, ready[other, length[other] - 1])
+                    if o == operations:
+                        break
+                    s, p = slot[o], party[o]
                     length[s] -= 1
-                    o = ready[s, length[s]]
-                    running[s], begun[s], p = o, now, party[o]
+                    running[s], begun[s] = o, now
                     if p < 0 and server[o] < 0:
                         ends[s] = now + durations[n, o]
                     elif p < 0:

@@ -180,7 +180,9 @@ class _Lockstep:
             self.join(schedule.party[operation[joins]], designs[joins])
 
     def queue_up(self, slot: IntArray, operation: IntArray, designs: IntArray) -> None:
-        """Let transfers wait for shared memories, of those that begin at once the ones of the first class first."""
+        """Let transfers wait for shared memories, of those that begin at once by class and id."""
+        order = np.argsort(operation, kind="stable")
+        slot, operation, designs = slot[order], operation[order], designs[order]
         server = self.schedule.server[operation]
         while len(slot):
             _, first = np.unique(server * len(self.every) + designs, return_index=True)

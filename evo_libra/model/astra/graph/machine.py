@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from math import floor
 
 import numpy as np
@@ -79,7 +80,7 @@ class Machine:
 
     Raises
     ------
-    InputError : a dimension has links of several designs.
+    InputError : a dimension has links of several designs, or links that messages share.
     """
 
     links: Sequence[Link]
@@ -90,8 +91,10 @@ class Machine:
     def __post_init__(self) -> None:
         if any(len(link.npus) != 1 for link in self.links):
             raise InputError("a machine is one design; its links have several")
+        if any(link.shared for link in self.links):
+            raise InputError("traces are executed on links that messages do not share, as in the unaware backend")
 
-    @property
+    @cached_property
     def npus(self) -> tuple[int, ...]:
         """NPUs of each dimension."""
         return tuple(int(link.npus[0]) for link in self.links)

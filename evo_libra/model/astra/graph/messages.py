@@ -34,6 +34,8 @@ def peers_of(scripts: Sequence[Script], machine: Machine | None) -> list[list[Pe
     ------
     InputError : a message to or from an NPU that is not there, or a receive of what is not sent.
     """
+    if not any(script.channels for script in scripts):
+        return [[] for _ in scripts]
     numbers = [{channel: number for number, channel in enumerate(script.channels)} for script in scripts]
     messages = [Counter(o.use for o in script.operations if o.action in MESSAGES) for script in scripts]
     mistakes: list[Mistake] = []

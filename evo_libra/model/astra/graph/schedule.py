@@ -108,14 +108,13 @@ def _receives(program: Program) -> tuple[IntArray, IntArray]:
     Of a channel, the first send is for the first receive and so on; what is first must be certain.
     """
     sends, gets = dict[int, list[int]](), dict[int, list[int]]()
-    for at, operation in enumerate(program.operations):
-        if operation.action in MESSAGES:
-            rows = sends if operation.action is Action.SEND else gets
-            rows.setdefault(int(program.channel[at]), []).append(at)
+    level = _levels(program)
+    messages = [at for at, operation in enumerate(program.operations) if operation.action in MESSAGES]
+    for at in sorted(messages, key=lambda at: (level[at], at)):
+        rows = sends if program.operations[at].action is Action.SEND else gets
+        rows.setdefault(int(program.channel[at]), []).append(at)
     mistakes = [
-        program.mistake(
-            later, f"has the ends, tag and size of node {program.nodes[earlier]}, and neither must come first"
-        )
+        program.mistake(later, f"is a message like that of node {program.nodes[earlier]}, and either may come first")
         for row in (*sends.values(), *gets.values())
         for earlier, later in pairwise(row)
         if not _comes_first(program, earlier, later)
@@ -131,17 +130,32 @@ def _receives(program: Program) -> tuple[IntArray, IntArray]:
     return found, np.array(receives, dtype=np.int64)
 
 
-def _comes_first(program: Program, earlier: int, later: int) -> bool:
-    """Tell whether an operation of a class begins before another one with a larger id, whatever the times.
+def _levels(program: Program) -> list[int]:
+    """Return the length of the longest way to each operation from one that waits for nothing."""
+    level, left = [0] * len(program), program.waits.tolist()
+    queue = deque(at for at, waits in enumerate(left) if not waits)
+    while queue:
+        at = queue.popleft()
+        for other in program.successors[program.first_successor[at] : program.first_successor[at + 1]].tolist():
+            level[other] = max(level[other], level[at] + 1)
+            left[other] -= 1
+            if not left[other]:
+                queue.append(other)
+    return level
 
-    It does if the later one waits for all that the earlier one waits for: then it can begin no sooner, and of those
-    that can begin the least id does.
+
+def _comes_first(program: Program, earlier: int, later: int) -> bool:
+    """Tell whether an operation of a class begins before another one whatever the times.
+
+    It does if the other one waits for it; or if it has the lesser id and the other one waits for all that it waits for.
     """
     base = int(np.searchsorted(program.owner, program.owner[earlier]))
-    missing = set(program.operations[earlier].waits_for)
+    missing = set(program.operations[earlier].waits_for) if earlier < later else {earlier - base}
     seen, queue = set[int](), deque([later - base])
     while missing and queue:
         for other in program.operations[base + queue.popleft()].waits_for:
+            if other == earlier - base:
+                return True
             if other not in seen:
                 seen.add(other)
                 missing.discard(other)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evo_libra.errors import InputError
-from evo_libra.model.astra.graph.program import Program
+from evo_libra.model.astra.graph.program import Party, Program
 
 
 def disagreement(program: Program, operations: Sequence[int]) -> InputError:
     """Return the error of members of a party that came to different collectives; the first two are told."""
     kinds = program.exchange[list(operations)]
     two = operations[0], operations[int((kinds != kinds[0]).argmax())]
-    party = program.parties[program.party[two[0]]]
+    name = _name(program, program.parties[program.party[two[0]]])
     return InputError([
-        program.mistake(at, f"is an {program.exchanges[program.exchange[at]]} where another of {party} has another one")
+        program.mistake(at, f"runs {program.exchanges[program.exchange[at]]} where another NPU of {name} runs another")
         for at in two
     ])  # fmt: skip
 
@@ -35,8 +35,13 @@ def waiting_for_ever(program: Program, operations: Sequence[int]) -> InputError:
             mistakes.append(program.mistake(at, f"waits for ever for a message of NPU {program.peer[at]}"))
             continue
         party, exchange = program.parties[number], program.exchanges[program.exchange[at]]
-        missing = [c for role, c in enumerate(party.roles) if (number, role) not in joined]
-        others = [*party.absent, *(program.classes[c][0] for c in missing)]
-        message = f"waits for ever in an {exchange} of {party}: NPU {others[0]} does not come to it"
+        seats = zip(party.members, party.seats, strict=True)
+        missing = next(npu for npu, role in seats if (number, role) not in joined)
+        message = f"waits for ever in {exchange} of {_name(program, party)}: NPU {missing} does not come to it"
         mistakes.append(program.mistake(at, message))
     return InputError(mistakes)
+
+
+def _name(program: Program, party: Party) -> str:
+    every = len(party.members) == len(program.npus) and not party.use.group
+    return "all NPUs" if every else str(party)

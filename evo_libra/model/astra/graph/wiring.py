@@ -67,11 +67,13 @@ class Wiring:
         """
         if group and group not in self.groups:
             raise ValueError(unknown("communicator group", group, self.groups))
+        if self.machine is not None and not self.machine.system.implementations.get(collective):
+            raise ValueError(f"runs {collective.value}, for which the system has no algorithm")
         smaller = group != "" and len(self.groups[group]) < self.total
         alone = self.total == 1 or (smaller and len(self.groups[group]) == 1)
         dimensions = None if smaller or alone else self._of_world(group, collective, involved)
         if alone or dimensions == ():
-            raise ValueError(f"is an {collective.value} of an NPU with itself, on which ASTRA-sim never ends")
+            raise ValueError(f"runs {collective.value} of an NPU with itself, on which ASTRA-sim never ends")
         return dimensions
 
     def _of_world(
@@ -81,10 +83,7 @@ class Wiring:
             if involved is not None and not group:
                 raise ValueError("involved_dim can only be told of a network that is known")
             return None
-        rows = self.machine.system.implementations.get(collective, ())
-        if not rows:
-            raise ValueError(f"is an {collective.value}, for which the system has no algorithm")
-        npus = self.machine.npus[: len(rows)]
+        npus = self.machine.npus[: len(self.machine.system.implementations[collective])]
         if group:
             involved = (True,) * len(npus)
         elif involved is None:
