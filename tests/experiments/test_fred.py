@@ -1,7 +1,18 @@
 """FRED's published figures."""
 
 import pytest
-from fred import GROUPS, NETWORKS, WORKLOADS, Group, Workload, alone, effective, saved, streaming_factor
+from fred import (
+    GROUPS,
+    NETWORKS,
+    WORKLOADS,
+    Group,
+    Workload,
+    alone,
+    communication_of_resnet_at_h100_speed,
+    effective,
+    saved,
+    streaming_factor,
+)
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)
@@ -31,3 +42,7 @@ def test_tree_d_follows_from_tree_c(workload: Workload) -> None:
     assert 0 < workload.communication() < 1
     assert workload.speedup() == pytest.approx(workload.published[1], rel=0.01)
     assert workload.speedup() < workload.limit()
+
+
+def test_what_is_readable_does_not_explain_resnet() -> None:
+    assert communication_of_resnet_at_h100_speed() < WORKLOADS[0].communication() / 4
