@@ -10,6 +10,7 @@ import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.blocks import ITEMS, PHYSICS, Kit, Part
+from evo_libra.model.blocks.cases import cases
 
 __all__ = [
     "ITEMS", "Counting", "Scenario", "bill", "cost_by_item", "counting", "fits", "inner_npus", "part_figures",
@@ -62,16 +63,27 @@ def counting(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray) -> Counti
     kit_index : (d, n) kit of each dimension.
     npus : (d, n) sizes; a dimension of size 1 is unused.
     """
-    found = Counting(*(np.zeros((len(ITEMS), *npus.shape)) for _ in range(3)))
-    inside = inner_npus(npus)
+    if not npus.size:
+        return Counting(*(np.zeros((len(ITEMS), *npus.shape)) for _ in range(3)))
+    chosen = np.where(npus > 1, kit_index, -1).ravel()
+    sizes, inside = npus.ravel(), inner_npus(npus).ravel()
+    first, kind = cases(chosen, sizes, inside)
+    table = _counts_of(kits, chosen[first], sizes[first], inside[first])
+    linear, step, slope = (np.take(array, kind, axis=1).reshape(-1, *npus.shape) for array in table)
     instances = npus.prod(axis=0) / npus
-    for index in np.unique(kit_index[npus > 1]).tolist():
-        kit, mine = kits[index], (kit_index == index) & (npus > 1)
-        counts = PHYSICS[kit.block].counts(npus[mine], kit, inside[mine])
-        found.linear[:, mine] = counts.linear * instances[mine]
-        found.step[:, mine] = counts.step * instances[mine]
-        found.slope[:, mine] = counts.slope
-    return found
+    return Counting(linear * instances, step * instances, slope)
+
+
+def _counts_of(
+    kits: Sequence[Kit], chosen: IntArray, sizes: IntArray, inside: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return linear, step and slope, (item, k) each, of one instance of each case; 0 for a kit of -1."""
+    linear, step, slope = (np.zeros((len(ITEMS), len(chosen))) for _ in range(3))
+    for index in np.unique(chosen[chosen >= 0]).tolist():
+        mine = np.flatnonzero(chosen == index)
+        counts = PHYSICS[kits[index].block].counts(sizes[mine], kits[index], inside[mine])
+        linear[:, mine], step[:, mine], slope[:, mine] = counts.linear, counts.step, counts.slope
+    return linear, step, slope
 
 
 def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, lanes: IntArray) -> FloatArray:

@@ -25,6 +25,7 @@ from typing import TypeAlias
 import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.blocks.cases import cases
 from evo_libra.model.collective import Pattern
 
 AxisShare: TypeAlias = Callable[[Pattern, IntArray, IntArray, IntArray], FloatArray]
@@ -120,6 +121,17 @@ def grid_share(
     axis_share : share of groups on one axis, from pattern, extent, stride and length.
     """
     extent, stride, npus = np.broadcast_arrays(*(np.asarray(some, dtype=np.int64) for some in groups))
+    if not extent.size:
+        return np.ones(extent.shape)
+    first, kind = cases(extent.ravel(), stride.ravel(), npus.ravel())
+    some = (extent.ravel()[first], stride.ravel()[first], npus.ravel()[first])
+    return _different_share(pattern, some, axes, axis_share)[kind].reshape(extent.shape)
+
+
+def _different_share(
+    pattern: Pattern, groups: tuple[IntArray, IntArray, IntArray], axes: int, axis_share: AxisShare
+) -> FloatArray:
+    extent, stride, npus = groups
     lengths = sides(npus, axes)
     extents, strides, regular = on_axes(extent, stride, lengths)
     product = product_share(pattern, np.where(extent > 1, extents, 1), axis_share(pattern, extents, strides, lengths))
