@@ -59,7 +59,7 @@ class Hardware:
     def relaxed_price(self) -> FloatArray:
         """(d, n) USD per B/s that no whole number of parts undercuts."""
         per_lane = self.per_lane[0] + (self.per_step[0] * self.slope).sum(axis=0)
-        return np.divide(per_lane, self.rate, out=np.zeros_like(per_lane), where=self.rate > 0)
+        return np.asarray(np.divide(per_lane, self.rate, out=np.zeros_like(per_lane), where=self.rate > 0))
 
     def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
         """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""

@@ -65,7 +65,7 @@ def _technology(kit: Kit, rank: int) -> KitTechnology:
 
 def lanes_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:
     """Return that an NPU's lanes of a technology are those of all its dimensions together."""
-    found = []
+    found: list[Constraint] = []
     for name, kit in {kit.technology: kit for kit in kits_of(catalog)}.items():
         text = f"bw[{name}] <= {kit.lanes * kit.lane_rate / GIGA!r} GB/s"
         found += parse_constraint(text, dimensions, catalog.names)
