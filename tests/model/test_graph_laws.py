@@ -7,21 +7,18 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.astra.collective import System, collective_time
+from evo_libra.model.astra.collective import System
 from evo_libra.model.astra.graph.compile import compile_program
 from evo_libra.model.astra.graph.durations import durations
 from evo_libra.model.astra.graph.execute import execute, execute_program
 from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.model.astra.graph.operations import Action, Use
-from evo_libra.model.astra.graph.party_time import PartyTimes
+from evo_libra.model.astra.graph.operations import Action
 from evo_libra.model.astra.graph.population import execute_population
-from evo_libra.model.astra.graph.program import Exchange, Party, Program
-from evo_libra.model.astra.graph.ring import ring_ends
+from evo_libra.model.astra.graph.program import Program
 from evo_libra.model.astra.graph.schedule import schedule_of
 from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.model.chakra.nodes import collective_node, compute_node, load_node, receive_node, send_node
@@ -261,114 +258,76 @@ def renamed(node: Node, to: Sequence[int]) -> Node:
     return replace(node, attributes=MappingProxyType({**node.attributes, **ends}))
 
 
-@given(SEEDS)
-@settings(max_examples=60, deadline=None)
-def test_classes_change_no_result(seed: int) -> None:
-    """Work of computations that take their recorded time tells NPUs apart, and nothing else."""
-    random = np.random.default_rng(seed)
-    groups: Groups = {"1": (0, 1, 2, 3), "2": (4, 5, 6, 7), "3": (0, 4), "4": (1, 5), "5": (2, 6), "6": (7, 3)}
-    rows = [["1", "3"], ["1", "4"], ["1", "5"], ["1", "6"], ["2", "3"], ["2", "4"], ["2", "5"], ["2", "6"]]
-    steps = [random.integers(0, 4, 2).tolist() for _ in range(6)]
-    late = random.integers(0, 8, 2).tolist() if random.random() < 0.7 else []
-    cluster = machine([link(RING, 4), link(SWITCH, 2, 20.0, 1000.0)], "ring")
-    found = []
-    for apart in (False, True):
-        traces = [spmd(npu, rows[npu], steps, late=npu in late, mark=npu if apart else 0) for npu in range(8)]
-        program = compile_program(traces, groups, cluster)
-        assert len(program.classes) == 8 if apart else len(program.classes) <= 8
-        found.append(execute_program(program, cluster).finish.tolist())
-    assert found[0] == found[1]
+def both_ways(trace: list[Node], times: Sequence[float]) -> list[float]:
+    program = compile_program([trace], {}, 2)
+    table = np.array(times)[:, None]
+    return [float(execute_population(program, table, fast=fast).all[0]) for fast in (False, True)]
 
 
-def spmd(npu: int, groups: list[str], steps: list[list[int]], *, late: bool, mark: int) -> list[Node]:
-    first = compute_node(0, "", operations=mark, size=1, duration=7 if late else 3)
-    nodes = [first]
-    for kind, what in steps:
-        node = len(nodes)
-        if what < 3:
-            group = ["", *groups][what]
-            nodes.append(collective_node(node, "", KINDS[kind % 3], 2**16, group=group, data=[node - 1]))
-        else:
-            ends = {"size": 2**15, "tag": node}
-            nodes.append(send_node(node, "", source=npu, destination=npu ^ 1, data=[node - 1], **ends))
-            nodes.append(receive_node(node + 1, "", source=npu ^ 1, destination=npu, data=[node - 1], **ends))
-            nodes.append(compute_node(node + 2, "", operations=mark, size=1, duration=1, data=[node, node + 1]))
-    return nodes
+def broadcast(number: int, data: Sequence[int] = (), duration: int = 0) -> Node:
+    """Return what takes the links, and its recorded time."""
+    return replace(collective_node(number, "", CollectiveType.BROADCAST, 1, data=data), duration=duration)
 
 
-def test_what_all_npus_do_is_executed_once() -> None:
-    trace = [collective_node(i, "", KINDS[i % 3], 2**20, data=[i - 1] if i else []) for i in range(6)]
-    links = [link(RING, 4), link(FULLY_CONNECTED, 8), link(SWITCH, 8), link(RING, 16)]
-    program = compile_program([trace], {}, machine(links, "direct"))
-    assert ([len(members) for members in program.classes], len(program)) == ([4096], 6)
-    groups = {str(1 + first): tuple(range(first, first + 4)) for first in range(0, 512, 4)}
-    in_group = [[replace(node, attributes=MappingProxyType({
-        **node.attributes, "pg_name": Attribute("string", str(1 + npu // 4 * 4))
-    })) for node in trace] for npu in range(512)]  # fmt: skip
-    cluster = machine([link(RING, 4), link(FULLY_CONNECTED, 8), link(SWITCH, 16)], "direct")
-    program = compile_program(in_group, groups, cluster)
-    assert ([len(members) for members in program.classes], len(program)) == ([512], 6)
-    found = execute_program(program, cluster)
-    assert (found.finish.shape, found.late) == ((512,), ())
+def test_of_ends_at_the_same_time_collectives_come_last() -> None:
+    trace = [
+        compute_node(0, "first", duration=0),
+        collective_node(1, "until 1001", CollectiveType.ALL_GATHER, 2),
+        compute_node(2, "until 1001, too, though it began later", duration=1, data=[0]),
+        broadcast(3, data=[2], duration=1),
+        broadcast(4, data=[1], duration=100),
+        compute_node(5, "", duration=50, data=[3]),
+    ]
+    # When the collective ends, both that want the links next are there, and the least id begins.
+    expected = 1001.0 + 1000.0 + 100_000.0
+    assert both_ways(trace, [1.0, 1001.0, 1000.0, 1000.0, 100_000.0, 50_000.0]) == [expected] * 2
+    cluster = machine([link(RING, 2, latency=981.0)], "ring", splits=1)
+    found = execute([trace], {}, cluster)
+    assert [span.end for span in found.timeline() if span.node in (1, 2)] == [1001.0, 1001.0]
+    assert found.finish.tolist() == [expected] * 2
 
 
-@given(SEEDS, st.integers(2, 9), st.sampled_from(Collective))
-@settings(max_examples=80, deadline=None)
-def test_ring_is_what_its_steps_are(seed: int, members: int, collective: Collective) -> None:
-    random = np.random.default_rng(seed)
-    starts, links = random.integers(0, 500, members), random.integers(0, 100, members)
-    steps = {Collective.ALL_REDUCE: 2 * members - 2, Collective.ALL_TO_ALL: members * (members - 1) // 2}
-    count = steps.get(collective, members - 1)
-    at = starts.copy()
-    for _ in range(count):
-        at = np.maximum(np.roll(at + links, 1), at) + 10
-    found = ring_ends(starts.astype(float), links.astype(float), count, 10.0 * count)
-    assert found.tolist() == at.tolist()
+def test_receives_of_messages_that_are_there_end_after_all_else() -> None:
+    ends = {"source": 0, "destination": 1, "size": 10, "tag": 1}
+    traces = [
+        [send_node(0, "", **ends)],
+        [
+            compute_node(1, "until 5000", on_cpu=True, duration=5),
+            broadcast(2, duration=5),
+            broadcast(3, data=[9], duration=1),
+            broadcast(4, data=[2], duration=100),
+            compute_node(6, "", duration=50, data=[3]),
+            receive_node(9, "", data=[1], **ends),
+        ],
+    ]
+    # CPU and links are done at 5000; node 4 then begins, and only after that the receive lets node 3 begin.
+    cluster = machine([link(RING, 2)], "ring")
+    assert execute(traces, {}, cluster).finish[1] == 5000 + 100_000 + 1000 + 50_000
+    program = compile_program(traces, {}, cluster)
+    times = durations(program, cluster)[:, None]
+    for fast in (False, True):
+        assert execute_population(program, times, fast=fast).all == [156_000.0]
 
 
-@given(SEEDS, st.sampled_from(Collective))
-@settings(max_examples=80, deadline=None)
-def test_ring_of_equals_is_the_collective(seed: int, collective: Collective) -> None:
-    random = np.random.default_rng(seed)
-    npus, block = int(random.integers(2, 9)), int(random.choice([RING, FULLY_CONNECTED, SWITCH]))
-    cluster = machine([link(block, npus, *random.uniform(1, 200, 2))], "ring", splits=int(random.integers(1, 9)))
-    active, queues, shrinking = int(random.integers(1, 5)), int(random.integers(1, 4)), bool(random.integers(0, 2))
-    system = replace(cluster.system, active=active, queues=queues, shrinking=shrinking)
-    size = int(random.integers(2**14, 2**20))
-    party = Party(Use("", (0,)), tuple(range(npus)), (0,), (0,) * npus)
-    found = PartyTimes(replace(cluster, system=system), [party]).together(0, Exchange(collective, size))
-    assert found.tolist() == collective_time(collective, size, cluster.links, system).tolist()
+def test_of_npus_that_come_to_a_memory_together_the_first_is_first() -> None:
+    ends = {"source": 1, "destination": 0, "size": 10, "tag": 1}
+    traces = [
+        [receive_node(0, "", **ends), load_node(1, "", 8000, data=[0])],
+        [send_node(0, "", **ends), load_node(1, "", 8000, data=[0])],
+    ]
+    cluster = machine([link(RING, 2)], "ring")
+    found = execute(traces, {}, cluster).finish
+    assert found.tolist() == [100 + 350, 100 + 700]
 
 
-def test_members_of_a_ring_that_come_late_hold_up_those_behind() -> None:
-    party = Party(Use("", (0,)), (0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3))
-    times = PartyTimes(machine([link(RING, 4)], "ring", splits=1), [party])
-    exchange = Exchange(Collective.ALL_GATHER, 2**20)
-    together = times.together(0, exchange)
-    ends, exact = times.ends(0, exchange, np.array([0.0, 0.0, 1e6, 0.0]))
-    assert exact
-    assert ends.max() == 1e6 + together.max()
-    assert np.diff(ends[[2, 3, 0, 1]]).min() > 0  # the late one has nothing to wait for
-    direct = PartyTimes(machine([link(RING, 4)], "direct"), [party])
-    ends, exact = direct.ends(0, exchange, np.array([0.0, 0.0, 1e6, 0.0]))
-    assert (not exact, np.ptp(ends)) == (True, 0.0)
-
-
-@pytest.mark.parametrize(("block", "members", "around"), [
-    (RING, (0, 2, 4, 6), True), (RING, (6, 4, 2, 0), True), (RING, (1, 5), False), (SWITCH, (0, 3, 5), False),
-])  # fmt: skip
-def test_groups_run_their_algorithm_where_all_members_lie_alike(
-    block: int,
-    members: tuple[int, ...],
-    around: bool,  # noqa: FBT001 - a column of the table
-) -> None:
-    cluster = machine([link(block, 8)], "direct")
-    trace = [collective_node(0, "", CollectiveType.ALL_REDUCE, 2**20, group="1")]
-    idle = [compute_node(0, "")]
-    traces = [trace if npu in members else idle for npu in range(8)]
-    found = execute(traces, {"1": members}, cluster).finish
-    # The same as a network of their own, with links as long as the way between them.
-    hops = {(RING, 2): 4.0, (RING, 4): 2.0}.get((block, len(members)), 1.0)
-    alone = link(RING if around else block, len(members), latency=100.0 * hops)
-    expected = collective_time(Collective.ALL_REDUCE, 2**20, [alone], cluster.system, world=8)
-    assert found[list(members)].tolist() == [expected[0]] * len(members)
+def test_breakdown() -> None:
+    trace = [
+        compute_node(0, "until 5", duration=5),
+        broadcast(1, duration=3),
+        compute_node(2, "until 10", on_cpu=True, duration=10),
+        broadcast(3, data=[2], duration=4),
+    ]
+    found = execute([trace], {}, machine([link(RING, 2)], "ring"))
+    assert found.finish.tolist() == [14_000.0] * 2
+    rows = (found.compute, found.communication, found.cpu, found.exposed, found.idle)
+    assert [row[0] for row in rows] == [5000.0, 7000.0, 10_000.0, 9000.0, 5000.0]

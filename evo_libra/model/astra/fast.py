@@ -1,17 +1,17 @@
 """The queue model of `evo_libra.model.astra.queues`, compiled: the same rules, one design after the other.
 
-The only place that imports numba; without it (extra ``fast``) the NumPy model runs.
+Without numba (extra ``fast``) the NumPy model runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.compiled import compile_function
 
 Queue = NDArray[np.int8]
 Run = Callable[[Queue, IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]
@@ -21,15 +21,9 @@ _ANY = 2
 _BLOCK = 8
 
 
-@cache
 def compiled() -> Run | None:
     """Return the compiled model, or None where numba is not installed."""
-    try:
-        import numba  # noqa: PLC0415 - the one optional import
-    except ImportError:
-        return None
-    run: Run = numba.njit(cache=True)(_run)
-    return run
+    return compile_function(_run)
 
 
 def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, and calls of others cost time

@@ -149,19 +149,21 @@ def _tiled(server: _Queue, time: IntArray, slots: IntArray, joining: Joining | N
 
 
 class _Table:
-    """Values of chunk phases by their number ``chunk * phases + phase``; axes of length 1 are not repeated."""
+    """Values of chunk phases by their number ``chunk * phases + phase``; axes of length 1 are not repeated.
+
+    Behind the last number there is one more, which nobody looks at.
+    """
 
     def __init__(self, values: _Queue | FloatArray, phases: int, chunks: int) -> None:
         rows = np.arange(values.shape[0] * values.shape[1]).reshape(values.shape[1], -1)
-        # Behind the last phase there is one more number, which nobody looks at.
         self.row = np.append(np.broadcast_to(rows, (chunks, phases)), 0)
-        self.values = np.ascontiguousarray(values.swapaxes(0, 1)).ravel()
-        self.designs = values.shape[2]
+        self.designs, self.is_whole = values.shape[2], rows.size == chunks * phases
+        self.values = np.append(values.swapaxes(0, 1), np.zeros(self.designs, dtype=values.dtype))
 
     def __getitem__(self, at: tuple[IntArray, IntArray]) -> IntArray:
         """Return the values of some chunk phases, each of its design."""
         item, design = at
-        row = self.row.take(item)
+        row = item if self.is_whole else self.row.take(item)
         return np.asarray(self.values.take(row if self.designs == 1 else row * self.designs + design))
 
 

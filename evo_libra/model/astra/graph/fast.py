@@ -6,30 +6,24 @@ numba comes with the extra ``fast``; without it the NumPy executions run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.astra.graph.schedule import Schedule
+from evo_libra.model.compiled import compile_function
 
 _Arrays = tuple[IntArray, ...]
 Run = Callable[[_Arrays, BoolArray, FloatArray], tuple[FloatArray, BoolArray]]
 
 
-@cache
 def compiled() -> Run | None:
     """Return the compiled executions, or None where numba is not installed.
 
     Of arrays of a schedule, which of its operations are collectives, and the (n, o) durations, they make what
     `lockstep` does, and tell which designs cannot go on.
     """
-    try:
-        import numba  # noqa: PLC0415 - the one optional import
-    except ImportError:
-        return None
-    run: Run = numba.njit(cache=True)(_run)
-    return run
+    return compile_function(_run)
 
 
 def arrays_of(schedule: Schedule) -> _Arrays:

@@ -63,24 +63,27 @@ def gather(scripts: Sequence[Script], wiring: Wiring) -> Gathering:
 
 
 def _parties(scripts: Sequence[Script], wiring: Wiring) -> tuple[list[Use], list[tuple[int, ...]], list[list[int]]]:
-    numbers: dict[tuple[Use, int], int] = {}  # a party is told from others of the same use by its first member
+    numbers: dict[tuple[Use, int], int] = {}
+    uses: list[Use] = []
     members: list[tuple[int, ...]] = []
     party_of: list[list[int]] = [[] for _ in scripts]
     mistakes = []
     for npu, script in enumerate(scripts):
         for number, use in enumerate(script.uses):
-            try:
-                npus = wiring.members(use, npu)
-            except ValueError as error:
-                mistakes.append(mistake_in(npu, script.first(Action.COLLECTIVE, number), str(error)))
-                continue
-            if (use, npus[0]) not in numbers:
-                numbers[use, npus[0]] = len(members)
+            if (use, npu) not in numbers:
+                try:
+                    npus = wiring.members(use, npu)
+                except ValueError as error:
+                    mistakes.append(mistake_in(npu, script.first(Action.COLLECTIVE, number), str(error)))
+                    continue
+                # All members learn of their party at once: to look for each of them among all would take its square.
+                numbers |= {(use, member): len(members) for member in npus}
+                uses.append(use)
                 members.append(npus)
-            party_of[npu].append(numbers[use, npus[0]])
+            party_of[npu].append(numbers[use, npu])
     if mistakes:
         raise InputError(mistakes)
-    return [use for use, _ in numbers], members, party_of
+    return uses, members, party_of
 
 
 def _meeting(use: Use, seats: tuple[tuple[int, int], ...], scripts: Sequence[Script], wiring: Wiring) -> Meeting:
