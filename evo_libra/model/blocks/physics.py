@@ -45,7 +45,7 @@ class Physics(Protocol):
     """A building block. Methods take and give arrays (n,) that broadcast, and are pure.
 
     A user's own block is a class that derives from this one, registered under the entry point group
-    ``evo_libra.blocks``; `tests/model/test_blocks.py` holds what any block must meet.
+    ``evo_libra.blocks``; `evo_libra.model.blocks.conformance` looks for what no block may do.
 
     Attributes
     ----------
