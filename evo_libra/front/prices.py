@@ -134,7 +134,7 @@ def pieces(problem: Problem, parts: Mapping[str, Part], designs: Population) -> 
     row = np.array(table).T[:, designs.technology]
     cell = row * count + np.arange(count)
     sums = np.bincount(cell.ravel(), weights=items.ravel(), minlength=(len(parts) + 1) * count)
-    return sums.reshape(-1, count)[:-1]
+    return np.asarray(sums.reshape(-1, count)[:-1], dtype=np.float64)
 
 
 def _items(kit: Kit) -> tuple[Part | None, ...]:

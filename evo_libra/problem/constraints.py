@@ -37,6 +37,7 @@ class Constraint:
     objective : coefficient of cost or time.
     limit : in SI.
     at_least : whether it was written with ``>=``; the terms are then those of the other direction.
+    lanes : whether it says that dimensions of one technology share its lanes, which a catalogue does and no user.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Constraint:
     objective: float
     limit: float
     at_least: bool = False
+    lanes: bool = False
 
     def coefficients(self, technology: IntArray, unit_cost: FloatArray) -> FloatArray:
         """Return the coefficient of every bandwidth: (d, n) from (d, n) technologies and USD per B/s of a network."""

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.bill import counting, part_figures
 from evo_libra.model.blocks import PHYSICS, Kit
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.repair import violation
+from evo_libra.problem.space import columns
 
 _ROUNDING = 1e-9
+_LANES = Constraint("lanes of a technology", "bandwidth", False, (), (), 0.0, 1.0, lanes=True)  # noqa: FBT003 - a record
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,9 @@ class Hardware:
     per_lane : (2, d, n) USD and W of the whole network for a lane of each NPU, of what is bought by the lane.
     per_step : (2, item, d, n) USD and W of each further ``ceil(lanes * slope)`` of what is not.
     slope : (item, d, n).
+    relaxed_price : (d, n) USD per B/s that no whole number of parts undercuts.
+    shared : (g, d, n) part of a technology's lanes that a B/s takes, where several dimensions share them: a row for
+        each such technology of a design, and zeros.
     """
 
     rate: FloatArray
@@ -36,10 +41,12 @@ class Hardware:
     per_lane: FloatArray
     per_step: FloatArray
     slope: FloatArray
+    relaxed_price: FloatArray
+    shared: FloatArray
 
     def select(self, designs: IntArray) -> Hardware:
         """Return the hardware of some designs."""
-        return Hardware(*(np.take(array, designs, axis=-1) for array in vars(self).values()))
+        return Hardware(*(_columns(array, designs) for array in vars(self).values()))
 
     def part(self, designs: slice) -> Hardware:
         """Return the hardware of designs next to each other."""
@@ -54,12 +61,6 @@ class Hardware:
     def high(self) -> FloatArray:
         """(d, n) B/s of the most lanes."""
         return np.asarray(self.most * self.rate)
-
-    @property
-    def relaxed_price(self) -> FloatArray:
-        """(d, n) USD per B/s that no whole number of parts undercuts."""
-        per_lane = self.per_lane[0] + (self.per_step[0] * self.slope).sum(axis=0)
-        return np.asarray(np.divide(per_lane, self.rate, out=np.zeros_like(per_lane), where=self.rate > 0))
 
     def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
         """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""
@@ -77,9 +78,13 @@ class Hardware:
 
     def totals(self, lanes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (n,) USD and (n,) W of (d, n) lanes."""
-        steps = np.ceil(lanes * self.slope - _ROUNDING)
-        usd = (self.per_lane[0] * lanes).sum(axis=0) + (self.per_step[0] * steps).sum(axis=(0, 1))
-        watts = (self.per_lane[1] * lanes).sum(axis=0) + (self.per_step[1] * steps).sum(axis=(0, 1))
+        steps = lanes * self.slope
+        steps -= _ROUNDING
+        np.ceil(steps, out=steps)
+        usd, watts = (
+            np.einsum("dn,dn->n", per_lane, lanes) + np.einsum("idn,idn->n", per_step, steps)
+            for per_lane, per_step in zip(self.per_lane, self.per_step, strict=True)
+        )
         return np.asarray(usd), np.asarray(watts)
 
 
@@ -95,10 +100,46 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
         quantum[mine] = PHYSICS[kits[k].block].quantum(npus[mine], kits[k])
         most[mine] = kits[k].lanes // quantum[mine] * quantum[mine]
     stepped = np.flatnonzero(found.step.any(axis=(1, 2)))
-    return Hardware(
-        rate, quantum, quantum.copy(), most, (figures * found.linear).sum(axis=1),
-        (figures * found.step)[:, stepped], found.slope[stepped],
-    )  # fmt: skip
+    per_lane, per_step = (figures * found.linear).sum(axis=1), (figures * found.step)[:, stepped]
+    slope = found.slope[stepped]
+    price = per_lane[0] + (per_step[0] * slope).sum(axis=0)
+    price = np.divide(price, rate, out=np.zeros_like(price), where=rate > 0)
+    shared = _shared(kits, np.where(used, technology, -1))
+    arrays = (rate, quantum, quantum.copy(), most, per_lane, per_step, slope, price, shared)
+    # Rows are what is looked up: not in one piece, all of them would be copied each time.
+    return Hardware(*map(np.ascontiguousarray, arrays))
+
+
+def buildable(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> BoolArray:
+    """Return (n,) whether technologies have lanes for the fewest that (d, n) sizes and kits can be built with."""
+    found = hardware_of(kits, npus, technology)
+    return np.asarray(((found.shared * found.low).sum(axis=1) <= 1.0 + _ROUNDING).all(axis=0))
+
+
+def _columns(array: FloatArray, chosen: IntArray) -> FloatArray:
+    rows = columns(array.reshape(-1, array.shape[-1]), chosen)
+    return rows.reshape(*array.shape[:-1], len(chosen))
+
+
+def _shared(kits: Sequence[Kit], technology: IntArray) -> FloatArray:
+    """Return `Hardware.shared` of (d, n) kits, -1 where a dimension is not used."""
+    depth, count = technology.shape
+    names = list(dict.fromkeys(kit.technology for kit in kits))
+    name = np.array([*(names.index(kit.technology) for kit in kits), -1])[technology]
+    taken = np.array([*(1.0 / (kit.lanes * kit.lane_rate) for kit in kits), 0.0])[technology]
+    found, rows = np.zeros((depth // 2, depth, count)), np.zeros(count, dtype=np.int64)
+    for d in range(depth - 1):
+        alike = (name[d:] == name[d]) & (name[d] >= 0)
+        first = np.flatnonzero((alike.sum(axis=0) > 1) & ~(name[:d] == name[d]).any(axis=0))
+        for e in range(d, depth):
+            found[rows[first], e, first] = np.where(alike[e - d, first], taken[e, first], 0.0)
+        rows[first] += 1
+    return found[: rows.max(initial=0)]
+
+
+def lanes_rows(shared: FloatArray) -> list[tuple[Constraint, FloatArray]]:
+    """Return that no technology has more lanes than it has, as constraints with their (d, n) coefficients."""
+    return [(_LANES, row) for row in shared]
 
 
 def whole_lanes(
@@ -114,6 +155,8 @@ def whole_lanes(
     """
     found = hardware.lanes(bandwidth, up=True) * hardware.rate
     if constraints:
-        broken = sum(violation(constraint, row, found) for constraint, row in constraints) > 0
-        found = np.where(broken, hardware.lanes(bandwidth, up=False) * hardware.rate, found)
+        broken = np.flatnonzero(sum(violation(constraint, row, found) for constraint, row in constraints))
+        if len(broken):
+            less = hardware.select(broken)
+            found[:, broken] = less.lanes(bandwidth[:, broken], up=False) * less.rate
     return found

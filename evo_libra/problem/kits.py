@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -30,12 +31,18 @@ class KitTechnology(Technology):
     def permits(self, npus: int, inside: int) -> bool:
         """Return whether a dimension can be built: lanes, ports and span allow it."""
         assert self.kit is not None, "only kits are kits"  # noqa: S101 - our mistake
-        return bool(fits(self.kit, np.array([npus]), np.array([inside]))[0])
+        return _fits(self.kit, npus, inside)
 
     def reach(self, inside: int) -> str:
         """Return that it cannot be built, as part of a sentence."""
         where = f" around {inside} NPUs" if inside > 1 else ""
         return f"a {self.blocks[0]} of {self.name} cannot be built so large{where}"
+
+
+@lru_cache(maxsize=1 << 16)
+def _fits(kit: Kit, npus: int, inside: int) -> bool:
+    # Structures are counted and enumerated by asking the same again and again.
+    return bool(fits(kit, np.array([npus]), np.array([inside]))[0])
 
 
 def catalog_of(parts: PartsCatalog, technologies: Sequence[str] | None, blocks: Sequence[str] | None) -> Catalog:
@@ -68,7 +75,7 @@ def lanes_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ..
     found: list[Constraint] = []
     for name, kit in {kit.technology: kit for kit in kits_of(catalog)}.items():
         text = f"bw[{name}] <= {kit.lanes * kit.lane_rate / GIGA!r} GB/s"
-        found += parse_constraint(text, dimensions, catalog.names)
+        found += [replace(each, lanes=True) for each in parse_constraint(text, dimensions, catalog.names)]
     return tuple(found)
 
 

@@ -20,6 +20,7 @@ from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures
+from evo_libra.problem.hardware import buildable
 from evo_libra.problem.kits import KitTechnology, catalog_of, kits_of, lanes_constraints
 from evo_libra.problem.ledger import Ownership
 from evo_libra.problem.load_time import fidelity_of, merging_of, time_spec
@@ -141,7 +142,8 @@ class _Loader(WorkloadLoader):
         structures = structures.select(time.fits(structures.npus))
         if time.kits and len(structures):
             # What a kit costs depends on its size: no linear program holds for all structures of some kits.
-            return structures
+            built = buildable(time.kits, structures.npus, structures.technology)
+            return structures.select(built) if built.any() else structures
         if not len(structures):
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
         try:

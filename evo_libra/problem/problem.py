@@ -20,7 +20,7 @@ from evo_libra.problem.counting import CountedStructures
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
-from evo_libra.problem.hardware import Hardware, whole_lanes
+from evo_libra.problem.hardware import Hardware, lanes_rows, whole_lanes
 from evo_libra.problem.ledger import Ownership, Worth, values
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
@@ -141,18 +141,24 @@ class Problem:
             share = np.exp(genes[-depth:]) * designs.used
             bandwidth = share * (np.exp(genes[-1 - depth]) / share.sum(axis=0))
             linear = self._linear(designs)
-            bandwidth = project(bandwidth, designs.low, designs.high, linear)
-            if designs.hardware is not None:
+            if designs.hardware is None:
+                bandwidth = project(bandwidth, designs.low, designs.high, linear)
+            else:
+                # Where even the fewest lanes are too many nothing can be moved.
+                shared = designs.hardware.shared
+                shared = shared * ((shared * designs.low).sum(axis=1, keepdims=True) <= 1.0)
+                bandwidth = project(bandwidth, designs.low, designs.high, [*linear, *lanes_rows(shared)])
+                linear = [*linear, *lanes_rows(designs.hardware.shared)]
                 bandwidth = whole_lanes(designs.hardware, bandwidth, linear)
             schedule = self._schedule(genes[1 + depth : -1 - depth], designs.block)
         return designs, Population(designs.npus, designs.block, designs.technology, bandwidth, schedule)
 
     def _linear(self, designs: Skeletons) -> list[tuple[Constraint, FloatArray]]:
-        """Return the constraints that are linear in bandwidth, with their (d, n) coefficients."""
+        """Return the constraints on bandwidth and cost, but for those on lanes, with their (d, n) coefficients."""
         return [
             (c, c.coefficients(designs.technology, designs.price) * designs.used)
             for c in self.constraints
-            if c.quantity != "time"
+            if c.quantity != "time" and not c.lanes
         ]
 
     def _schedule(self, genes: FloatArray, block: IntArray) -> Schedule | None:
@@ -241,8 +247,10 @@ class Problem:
         for constraint in self.constraints:
             if constraint.quantity == "time":
                 broken += excess(constraint, constraint.objective * time, 0.0)
-            else:
+            elif hardware is None or not constraint.lanes:
                 broken += violation(constraint, constraint.coefficients(designs.technology, price), bandwidth)
+        for constraint, row in lanes_rows(hardware.shared) if hardware is not None else []:
+            broken += violation(constraint, row, bandwidth)
         return Evaluation(values(self.objectives, worth), broken)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
