@@ -14,7 +14,7 @@ from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.model.blocks import Kit
 from evo_libra.model.collective import Collective, Pattern, pattern_of, time_per_byte, unit_traffic
 from evo_libra.model.fidelity import Fidelity
-from evo_libra.model.parallelism import ALL, lay_groups, offsets
+from evo_libra.model.parallelism import ALL, lay_groups, offsets, parts_of
 from evo_libra.model.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
 from evo_libra.model.training import (
     IterationTime,
@@ -59,8 +59,10 @@ def weighted_loop(
     merging: Merging = Merging.PATTERN,
 ) -> WeightedLoop:
     """Compile a training loop with its process groups; `merging` is that of `iteration_time`."""
-    complete, layout = {**degrees, ALL: npus}, tuple(degrees.items())
-    layouts = {**dict.fromkeys(degrees, layout), ALL: ()}
+    layout = tuple(degrees.items())
+    joined = {group: prod(degrees[part] for part in parts_of(group)) for group in workload.groups if group != ALL}
+    complete = {**degrees, **joined, ALL: npus}
+    layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
     return WeightedLoop(
         workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merging=merging)
     )
@@ -120,8 +122,8 @@ class TimeModel:
         for layout, group in {(layout, group) for layout, group, _ in self.channels if group != ALL}:
             if layout not in laid:
                 laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
-            # The members of a trace's group may lie in several parts.
-            mine = [g for g, (name, _) in enumerate(layout) if name in (group, MEMBER)]
+            # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
+            mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
             extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
             # Groups of several parts lie as far apart as the innermost one.
             found[layout, group] = Placed(extent, laid[layout][: mine[0]].prod(axis=0))

@@ -7,13 +7,14 @@ from pathlib import Path
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
-from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.model.chakra.groups import read_groups
 from evo_libra.model.chakra.read import read_traces, trace_files
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
+from evo_libra.model.generators.moe import Mixture, moe
 from evo_libra.model.generators.transformer import transformer
-from evo_libra.model.parallelism import complete_degrees
+from evo_libra.model.parallelism import ALL, complete_degrees, parts_of
 from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
 from evo_libra.model.source import KeyPath, Source, file_digest, validate
 from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workload
@@ -95,8 +96,8 @@ class WorkloadLoader:
         except InputError as error:
             raise self.fail((*path, "parallelism"), str(error)) from None
         workload = self._layers(path, spec, complete)
-        for group in workload.groups:
-            if group != "all" and group not in complete:
+        for group in dict.fromkeys(part for joined in workload.groups for part in parts_of(joined)):
+            if group != ALL and group not in complete:
                 raise self.fail(
                     (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
                 )
@@ -140,7 +141,12 @@ class WorkloadLoader:
         return self._generated(path, model, name, spec.compute_TFLOPS * TERA, degrees)
 
     def _generated(
-        self, path: KeyPath, model: TransformerSpec | DlrmSpec, name: str, rate: float, degrees: dict[str, int]
+        self,
+        path: KeyPath,
+        model: TransformerSpec | MoeSpec | DlrmSpec,
+        name: str,
+        rate: float,
+        degrees: dict[str, int],
     ) -> Workload:
         if isinstance(model, DlrmSpec):
             fields = model.model_dump(exclude={"kind", "source"})
@@ -150,7 +156,16 @@ class WorkloadLoader:
                 (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
             )
         fields = model.model_dump(exclude={"kind", "source"})
-        return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+        if isinstance(model, TransformerSpec):
+            return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+        expert_parallel = degrees.get("ep", 1)
+        if model.experts % expert_parallel:
+            raise self.fail(
+                (*path, "parallelism", "ep"), f"found {expert_parallel}; it must divide the {model.experts} experts"
+            )
+        if model.top_k > model.experts:
+            raise self.fail((*path, "generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts")
+        return moe(name, Mixture(**fields), tensor_parallel=degrees["tp"], expert_parallel=expert_parallel, rate=rate)
 
     def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
         if spec.compute_TFLOPS is not None:

@@ -70,7 +70,7 @@ class WorkloadSpec(_Strict):
     )
     groups: str | None = Field(None, description="JSON file of the communicator groups of a trace")
     generator: ModelSpec | None = Field(None, description="hyper-parameters of a model of your own")
-    parallelism: dict[Literal["tp", "dp"], PositiveInt] = Field(
+    parallelism: dict[Literal["tp", "ep", "dp"], PositiveInt] = Field(
         {}, description="NPUs in each process group, innermost first; dp takes what is left when it is left out"
     )
     compute_TFLOPS: PositiveFloat | None = Field(
