@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.model.bill import counting, part_figures
+from evo_libra.model.bill import counting, inner_npus, part_figures
 from evo_libra.model.blocks import PHYSICS, Kit
+from evo_libra.model.blocks.cases import cases
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.repair import violation
 from evo_libra.problem.space import columns
@@ -88,6 +89,45 @@ class Hardware:
         return np.asarray(usd), np.asarray(watts)
 
 
+@dataclass(frozen=True)
+class HardwareTable:
+    """The hardware of every structure of a space, by the few kinds of dimension that they have.
+
+    Attributes
+    ----------
+    kinds : hardware whose arrays end in an axis (k,) of kinds and not in (d, n).
+    kind : (d, s) kind of each dimension of each structure.
+    shared : (g, d, s) as of `Hardware`: that of all dimensions of a structure together.
+    """
+
+    kinds: Hardware
+    kind: IntArray
+    shared: FloatArray
+
+    def select(self, structure: IntArray) -> Hardware:
+        """Return the hardware of (n,) structures."""
+        kind = columns(self.kind, structure)
+        # A table of kinds stays in the cache, one of structures does not.
+        rows = [array for name, array in vars(self.kinds).items() if name != "shared"]
+        found = [_columns(array, kind.ravel()).reshape(*array.shape[:-1], *kind.shape) for array in rows]
+        return Hardware(*[*found, _columns(self.shared, structure)])
+
+
+def tabulated(
+    kits: Sequence[Kit], npus: IntArray, technology: IntArray, build: Callable[[IntArray, IntArray], Hardware]
+) -> HardwareTable:
+    """Return the table of (d, s) sizes and kits; `build` gives the hardware of some of them."""
+    depth, count = npus.shape
+    used = np.where(npus > 1, technology, -1)
+    place = np.repeat(np.arange(depth), count)
+    first, kind = cases(place, used.ravel(), npus.ravel(), inner_npus(npus).ravel())
+    dimension, structure = np.divmod(first, count)
+    some = build(npus[:, structure], technology[:, structure])
+    each = np.arange(len(first))
+    arrays = {name: np.ascontiguousarray(array[..., dimension, each]) for name, array in vars(some).items()}
+    return HardwareTable(Hardware(**arrays), kind.reshape(depth, count), _shared(kits, used))
+
+
 def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Hardware:
     """Return the hardware of (d, n) sizes and kits."""
     used = npus > 1
@@ -112,8 +152,9 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
 
 def buildable(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> BoolArray:
     """Return (n,) whether technologies have lanes for the fewest that (d, n) sizes and kits can be built with."""
-    found = hardware_of(kits, npus, technology)
-    return np.asarray(((found.shared * found.low).sum(axis=1) <= 1.0 + _ROUNDING).all(axis=0))
+    table = tabulated(kits, npus, technology, lambda sizes, chosen: hardware_of(kits, sizes, chosen))
+    low = table.kinds.low[table.kind]
+    return np.asarray(((table.shared * low).sum(axis=1) <= 1.0 + _ROUNDING).all(axis=0))
 
 
 def _columns(array: FloatArray, chosen: IntArray) -> FloatArray:

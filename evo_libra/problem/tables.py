@@ -16,7 +16,7 @@ from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import part_prices
 from evo_libra.model.fabric import BLOCKS
 from evo_libra.problem.evaluator import TimeModel
-from evo_libra.problem.hardware import Hardware, hardware_of
+from evo_libra.problem.hardware import Hardware, HardwareTable, hardware_of, tabulated
 from evo_libra.problem.kits import kits_of
 from evo_libra.problem.space import Space, Structures, columns, divisors_of
 
@@ -171,10 +171,10 @@ class Tables:
         return self.time.traffic(self.space.npus, self.space.technology)
 
     @cached_property
-    def _hardware(self) -> Hardware | None:
-        if not isinstance(self.space, Structures):
+    def _hardware(self) -> HardwareTable | None:
+        if not isinstance(self.space, Structures) or not len(self.space):
             return None
-        return self.hardware_of(self.space.npus, self.space.technology)
+        return tabulated(self.kits, self.space.npus, self.space.technology, self.hardware_of)
 
     @cached_property
     def _kit_prices(self) -> FloatArray:
