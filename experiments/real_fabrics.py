@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,7 +30,7 @@ from evo_libra.problem.tables import Tables
 from evo_libra.ui.figure import COLOURS
 
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
-EVALUATIONS, LESS, POPULATION, SEED = 50_000, 10_000, 250, 0
+EVALUATIONS, LESS, POPULATION, SEED = 50_000, 6_000, 200, 0
 """Of the search, and of those with an effect off."""
 _FREE = ("transceiver", "nic")
 SLICES = 64
@@ -141,12 +142,12 @@ class Case:
 
 
 def structure_of(design: str) -> str:
-    """Return a design without its bandwidths.
+    """Return a design without its bandwidths; two NPUs with links between them are a ring, whatever the block.
 
-    >>> structure_of("FC(8)@near:175_SW(64)@far:100")
-    'FC(8)@near SW(64)@far'
+    >>> structure_of("FC(2)@near:25_FC(8)@near:175_SW(64)@far:100")
+    'RI(2)@near FC(8)@near SW(64)@far'
     """
-    return " ".join(part.partition(":")[0] for part in design.split("_"))
+    return " ".join(part.partition(":")[0].replace("FC(2)", "RI(2)") for part in design.split("_"))
 
 
 def mix_of(design: str) -> str:
@@ -284,8 +285,8 @@ def draw(studies: Sequence[Study]) -> None:
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as where:
-        everything = [study(name, Path(where)) for name in NAMES]
+    with TemporaryDirectory() as where, ProcessPoolExecutor() as workers:
+        everything = list(workers.map(partial(study, folder=Path(where)), NAMES))
     print(summary(everything), effects(everything), sep="\n\n")
     for one in everything:
         print(f"\n## {one.name}\n", shapes(one), "", mixes(one), sep="\n")

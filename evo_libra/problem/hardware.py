@@ -11,7 +11,7 @@ from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.bill import counting, inner_npus, part_figures
 from evo_libra.model.blocks import PHYSICS, Kit
 from evo_libra.model.blocks.cases import cases
-from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.constraints import TOLERANCE, Constraint
 from evo_libra.problem.repair import violation
 from evo_libra.problem.space import columns
 
@@ -65,9 +65,16 @@ class Hardware:
 
     def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
         """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""
-        whole = np.where(self.rate > 0, self.rate * self.quantum, 1.0)
-        count = np.rint(bandwidth / whole) if up else np.floor(bandwidth / whole * (1.0 + _ROUNDING))
-        return np.asarray(np.clip(count * self.quantum, self.fewest, self.most))
+        # In an unused dimension bandwidth, rate and quantum are 0, and so are the lanes.
+        count = bandwidth / np.maximum(self.rate * self.quantum, 1.0)
+        if up:
+            np.rint(count, out=count)
+        else:
+            count *= 1.0 + _ROUNDING
+            np.floor(count, out=count)
+        count *= self.quantum
+        np.maximum(count, self.fewest, out=count)
+        return np.asarray(np.minimum(count, self.most, out=count))
 
     def within(self, low: FloatArray, high: FloatArray) -> Hardware:
         """Return the hardware with lanes within (d, n) B/s, but for at least the fewest that can be built."""
@@ -77,16 +84,21 @@ class Hardware:
         most = np.clip(most, self.fewest, self.most)
         return replace(self, fewest=np.clip(fewest, self.fewest, most), most=most)
 
-    def totals(self, lanes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) USD and (n,) W of (d, n) lanes."""
+    def totals(self, lanes: FloatArray, *, power: bool = True) -> tuple[FloatArray, FloatArray]:
+        """Return (n,) USD and (n,) W of (d, n) lanes; 0 W unless power is asked for."""
         steps = lanes * self.slope
         steps -= _ROUNDING
         np.ceil(steps, out=steps)
-        usd, watts = (
-            np.einsum("dn,dn->n", per_lane, lanes) + np.einsum("idn,idn->n", per_step, steps)
-            for per_lane, per_step in zip(self.per_lane, self.per_step, strict=True)
-        )
-        return np.asarray(usd), np.asarray(watts)
+        found = np.zeros((2, lanes.shape[1]))
+        for figure in range(1 + power):
+            np.einsum("dn,dn->n", self.per_lane[figure], lanes, out=found[figure])
+            found[figure] += np.einsum("idn,idn->n", self.per_step[figure], steps)
+        return found[0], found[1]
+
+    def excess(self, bandwidth: FloatArray) -> FloatArray:
+        """Return (n,) the relative violation of what dimensions of one technology share, 0 where there is none."""
+        over = np.einsum("gdn,dn->gn", self.shared, bandwidth) - 1.0
+        return np.asarray(np.where(over > TOLERANCE, over, 0.0).sum(axis=0))
 
 
 @dataclass(frozen=True)

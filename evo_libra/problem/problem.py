@@ -114,6 +114,10 @@ class Problem:
         level = low, high * len(most) * _OVERSHOOT
         return genome_of(len(self.structures), most, level, max(high / low, 1.0), schedule)
 
+    @cached_property
+    def _powered(self) -> bool:
+        return any(objective.name in ("power", "ownership", "energy") for objective in self.objectives)
+
     def budgets(self) -> tuple[float, float]:
         """Return the least and the largest budget in USD that can make a difference, linear constraints aside."""
         tables = self.tables
@@ -241,7 +245,7 @@ class Problem:
         if hardware is None or self.optimal:
             cost = network_cost(1, price, bandwidth)
         else:
-            cost, watts = hardware.totals(hardware.lanes(bandwidth, up=True))
+            cost, watts = hardware.totals(hardware.lanes(bandwidth, up=True), power=self._powered)
         worth = Worth(time, cost, watts, designs.npus, designs.block, bandwidth, self.ownership)
         broken = np.zeros(bandwidth.shape[1])
         for constraint in self.constraints:
@@ -249,8 +253,8 @@ class Problem:
                 broken += excess(constraint, constraint.objective * time, 0.0)
             elif hardware is None or not constraint.lanes:
                 broken += violation(constraint, constraint.coefficients(designs.technology, price), bandwidth)
-        for constraint, row in lanes_rows(hardware.shared) if hardware is not None else []:
-            broken += violation(constraint, row, bandwidth)
+        if hardware is not None:
+            broken += hardware.excess(bandwidth)
         return Evaluation(values(self.objectives, worth), broken)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:

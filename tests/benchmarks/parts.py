@@ -3,6 +3,7 @@
 GPT-3 on 4096 NPUs, population 4096, one core; both catalogues are timed in turn in one run, and the ratio is what to
 quote. ``parts-2024`` with all technologies at up to 3 dimensions, and with four of them at up to 4: all of them have
 11 million structures there, more than tables hold. Then all structures are screened: bounds with parts in any fraction.
+Rates and screening are in CPU time, which a busy machine disturbs less than wall time.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ def rates(functions: list[Callable[[], object]]) -> list[float]:
     times = np.empty((ROUNDS, len(functions)))
     for row in times:
         for f, function in enumerate(functions):
-            start = time.perf_counter()
+            start = time.thread_time()
             function()
-            row[f] = time.perf_counter() - start
+            row[f] = time.thread_time() - start
     return (POPULATION / np.median(times, axis=0) / 1e6).tolist()
 
 
@@ -52,11 +53,11 @@ def main() -> None:
     for label, depth, fabric in CASES:
         linear = [f"fabric.max_dimensions={depth}", "fabric.one_dimension_per_technology=false"]
         libra = load_problem("gpt3-4k", ["fabric.catalog=libra", *linear])
-        start = time.perf_counter()
+        start = time.process_time()
         parts = load_problem("gpt3-4k", [f"fabric={fabric}", "bandwidth=lanes"])
-        loaded = time.perf_counter()
+        loaded = time.process_time()
         one, two = evaluators(libra), evaluators(parts)
-        tabulated = time.perf_counter() - loaded
+        tabulated = time.process_time() - loaded
         print(f"{label}: {len(libra.structures):,} structures of libra, {len(parts.structures):,} of parts-2024, "
               f"loaded in {loaded - start:.1f} s, tables in {tabulated:.1f} s")  # fmt: skip
         found = rates([one[0], two[0], one[1], two[1]])
@@ -65,11 +66,12 @@ def main() -> None:
         # Without tables, and with them.
         relaxed = replace(parts.relaxed())
         for state in ("first", "again"):
-            start, used = time.perf_counter(), time.process_time()
+            used = time.process_time()
             bounds = screen(relaxed)
-            wall, cpu = time.perf_counter() - start, time.process_time() - used
-            print(f"  {len(bounds):,} structures screened {state}: {wall:.2f} s, {cpu:.2f} s of CPU; "
-                  f"1e6 in {cpu / len(bounds) * 1e6:.2f} s of CPU")  # fmt: skip
+            used = time.process_time() - used
+            print(
+                f"  {len(bounds):,} structures screened {state}: {used:.2f} s, 1e6 in {used / len(bounds) * 1e6:.2f} s"
+            )
 
 
 if __name__ == "__main__":
