@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from common import markdown, picture
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from evo_libra import Problem, certify, load_problem, search
 from evo_libra.front.archive import non_dominated
@@ -30,13 +31,14 @@ from evo_libra.problem.tables import Tables
 from evo_libra.ui.figure import COLOURS
 
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
-EVALUATIONS, LESS, POPULATION, SEED = 50_000, 6_000, 200, 0
+EVALUATIONS, LESS, POPULATION, SEED = 50_000, 25_000, 400, 0
 """Of the search, and of those with an effect off."""
 _FREE = ("transceiver", "nic")
 SLICES = 64
 """Of a lane, where lanes are not whole."""
 _SHOWN = 6
-_MILLISECONDS = 1e3
+_MILLISECONDS, _MILLION = 1e3, 1e6
+_MARKERS = "osD^vPX*"
 
 
 class _Fractions(Tables):
@@ -254,7 +256,7 @@ def shapes(one: Study) -> str:
     rows = []
     for structure, count in base.structures.most_common(_SHOWN):
         mine = [k for k, design in enumerate(base.designs) if structure_of(design) == structure]
-        time, cost = base.objectives[:, mine] * np.array([[_MILLISECONDS], [1e-6]])
+        time, cost = base.objectives[:, mine] * np.array([[_MILLISECONDS], [1 / _MILLION]])
         gone = [case.effect for case in one.cases[1:] if structure not in case.structures]
         spans = (f"{cost.min():.4g} to {cost.max():.4g}", f"{time.max():.4g} to {time.min():.4g}")
         rows.append([f"`{structure}`", f"{count}", *spans, ", ".join(gone) or "none"])
@@ -272,16 +274,28 @@ def mixes(one: Study) -> str:
 
 
 def draw(studies: Sequence[Study]) -> None:
-    """Draw the fronts, a colour for each mix of technologies."""
+    """Draw the fronts, a colour and a marker for each mix of technologies."""
+    every = list(dict.fromkeys(mix for one in studies for mix in one.cases[0].mixes))
     with picture("real_fabrics", 5.6) as figure:
-        for axes, one in zip(figure.subplots(2, 3).ravel(), studies, strict=True):
-            base = one.cases[0]
-            time, cost = base.objectives
-            for colour, mix in zip(COLOURS, base.mixes, strict=False):
-                mine = np.array([mix_of(design) == mix for design in base.designs])
-                axes.plot(cost[mine] / 1e6, time[mine] * _MILLISECONDS, "o", ms=3, color=colour, label=mix)
-            axes.set(xscale="log", yscale="log", title=one.name, xlabel="cost [million USD]", ylabel="time [ms]")
-            axes.legend(fontsize="x-small")
+        grid = figure.subplots(2, 3)
+        for axes, one in zip(grid.ravel(), studies, strict=True):
+            time, cost = one.cases[0].objectives
+            for index, mix in enumerate(every):
+                mine = np.array([mix_of(design) == mix for design in one.cases[0].designs])
+                if mine.any():
+                    style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKERS[index], "label": mix}
+                    axes.plot(cost[mine] / _MILLION, time[mine] * _MILLISECONDS, linestyle="", ms=3.5, **style)
+            axes.set(
+                xscale="log", title=one.name, xlabel="cost [million USD]", ylim=(0, 1.05 * _MILLISECONDS * time.max())
+            )
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        for axes in grid[:, 0]:
+            axes.set_ylabel("time [ms]")
+        pairs = [pair for axes in grid.ravel() for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
+        handles = {text: handle for handle, text in pairs}
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, fontsize="x-small")
 
 
 if __name__ == "__main__":
