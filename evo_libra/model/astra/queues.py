@@ -42,6 +42,10 @@ class Policy(Enum):
     SMALLEST_CHUNK_FIRST = "smallestChunkFirst"
 
 
+class TooLongError(ValueError):
+    """A collective takes longer than the queue model can count: more than half an hour."""
+
+
 @dataclass(frozen=True)
 class Joining:
     """What a policy needs to know of chunk phases.
@@ -92,7 +96,8 @@ def finish(
 
     Raises
     ------
-    ValueError : all phases one after the other would take more than `longest`, or chunks are missing.
+    TooLongError : all phases one after the other would take more than `longest`.
+    ValueError : chunks are missing.
     """
     shape = np.broadcast_shapes(server.shape, time.shape, (1, 1, 1 if count is None else len(count)))
     if 0 in shape:
@@ -105,7 +110,7 @@ def finish(
     times, bits = time.astype(np.int64), longest(slots, *shape[:2])
     there = np.arange(shape[1])[:, None] < count
     if (times.sum(axis=0) * there).sum(axis=0).max() >= 2**bits:
-        raise ValueError(f"a collective of more than 2^{bits} ns is beyond the queue model")
+        raise TooLongError(f"a collective of more than 2^{bits} ns is beyond the queue model")
     run = compiled() if fast else None
     if run is None:
         return _tiled(server, times, slots, joining, count).astype(np.float64)
