@@ -135,6 +135,10 @@ def test_a_process_group_has_chunks_of_the_whole_network() -> None:
     # Four chunks of 64 bytes, or of 128: 6 messages of 16 or 32 bytes each.
     np.testing.assert_array_equal(alone, 4 * 6 * 16)
     np.testing.assert_array_equal(in_a_world, 4 * 6 * 32)
+    # Chunks of 63 bytes have messages of 15, those of 64 bytes of 16.
+    small, raised = (collective_time(Collective.ALL_REDUCE, 252, [link], ring, world=w) for w in (63, 64))
+    np.testing.assert_array_equal(small, 4 * 6 * 15)
+    np.testing.assert_array_equal(raised, 4 * 6 * 16)
 
 
 def has_closed_form(case: dict[str, Any]) -> bool:

@@ -214,6 +214,6 @@ def test_a_front_of_solved_bandwidths_is_rescored() -> None:
 
 
 def test_bandwidths_too_low_to_be_timed_are_told() -> None:
-    slow = load(astra(latency_ns=1), "bandwidth={min_GBps: 1e-6, max_GBps: 700}")
-    with pytest.raises(InputError, match="bandwidth.min_GBps has to be higher"):
-        slow.evaluate("RI(2)@chiplet:0.000001_RI(2)@package:0.000001_RI(16)@node:1_SW(64)@pod:1")
+    slow = load(astra(latency_ns=1), "bandwidth={min_GBps: 1e-12, max_GBps: 700}")
+    with pytest.raises(InputError, match=r"bandwidth\.min_GBps has to be higher"):
+        slow.evaluate("RI(2)@chiplet:1e-12_RI(2)@package:1e-12_RI(16)@node:1_SW(64)@pod:1")

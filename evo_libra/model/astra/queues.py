@@ -43,7 +43,7 @@ class Policy(Enum):
 
 
 class TooLongError(ValueError):
-    """A collective takes longer than the queue model can count: more than half an hour."""
+    """A collective takes longer than the queue model can count."""
 
 
 @dataclass(frozen=True)
