@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evo_libra.model.arrays import IntArray
 from evo_libra.model.astra.collective import Choice, System, collective_time
 from evo_libra.model.astra.phase import RING, Algorithm, Implementation, Link, Overheads, phase_time
 from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish
@@ -292,6 +293,24 @@ def time_alone(collective: Collective, size: int, links: list[Link], system: Sys
     return float(finish(dims, times, slots, Joining(system.policy, kinds, sizes))[0])
 
 
+def check_plans(
+    scheduler: Scheduler, collective: Collective, size: IntArray, chunk: IntArray, network: Network
+) -> None:
+    together, designs = plan(scheduler, collective, size, chunk, network), len(size)
+    order = np.broadcast_to(together.order, (*together.order.shape[:2], designs))
+    for n in range(designs):
+        alone = Alone(
+            network.npus[:, n].tolist(), network.bandwidth[:, n].tolist(), list(network.involved),
+            collective is Collective.ALL_GATHER,
+        )  # fmt: skip
+        expected = plan_alone(scheduler, collective, int(size[n]), int(chunk[n]), alone)
+        assert together.count[n] == len(expected)
+        for k, (part, dims) in enumerate(expected):
+            assert together.size[k, n] == part
+            assert order[:, k, n].tolist() == dims
+        assert not together.size[len(expected) :, n].any()
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
     scheduler=st.sampled_from(Scheduler),
@@ -312,18 +331,16 @@ def test_plans_of_a_population_are_those_of_its_designs(
     size, splits = random.integers(2**16, 2**30, designs), random.integers(1, 40, designs)
     size[::2] = 2**20 * splits[::2]
     chunk = size // splits
-    together = plan(scheduler, collective, size, chunk, Network(npus, bandwidth, involved.tolist()))
-    for n in range(designs):
-        alone = Alone(
-            npus[:, n].tolist(), bandwidth[:, n].tolist(), involved.tolist(), collective is Collective.ALL_GATHER
-        )
-        expected = plan_alone(scheduler, collective, int(size[n]), int(chunk[n]), alone)
-        assert together.count[n] == len(expected)
-        order = np.broadcast_to(together.order, (*together.order.shape[:2], designs))
-        for k, (part, dims) in enumerate(expected):
-            assert together.size[k, n] == part
-            assert order[:, k, n].tolist() == dims
-        assert not together.size[len(expected) :, n].any()
+    check_plans(scheduler, collective, size, chunk, Network(npus, bandwidth, involved.tolist()))
+
+
+@pytest.mark.parametrize("scheduler", [Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX])
+@pytest.mark.parametrize("collective", [AR, Collective.ALL_GATHER])
+def test_plans_of_networks_where_loads_become_equal(scheduler: Scheduler, collective: Collective) -> None:
+    npus = np.array([[4, 4, 8, 4, 2], [4, 4, 2, 2, 8], [8, 2, 2, 8, 2]])
+    bandwidth = np.array([[6.0, 16, 6, 6, 1], [3, 32, 6, 6, 32], [32, 4, 2, 3, 16]])
+    chunk = np.full(5, 2**22)
+    check_plans(scheduler, collective, 24 * chunk, chunk, Network(npus, bandwidth, [True] * 3))
 
 
 @given(
