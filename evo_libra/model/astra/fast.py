@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.compiled import compile_function
 
-Queue = NDArray[np.int8]
+Queue = NDArray[np.int16]
 Run = Callable[[Queue, IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]
 
-# Policies are numbered as in `evo_libra.model.astra.queues.Policy`.
+# Policies are numbered as in `evo_libra.model.astra.policy.Policy`.
 _ANY = 2
 _BLOCK = 8
 
