@@ -16,7 +16,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule
 from evo_libra.model.astra.collective import collective_time
 from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Algorithm, Implementation, Link, Overheads
-from evo_libra.model.astra.queues import Policy
+from evo_libra.model.astra.queues import Policy, TooLongError
 from evo_libra.model.astra.system import Choice, System
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.astra.themis_paper import Fabrics, paper_time
@@ -243,7 +243,13 @@ class Fidelity:
             schedule.chunks, self.active, self.shrinking, self.overheads,
             scheduler=_SCHEDULERS[scheduler], policy=policy,
         )  # fmt: skip
-        return collective_time(collective, size, links, system) * NANO
+        try:
+            return collective_time(collective, size, links, system) * NANO
+        except TooLongError as error:
+            least = designs.bandwidth[designs.npus > 1].min() / GIGA
+            raise InputError(
+                f"{error}: {collective.value} of {size} bytes over {least:g} GB/s; bandwidth.min_GBps has to be higher"
+            ) from None
 
 
 def _of(designs: Population) -> Schedule:

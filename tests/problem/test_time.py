@@ -211,3 +211,9 @@ def test_a_front_of_solved_bandwidths_is_rescored() -> None:
     other = load_problem("gpt3-4k", [*with_time(solved, "astra", ["bandwidth=optimal"]), "time.latency_ns=500"])
     assert isinstance(other, Problem)
     assert (rescore(front, other).frame["time_ms_rescored"] > front.frame["time_ms"]).all()
+
+
+def test_bandwidths_too_low_to_be_timed_are_told() -> None:
+    slow = load(astra(latency_ns=1), "bandwidth={min_GBps: 1e-12, max_GBps: 700}")
+    with pytest.raises(InputError, match=r"bandwidth\.min_GBps has to be higher"):
+        slow.evaluate("RI(2)@chiplet:1e-12_RI(2)@package:1e-12_RI(16)@node:1_SW(64)@pod:1")

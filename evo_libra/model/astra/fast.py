@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.compiled import compile_function
 
-Queue = NDArray[np.int8]
+Queue = NDArray[np.int16]
 Run = Callable[[Queue, IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]
 
-# Policies are numbered as in `evo_libra.model.astra.queues.Policy`.
+# Policies are numbered as in `evo_libra.model.astra.policy.Policy`.
 _ANY = 2
 _BLOCK = 8
 
@@ -33,15 +33,9 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
     designs = len(count)
     phases, chunks = max(server.shape[0], time.shape[0]), max(server.shape[1], time.shape[1])
     queues, places, items = len(slots), slots.sum(), phases * chunks
-    never = np.iinfo(np.int64).max
     bits = 0
     while 2 * (items + chunks) >> bits > 0:
         bits += 1
-    owner = np.empty(places, np.int64)
-    first = np.zeros(queues + 1, np.int64)
-    for q in range(queues):
-        first[q + 1] = first[q] + slots[q]
-        owner[first[q] : first[q + 1]] = q
     # A chunk phase is the number chunk * phases + phase. What is looked at again and again lies side by side, and is
     # gathered for a few designs at a time, which are neighbours in memory.
     phase_of, kind_of = np.empty(items, np.int64), np.empty(items, np.int64)
@@ -56,9 +50,11 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
     server_p, server_k, server_n = min(server.shape[0], 2) - 1, min(server.shape[1], 2) - 1, min(server.shape[2], 2) - 1
     time_p, time_k, time_n = min(time.shape[0], 2) - 1, min(time.shape[1], 2) - 1, min(time.shape[2], 2) - 1
     waiting = np.empty((queues, items + chunks), np.int64)
-    # The end of what runs in a slot and the number of its start, in one word: the least is the next event.
+    # What runs, in no order: its end and the number of its start in one word, of which the least is the next event.
     keys = np.empty(places, np.int64)
     running = np.empty(places, np.int64)
+    queue_of = np.empty(places, np.int64)
+    idle = np.empty(queues, np.int64)
     head = np.empty(queues, np.int64)
     tail = np.empty(queues, np.int64)
     found = np.empty(designs, np.int64)
@@ -74,7 +70,8 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
                     if sized:
                         size_of[b, item] = size[p, k, n]
         for b in range(block):
-            head[:], tail[:], keys[:] = 0, 0, never
+            head[:], tail[:], idle[:] = 0, 0, slots
+            busy = 0
             sequence = 0
             now = 0
             # The chunks join their first queue one by one; then there is an event for each chunk and phase.
@@ -82,12 +79,14 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
             for event in range(joins * (1 + phases)):
                 old, item = -1, event * phases
                 if event >= joins:
-                    slot = 0
-                    for s in range(1, places):
-                        if keys[s] < keys[slot]:
-                            slot = s
-                    now, item, old = keys[slot] >> bits, running[slot] + 1, owner[slot]
-                    keys[slot] = never
+                    least = 0
+                    for s in range(1, busy):
+                        if keys[s] < keys[least]:
+                            least = s
+                    now, item, old = keys[least] >> bits, running[least] + 1, queue_of[least]
+                    busy -= 1
+                    keys[least], running[least], queue_of[least] = keys[busy], running[busy], queue_of[busy]
+                    idle[old] += 1
                 new = -1
                 if item < items and (event < joins or phase_of[item] > 0):
                     phase, new = phase_of[item], server_of[b, item]
@@ -113,15 +112,14 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
                     tail[new] += 1
                 for turn in range(2):
                     q = old if turn == 0 else new
-                    if q < 0 or head[q] == tail[q]:
+                    if q < 0 or head[q] == tail[q] or idle[q] == 0:
                         continue
-                    for s in range(first[q], first[q + 1]):
-                        if keys[s] == never:
-                            taken = waiting[q, head[q]]
-                            head[q] += 1
-                            keys[s] = (now + time_of[b, taken]) << bits | sequence
-                            running[s] = taken
-                            sequence += 1
-                            break
+                    taken = waiting[q, head[q]]
+                    head[q] += 1
+                    idle[q] -= 1
+                    keys[busy] = (now + time_of[b, taken]) << bits | sequence
+                    running[busy], queue_of[busy] = taken, q
+                    busy += 1
+                    sequence += 1
             found[start + b] = now
     return found

@@ -177,8 +177,7 @@ class _Greedy:
     def difference(self, listed: SmallArray) -> FloatArray:
         """Return the (n,) bytes by which the most loaded dimension is ahead of the least loaded one."""
         taking = self.taking(listed)
-        ends = (taking[0], taking[-1] if self.gathers else listed[-1])
-        first, last = (d.astype(np.int64) * self.designs + self.every for d in ends)
+        first, last = (d.astype(np.int64) * self.designs + self.every for d in (taking[0], taking[-1]))
         ahead = np.abs(self.load.take(last) - self.load.take(first))
         at = last if self.gathers else first
         found = np.floor(ahead * self.ratio.take(at) / self.share.take(at) * _MEBI)
