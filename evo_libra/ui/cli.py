@@ -298,6 +298,105 @@ def bench(  # noqa: PLR0913 - each is an option of the command
 
 
 @app.command
+def prices(
+    result: Path,
+    *,
+    scenarios: int = 1000,
+    seed: int = 0,
+    score: Literal["mean", "worst", "regret"] = "mean",
+    problem: str | None = None,
+    set_: Assignments = None,
+    rows: int = 12,
+    json_: Json = False,
+) -> int:
+    """Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run on a catalogue of parts.
+    scenarios:
+        Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
+    seed:
+        Of the draws.
+    score:
+        What decides who is on the front: the mean cost, the worst one, or the largest regret, which is how much more
+        a design costs in a scenario than the cheapest one that is at most as slow.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as fabric.catalog=dearer.yaml; may be repeated.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.prices import prices_command  # noqa: PLC0415 - see the top
+
+    options = {"scenarios": scenarios, "seed": seed, "rows": rows}
+    return prices_command(result, options, score, problem, set_ or [], as_json=json_)
+
+
+@app.command
+def export(
+    result: Path | None = None,
+    number: Annotated[int | None, Parameter(name="id")] = None,
+    *,
+    astra_sim: Path,
+    design: str | None = None,
+    time: Literal["astra", "themis"] | None = None,
+    problem: str | None = None,
+    set_: Assignments = None,
+    json_: Json = False,
+) -> int:
+    """Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    number:
+        The design's id in the front.
+    astra_sim:
+        Folder to write; new or empty.
+    design:
+        A design of --problem in the notation, instead of one of a result.
+    time:
+        The model of time to export, where the problem has LIBRA's.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.export import export_command, source_of  # noqa: PLC0415 - see the top
+
+    source = source_of(result, number, design, problem)
+    return export_command(source, astra_sim, time, problem, set_ or [], as_json=json_)
+
+
+@app.command(name="import")
+def import_cluster(*, network: Path, system: Path, problem: Path | None = None, json_: Json = False) -> int:
+    """Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.
+
+    Parameters
+    ----------
+    network:
+        ASTRA-sim's network file.
+    system:
+        Its system file.
+    problem:
+        Problem file to write, with the network pinned, and a catalogue beside it.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.importing import import_command  # noqa: PLC0415 - see the top
+
+    return import_command(network, system, problem, as_json=json_)
+
+
+@app.command
 def catalog(name: str | None = None, *, json_: Json = False) -> int:
     """List what can be used in a problem file: catalogues with their prices, models, problems, engines.
 

@@ -219,6 +219,9 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
             words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
             table.add_row(*map(Text, words), *times)
         console.print(table)
+    if "bill" in breakdown:
+        _show_bill(breakdown, console)
+        return
     table = Table(title=Text("cost by part [USD]"), title_justify="left")
     for column in ("dimension", "GB/s", "link", "switch", "nic", "total"):
         table.add_column(column, justify="left" if column == "dimension" else "right")
@@ -226,6 +229,28 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         label = f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
         costs = [f"{d[key]:,.0f}" for key in ("link_usd", "switch_usd", "nic_usd", "cost_usd")]
         table.add_row(*map(Text, [label, f"{d['bandwidth_GBps']:.5g}", *costs]))
+    console.print(table)
+
+
+def _show_bill(breakdown: Mapping[str, Any], console: Console) -> None:
+    labels = {
+        d["dimension"]: f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}, {d['lanes']} lanes"
+        for d in breakdown["dimensions"]
+    }
+    table = Table(title=Text("bill of materials"), title_justify="left")
+    for column in ("part", "pieces", "each [USD]", "cost [USD]", "power [W]"):
+        table.add_column(column, justify="left" if column == "part" else "right", no_wrap=column != "part")
+    for d, label in labels.items():
+        table.add_section()
+        table.add_row(Text(label, style="bold"))
+        for row in breakdown["bill"]:
+            if row["dimension"] == d:
+                each = "-" if row["unit_usd"] is None else f"{row['unit_usd']:,.10g}"
+                words = [f"  {row['item']} {row['part'] or ''}", f"{row['pieces']:,}", each]
+                table.add_row(*map(Text, [*words, f"{row['cost_usd']:,.2f}", f"{row['power_W']:,.1f}"]))
+    total = [sum(row[key] for row in breakdown["bill"]) for key in ("cost_usd", "power_W")]
+    table.add_section()
+    table.add_row("total", "", "", Text(f"{total[0]:,.2f}"), Text(f"{total[1]:,.1f}"))
     console.print(table)
 
 
