@@ -70,6 +70,8 @@ def recomputed(workload: Workload) -> Workload:
 
 def recomputed_loop(loop: WeightedLoop) -> WeightedLoop:
     """Return the training loop of the workload with the collectives of its forward pass run twice."""
+    if not isinstance(loop.workload, Workload):
+        raise TypeError(f"the workload {loop.workload.name} is a trace")
     degrees = {name: degree for name, degree in loop.degrees.items() if name != ALL}
     return weighted_loop(recomputed(loop.workload), degrees, loop.weight, "none", loop.degrees[ALL])
 

@@ -14,11 +14,13 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.store import CHECKPOINT, RunFolder
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, Collection
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
+from evo_libra.search.termination import Mark
 
-_FORMAT = 2
+_FORMAT = 3
+_SEARCH = ("evaluations", "exhausted", "ended", "restarts", "seconds")
 _SEAL = 64
 
 
@@ -34,14 +36,15 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None
     arrays: dict[str, Any] = {
         "archive/genes": snapshot.archive.genes,
         "archive/objectives": snapshot.archive.objectives,
+        "mark/objectives": snapshot.mark.objectives,
         **{f"engine/{name}": np.asarray(values) for name, values in snapshot.engine.arrays.items()},
     }
     head = {
         "format": _FORMAT,
         "program": program(),
         "search": search,
-        "evaluations": snapshot.evaluations,
-        "exhausted": snapshot.exhausted,
+        **{name: getattr(snapshot, name) for name in _SEARCH},
+        "mark": snapshot.mark.evaluations,
         "random": dict(snapshot.engine.random),
     }
     buffer = io.BytesIO()
@@ -66,8 +69,23 @@ def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
     if head["program"] != program():
         raise InputError(f"the checkpoint {path} is of another version of the program; search again without --resume")
     engine = {name.removeprefix("engine/"): values for name, values in arrays.items() if name.startswith("engine/")}
-    archive = Archive(arrays["archive/genes"], arrays["archive/objectives"])
-    return Snapshot(EngineState(engine, head["random"]), archive, head["evaluations"], head["exhausted"])
+    return Snapshot(
+        EngineState(engine, head["random"]),
+        Collection(Archive(arrays["archive/genes"], arrays["archive/objectives"])),
+        mark=Mark(head["mark"], arrays["mark/objectives"]),
+        **{name: head[name] for name in _SEARCH},
+    )
+
+
+def read_genes(folder: RunFolder) -> np.ndarray[Any, Any] | None:
+    """Return (g, k) genes of the best designs at the last checkpoint, or None when there is none yet.
+
+    Raises
+    ------
+    InputError : the checkpoint is damaged.
+    """
+    found = _load(folder.path / CHECKPOINT)
+    return None if found is None else np.asarray(found[1]["archive/genes"])
 
 
 def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:

@@ -1,119 +1,128 @@
-"""Every design that a run evaluates, in parts that fit its checkpoints."""
+"""Every design that a run evaluates, in files of as many designs each, which depend on the run alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from evo_libra.experiment.store import DESIGNS, PART, RunFolder
+from evo_libra.experiment.store import DESIGNS, RunFolder
 from evo_libra.model.arrays import FloatArray
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
+from evo_libra.problem.protocol import Evaluation, SearchProblem
+
+PART = 100_000
+"""Designs of a file, of all but the last one; so many and those of a generation are held in memory."""
+
+_GENE = "gene:"
 
 
-class Recorder:
-    """A problem that remembers what it was asked; for the rest it is the problem it stands for."""
+class Record:
+    """Writes the designs that it is called with to files of a run's folder.
 
-    def __init__(self, problem: SearchProblem) -> None:
-        self.problem = problem
-        self._kept: list[pl.DataFrame] = []
+    A row is a design: its number, its objectives in their units, its violation and its genes.
+
+    Parameters
+    ----------
+    folder : of the run.
+    problem : that is searched.
+    evaluations : designs that the files hold already, see `keep_first`.
+    """
+
+    def __init__(self, folder: RunFolder, problem: SearchProblem, evaluations: int = 0) -> None:
+        self._folder, self._problem, self._next, self._written = folder, problem, evaluations, evaluations
+        part = _part(folder, evaluations - evaluations % PART)
+        self._held: list[pl.DataFrame] = [pl.read_parquet(part)] if evaluations % PART else []
+
+    def __call__(self, genes: FloatArray, worth: Evaluation) -> None:
+        """Add designs."""
+        self._held.append(_frame(self._problem, self._next, genes, worth))
+        self._next += genes.shape[1]
+        if self._next - self._next % PART > self._start:
+            self._write(full=True)
+
+    def flush(self) -> None:
+        """Write what is in memory alone; before the checkpoint that has seen it."""
+        if self._next > self._written:
+            self._write(full=False)
 
     @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return self.problem.name
+    def _start(self) -> int:
+        return self._next - sum(frame.height for frame in self._held)
 
-    @property
-    def genome(self) -> Genome:
-        """The genes."""
-        return self.problem.genome
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """What is minimised."""
-        return self.problem.objectives
-
-    @property
-    def settings(self) -> SearchSettings:
-        """How a search runs unless it is told otherwise."""
-        return self.problem.settings
-
-    def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
-        """Return what genes mean."""
-        return self.problem.describe(genes)
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what results depend on."""
-        return self.problem.identity()
-
-    def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of genes, and remember both."""
-        worth = self.problem.evaluate_genes(genes)
-        values = zip(self.objectives, worth.objectives, strict=True)
-        columns: dict[str, Any] = {objective.column: row / objective.scale for objective, row in values}
-        columns |= {"violation": worth.violation}
-        columns |= {f"gene[{index}]": row for index, row in enumerate(genes)}
-        self._kept.append(pl.DataFrame(columns))
-        return worth
-
-    def take(self, count: int | None) -> pl.DataFrame | None:
-        """Return and forget the first `count` designs since the last time, or all of them; None when there are none."""
-        if not self._kept:
-            return None
-        kept = pl.concat(self._kept)
-        count = kept.height if count is None else count
-        self._kept = [kept[count:]] if count < kept.height else []
-        return kept[:count]
+    def _write(self, *, full: bool) -> None:
+        """Write the files that are full, or all; those that are not full stay in memory."""
+        start, held = self._start, pl.concat(self._held)
+        while held.height >= PART or (held.height and not full):
+            file = held[:PART].rechunk()
+            self._folder.write(_part(self._folder, start).name, file.write_parquet)
+            self._written = start + file.height
+            if held.height < PART:
+                break
+            start, held = start + PART, held[PART:]
+        self._held = [held.clone()] if held.height else []
 
 
-def write_part(folder: RunFolder, start: int, designs: pl.DataFrame | None) -> None:
-    """Write the designs from number `start` on; before the checkpoint that has seen them."""
-    if designs is not None:
-        folder.write(f"designs-{start:015d}.parquet", designs.write_parquet)
+def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -> bool:
+    """Make the files of a folder those of the first `count` designs; return whether there are so many.
 
-
-def drop_parts(folder: RunFolder, start: int) -> None:
-    """Remove parts that no checkpoint has seen."""
-    for path in folder.path.glob(PART):
-        if _start(path) >= start:
-            path.unlink(missing_ok=True)
-
-
-def copy_parts(source: RunFolder, folder: RunFolder, count: int) -> bool:
-    """Write the first `count` designs of another run of the same search as a part; return whether it has them."""
-    frame = _whole(source)
-    if frame is None or frame.height < count:
+    Parameters
+    ----------
+    folder : of the run.
+    count : designs that its checkpoint has seen.
+    source : the run whose files they are, where it is another one of the same search.
+    """
+    files = designs_files((source or folder).path)
+    starts = [_first(path) for path in files]
+    if count and (starts != [n * PART for n in range(len(starts))] or _count(files) < count):
         return False
-    write_part(folder, 0, frame.head(count))
+    for path, start in zip(files, starts, strict=True):
+        if start >= count:
+            if source is None:
+                path.unlink(missing_ok=True)
+        elif source is not None or start + PART > count:
+            frame = pl.read_parquet(path)
+            if source is not None or frame.height > count - start:
+                folder.write(path.name, frame[: count - start].rechunk().write_parquet)
     return True
 
 
-def merge_parts(folder: RunFolder) -> None:
-    """Write all parts as one file; the same designs give the same bytes however they were cut."""
-    frame = _joined(folder)
-    if frame is not None:
-        numbered = frame.insert_column(0, pl.Series("evaluation", np.arange(frame.height)))
-        folder.write(DESIGNS, numbered.rechunk().write_parquet)
+def designs_files(folder: Path) -> list[Path]:
+    """Return the files of all designs that a run has kept, in order."""
+    return sorted(folder.glob(DESIGNS))
 
 
-def remove_parts(folder: RunFolder) -> None:
-    """Remove the parts once the run is done."""
-    drop_parts(folder, 0)
+def kept_designs(folder: Path) -> pl.LazyFrame:
+    """Return every design that a run has kept, in the order of their evaluation, to be read as far as it is needed."""
+    return pl.scan_parquet(designs_files(folder))
 
 
-def _whole(folder: RunFolder) -> pl.DataFrame | None:
-    path = folder.path / DESIGNS
-    return pl.read_parquet(path).drop("evaluation") if path.is_file() else _joined(folder)
+def kept_genes(frame: pl.DataFrame) -> FloatArray:
+    """Return the (g, n) genes of rows of kept designs."""
+    genes = [name for name in frame.columns if name.startswith(_GENE)]
+    return np.ascontiguousarray(frame.select(genes).cast(pl.Float64).to_numpy().T)
 
 
-def _joined(folder: RunFolder) -> pl.DataFrame | None:
-    parts = sorted(folder.path.glob(PART), key=_start)
-    return pl.concat([pl.read_parquet(part) for part in parts]) if parts else None
+def _frame(problem: SearchProblem, first: int, genes: FloatArray, worth: Evaluation) -> pl.DataFrame:
+    genome = problem.genome
+    columns: dict[str, NDArray[Any]] = {"evaluation": np.arange(first, first + genes.shape[1])}
+    columns |= {o.column: row / o.scale for o, row in zip(problem.objectives, worth.objectives, strict=True)}
+    columns |= {"violation": worth.violation}
+    kinds = zip(genome.names, genes, genome.categorical, strict=True)
+    columns |= {f"{_GENE}{name}": values.astype(np.int64) if whole else values for name, values, whole in kinds}
+    return pl.DataFrame(columns)
 
 
-def _start(path: Path) -> int:
+def _part(folder: RunFolder, start: int) -> Path:
+    return folder.path / f"designs-{start:015d}.parquet"
+
+
+def _first(path: Path) -> int:
     return int(path.stem.partition("-")[2])
+
+
+def _count(files: Sequence[Path]) -> int:
+    return int(sum(pl.scan_parquet(path).select(pl.len()).collect().item() for path in files))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 from evo_libra.experiment.catalogue import Catalogue
+from evo_libra.experiment.loop import snapshots, with_processes
 from evo_libra.experiment.runspec import RunSpec, build
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import generations
+from evo_libra.search.expensive import ExpensiveProblem
 
 OVERHEAD_SECONDS = 0.02
 """Of a run, besides its search: files, the way to a worker and back."""
@@ -59,7 +63,10 @@ def estimate(runs: Sequence[RunSpec], results: Path) -> Estimate:
         sources[kind] += 1
     usual = _usual(runs, paces)
     new = _new_evaluations(runs)
-    work = sum(count / usual(spec) for spec, count in zip(runs, new, strict=True))
+    work = sum(
+        min(count / usual(spec), math.inf if spec.seconds is None else spec.seconds)
+        for spec, count in zip(runs, new, strict=True)
+    )
     seconds = work + OVERHEAD_SECONDS * len(runs)
     return Estimate(seconds, sum(new), sources["earlier"], sources["trial"], sources["similar"])
 
@@ -77,18 +84,29 @@ def _earlier(results: Path) -> Mapping[str, float]:
 
 def _trial(spec: RunSpec) -> float:
     """Return evaluations per second of the first generations of a run, without the very first."""
-    problem = build(spec.origin)
-    engine, first, done = load_engine(spec.engine, problem), None, 0
+    problem = with_processes(spec, build(spec.origin), None, retry=False)
+    if isinstance(problem, ExpensiveProblem):
+        return _pace_of_processes(problem)
+    first, done = None, 0
     begun = time.perf_counter()
-    for snapshot in generations(
-        problem, engine, population=spec.population, seed=spec.seed, evaluations=spec.evaluations
-    ):
-        done = snapshot.evaluations
-        if first is None and done < spec.evaluations:
-            first, begun = done, time.perf_counter()
-        if time.perf_counter() - begun > TRIAL_SECONDS:
-            break
+    with closing(snapshots(replace(spec, method=replace(spec.method, islands=1)), problem)) as loop:
+        for snapshot in loop:
+            done = snapshot.evaluations
+            if first is None and not snapshot.ended:
+                first, begun = done, time.perf_counter()
+            if time.perf_counter() - begun > TRIAL_SECONDS:
+                break
     return max(done - (first or 0), 1) / max(time.perf_counter() - begun, 1e-6)
+
+
+def _pace_of_processes(problem: ExpensiveProblem) -> float:
+    """Return evaluations per second of a problem whose designs take long: a design a process, once these have begun."""
+    genes = problem.genome.sample(np.random.Generator(np.random.PCG64(0)), 2 * problem.workers)
+    with problem:
+        problem.evaluate_genes(genes[:, : problem.workers])
+        begun = time.perf_counter()
+        problem.evaluate_genes(genes[:, problem.workers :])
+        return problem.workers / max(time.perf_counter() - begun, 1e-6)
 
 
 def _usual(runs: Sequence[RunSpec], paces: Mapping[str, float]) -> Callable[[RunSpec], float]:

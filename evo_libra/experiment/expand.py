@@ -11,11 +11,11 @@ from typing import Any
 
 from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.include import folder_of, read_with_includes
+from evo_libra.experiment.loop import check
 from evo_libra.experiment.runspec import Origin, RunSpec, build, origin_of, run_of
 from evo_libra.experiment.spec import EngineSpec, ExperimentSpec, RunsSpec
 from evo_libra.model.mistakes import short
 from evo_libra.model.source import KeyPath, Source, validate
-from evo_libra.search.engine import load_engine
 
 MOST_RUNS = 100_000
 _MOST_MISTAKES = 20
@@ -104,7 +104,7 @@ def _of_origin(origin: Origin, variant: _Variant, block: RunsSpec) -> Iterator[R
     budgets: Sequence[int | None] = _several(block.evaluations) or [None]
     for engine, population in _engines(block):
         first = run_of(origin, engine=engine, population=population, keep=block.keep)
-        load_engine(first.engine, build(origin))
+        check(first, build(origin))
         # Seeds outside, so that runs that can go on from one another follow each other.
         for seed in _seeds(block, first.seed):
             for budget in sorted(budget or first.evaluations for budget in budgets):

@@ -115,4 +115,4 @@ def tidy(spec: RunSpec, results: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-_LEFTOVERS = (".tmp-", "claim-", "attempt.json", "designs-")
+_LEFTOVERS = (".tmp-", "claim-", "attempt.json")

@@ -15,7 +15,7 @@ from typing import Any
 from evo_libra import __version__
 
 _ROOMS = ("model", "problem", "front", "search")
-_PACKAGES = ("numpy", "moocore", "pymoo", "clarabel", "polars", "pydantic", "ruamel.yaml")
+_PACKAGES = ("numpy", "moocore", "pymoo", "deap", "clarabel", "polars", "pydantic", "ruamel.yaml")
 
 
 def canonical_hash(data: Mapping[str, Any]) -> str:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.loop import in_processes, snapshots, with_processes
 from evo_libra.experiment.manifest import spec_of
 from evo_libra.experiment.provenance import canonical_hash, git_state, machine, program, versions
 from evo_libra.experiment.runspec import RunSpec, build, identity_of
 from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder, checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import Snapshot, generations
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.search.expensive import ExpensiveProblem
+from evo_libra.search.run import Snapshot
 
 
 @dataclass(frozen=True)
@@ -65,19 +68,20 @@ def reproduce(
         spec = spec_of(manifest)
     except KeyError as error:
         raise InputError(f"the manifest of {folder.path} has no {error}; it is of an older version") from None
+    if spec.method.asynchronous:
+        raise InputError(f"{folder.path} was asynchronous: which design was done first was chance, and will be again")
     problem = build(spec.origin)
     if canonical_hash(identity_of(problem, spec.origin)) != canonical_hash(spec.problem):
         raise InputError(f"a catalogue, a workload file or the code of the problem of {folder.path} has changed since")
-    archive = Archive.empty(len(problem.genome), len(problem.objectives))
-    for snapshot in generations(
-        problem,
-        load_engine(spec.engine, problem),
-        population=spec.population,
-        seed=spec.seed,
-        evaluations=spec.evaluations,
-    ):
-        archive = snapshot.archive
-        on_generation(snapshot)
+    archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
+    # A clock that ended the run would end it elsewhere now; its evaluations end it there again.
+    searched = with_processes(spec, problem, None, retry=False)
+    with closing(snapshots(replace(spec, seconds=None), searched, place=in_processes)) as loop, _of_its_own(searched):
+        for snapshot in loop:
+            archive = snapshot.archive
+            on_generation(snapshot)
+            if snapshot.evaluations >= end:
+                break
     now = front_of(problem, archive)
     recorded = folder.read_json(DONE).get("files", {}).get(FRONT)
     there = checksum(folder.path / FRONT)
@@ -89,6 +93,10 @@ def reproduce(
         _difference(before, now),
         _changes(manifest),
     )
+
+
+def _of_its_own(problem: SearchProblem) -> AbstractContextManager[object]:
+    return problem if isinstance(problem, ExpensiveProblem) else nullcontext()
 
 
 def _bytes_of(front: Front) -> str:

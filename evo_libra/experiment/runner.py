@@ -6,25 +6,26 @@ import math
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 from evo_libra.experiment.checkpoint import write_checkpoint
-from evo_libra.experiment.designs import Recorder, merge_parts, remove_parts, write_part
+from evo_libra.experiment.designs import Record, designs_files
 from evo_libra.experiment.events import Progress, tell, tell_progress
+from evo_libra.experiment.failures import keep_failures
+from evo_libra.experiment.loop import Place, in_this_process, snapshots
 from evo_libra.experiment.manifest import manifest_of
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.scale import Scale, measure
 from evo_libra.experiment.starting import Start
-from evo_libra.experiment.store import DESIGNS, DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
+from evo_libra.experiment.store import DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import Snapshot, generations
+from evo_libra.search.run import EXHAUSTED, SECONDS, Snapshot
 
 CHECKPOINT_SECONDS = 1.0
 """Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
@@ -46,6 +47,9 @@ class Outcome:
     hypervolume : of the front on the problem's scale; None without one.
     wall, total_wall : seconds this time, and those of earlier attempts included.
     stopped : why it ended before its end, such as ``interrupt``; None when it is complete.
+    ended : what completed it, as `evo_libra.search.run.Snapshot` has it.
+    restarts : how often its engine was started anew.
+    failures : designs that could not be evaluated, as `evo_libra.experiment.failures.keep_failures` has them.
     """
 
     folder: RunFolder
@@ -55,6 +59,9 @@ class Outcome:
     wall: float
     total_wall: float
     stopped: str | None
+    ended: str = ""
+    restarts: int = 0
+    failures: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True)
@@ -67,12 +74,14 @@ class Surroundings:
     on_generation : called after each generation with the snapshot and the seconds since the start.
     checkpoint_seconds : time between checkpoints.
     command : the words that started all this.
+    place : where islands are.
     """
 
     asked: Callable[[], str | None] = lambda: None
     on_generation: Callable[[Snapshot, float], None] = lambda _snapshot, _seconds: None
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     command: tuple[str, ...] = tuple(sys.argv)
+    place: Place = in_this_process
 
 
 @contextmanager
@@ -125,42 +134,30 @@ def run_search(
     InputError : there is no such engine, or it cannot search the problem.
     StorageError : results cannot be written.
     """
-    engine = load_engine(spec.engine, problem)
     manifest = manifest_of(spec, problem, around.command)
     for name in (FRONT, PLOT, DONE):
         (folder.path / name).unlink(missing_ok=True)
-    folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
-    recorder = Recorder(problem) if spec.keep == "designs" else None
-    course = _Course(spec, folder, start, scale, around, recorder)
     last, stopped = start.snapshot, None
-    for snapshot in generations(
-        recorder or problem,
-        engine,
-        population=spec.population,
-        seed=spec.seed,
-        evaluations=spec.evaluations,
-        resume=last,
-    ):
-        last = snapshot
-        course.note(snapshot)
-        stopped = around.asked()
-        if stopped is not None:
-            break
-    if last is not None and (last.exhausted or last.evaluations >= spec.evaluations) and stopped != LOST:
+    record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
+    loop = snapshots(spec, problem, last, observe=record, place=around.place)
+    folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
+    course = _Course(spec, problem, folder, start, scale, around, record)
+    with closing(loop):
+        for snapshot in loop:
+            last = snapshot
+            course.note(snapshot)
+            stopped = around.asked()
+            if stopped is not None:
+                break
+    if last is not None and (last.ended or last.evaluations >= spec.evaluations) and stopped != LOST:
         stopped = None
-    archive = last.archive if last else Archive.empty(len(problem.genome), len(problem.objectives))
-    done = last.evaluations if last else 0
-    front, volume = front_of(problem, archive), measure(scale, archive.objectives)
-    outcome = Outcome(folder, front, done, volume, course.seconds, course.total_seconds, stopped)
-    if stopped != LOST:
-        course.end(outcome, last, manifest)
-    return outcome
+    return course.end(last, stopped, manifest)
 
 
 def mark_done(outcome: Outcome) -> bool:
     """Write the mark that a run is complete, after everything else; return whether this run was the one to do it."""
     folder = outcome.folder
-    names = [name for name in (FRONT, DESIGNS) if (folder.path / name).is_file()]
+    names = [FRONT, *(path.name for path in designs_files(folder.path))]
     first = folder.create_json(
         DONE,
         {
@@ -168,6 +165,8 @@ def mark_done(outcome: Outcome) -> bool:
             "front": len(outcome.front),
             "hypervolume": outcome.hypervolume,
             "wall_s": round(outcome.total_wall, 6),
+            "ended": outcome.ended,
+            "restarts": outcome.restarts,
             "files": {name: checksum(folder.path / name) for name in names},
         },
     )
@@ -179,20 +178,22 @@ def mark_done(outcome: Outcome) -> bool:
 class _Course:
     """What a run writes while it searches.
 
-    The last checkpoint of a run is from before the generation that its budget cuts short, so that a longer run which
-    goes on from it ends where it would have ended had it been long from the start.
+    The last checkpoint of a run is from before the generation that its budget cuts short, or a look at its front ends,
+    so that a longer run which goes on from it ends where it would have ended had it been long from the start.
     """
 
     def __init__(
         self,
         spec: RunSpec,
+        problem: SearchProblem,
         folder: RunFolder,
         start: Start,
         scale: Scale | None,
         around: Surroundings,
-        recorder: Recorder | None,
+        record: Record | None,
     ) -> None:
-        self.spec, self.folder, self.scale, self.around, self.recorder = spec, folder, scale, around, recorder
+        self.spec, self.problem, self.folder = spec, problem, folder
+        self.scale, self.around, self.record = scale, around, record
         self.begun = time.perf_counter()
         self.saved_at, self.noted_at, self.earlier = self.begun, -math.inf, start.seconds
         self.uncut = start.snapshot
@@ -208,30 +209,45 @@ class _Course:
 
     def note(self, snapshot: Snapshot) -> None:
         """Tell how far the search is and save it, each when it is time to."""
-        last = snapshot.exhausted or snapshot.evaluations >= self.spec.evaluations
-        if snapshot.exhausted or not last:
+        # Who goes on from here does the generation over that the budget, a stagnation or a proof has ended, so that it
+        # ends the same search in the same place; the clock has no such place.
+        if snapshot.ended in ("", EXHAUSTED, SECONDS):
             self.uncut = snapshot
         self.around.on_generation(snapshot, self.seconds)
-        if last or self.seconds - self.noted_at > PROGRESS_SECONDS:
+        if snapshot.ended or self.seconds - self.noted_at > PROGRESS_SECONDS:
             self.noted_at = self.seconds
             self._progress(snapshot)
-        if not last and time.perf_counter() - self.saved_at > self.around.checkpoint_seconds:
+        if not snapshot.ended and time.perf_counter() - self.saved_at > self.around.checkpoint_seconds:
             self._save()
             self.saved_at = time.perf_counter()
 
-    def end(self, outcome: Outcome, last: Snapshot | None, manifest: dict[str, Any]) -> None:
-        """Write what a run that has ended, complete or not, leaves behind."""
-        if outcome.stopped is not None and last is not None:
-            self._progress(last)
-        self._save()
-        if outcome.stopped is None and self.recorder is not None:
-            write_part(self.folder, self.saved, self.recorder.take(None))
-            merge_parts(self.folder)
-            remove_parts(self.folder)
-        self.folder.write(FRONT, outcome.front.write)
-        status = "done" if outcome.stopped is None else "interrupted"
-        figures = {"evaluations": outcome.evaluations, "front": len(outcome.front), "wall_s": round(outcome.wall, 6)}
-        self.folder.write_json(MANIFEST, {**manifest, "status": status, **figures})
+    def end(self, last: Snapshot | None, stopped: str | None, manifest: dict[str, Any]) -> Outcome:
+        """Write what a run that has ended, complete or not, leaves behind; nothing where somebody else has it."""
+        archive = last.archive if last else Archive.empty(len(self.problem.genome), len(self.problem.objectives))
+        failures: list[dict[str, Any]] = []
+        if stopped != LOST:
+            if stopped is not None and last is not None:
+                self._progress(last)
+            self._save()
+            if stopped is None and self.record is not None:
+                self.record.flush()
+            failures = keep_failures(self.folder, self.problem)
+        outcome = Outcome(
+            self.folder,
+            front_of(self.problem, archive),
+            last.evaluations if last else 0,
+            measure(self.scale, archive.objectives),
+            self.seconds,
+            self.total_seconds,
+            stopped,
+            last.ended if last and stopped is None else "",
+            last.restarts if last else 0,
+            failures,
+        )
+        if stopped != LOST:
+            self.folder.write(FRONT, outcome.front.write)
+            self.folder.write_json(MANIFEST, {**manifest, **_figures(outcome)})
+        return outcome
 
     def _progress(self, snapshot: Snapshot) -> None:
         archive = snapshot.archive
@@ -244,7 +260,20 @@ class _Course:
     def _save(self) -> None:
         if self.uncut is None or self.uncut.evaluations <= self.saved:
             return
-        if self.recorder is not None:
-            write_part(self.folder, self.saved, self.recorder.take(self.uncut.evaluations - self.saved))
+        if self.record is not None:
+            self.record.flush()
+        keep_failures(self.folder, self.problem)
         write_checkpoint(self.folder, self.uncut, self.spec.search)
         self.saved = self.uncut.evaluations
+
+
+def _figures(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "status": "done" if outcome.stopped is None else "interrupted",
+        "evaluations": outcome.evaluations,
+        "front": len(outcome.front),
+        "failures": len(outcome.failures),
+        "restarts": outcome.restarts,
+        "ended": outcome.ended,
+        "wall_s": round(outcome.wall, 6),
+    }

@@ -6,12 +6,13 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.method import PLAIN, Method
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.store import plain_name
 from evo_libra.model.source import Source
@@ -51,6 +52,9 @@ class RunSpec:
     origin : how to build it.
     engine, population, evaluations, seed : as for `evo_libra.search.run.search`.
     keep : the front alone, or every design that is evaluated, too.
+    method : how it searches, beside that.
+    seconds : of work after which it ends, whatever its evaluations; None for no such end.
+    workers : processes that evaluate its designs, one at a time; None for none. They decide nothing but the time.
     experiment, label : whose run it is, and what tells it from its neighbours; not part of what it is.
     """
 
@@ -62,6 +66,9 @@ class RunSpec:
     evaluations: int
     seed: int
     keep: Keep = "front"
+    method: Method = PLAIN
+    seconds: float | None = None
+    workers: int | None = None
     experiment: str = ""
     label: str = ""
 
@@ -73,12 +80,14 @@ class RunSpec:
     @cached_property
     def hash(self) -> str:
         """Hash of problem, engine, settings and budget; with the seed it identifies the run."""
-        return canonical_hash({"search": self.search, "evaluations": self.evaluations})
+        budget = {"evaluations": self.evaluations, **({} if self.seconds is None else {"seconds": self.seconds})}
+        return canonical_hash({"search": self.search, **budget})
 
     @property
     def id(self) -> str:
         """The run's folder below the folder of results."""
-        return f"{plain_name(self.name)}/{self.stem}-e{self.evaluations}-s{self.seed}"
+        seconds = "" if self.seconds is None else f"-t{self.seconds:.9g}"
+        return f"{plain_name(self.name)}/{self.stem}-e{self.evaluations}{seconds}-s{self.seed}"
 
     @property
     def stem(self) -> str:
@@ -87,6 +96,7 @@ class RunSpec:
 
     def _settings(self) -> dict[str, Any]:
         settings = {"problem": dict(self.problem), "engine": self.engine, "population": self.population}
+        settings |= self.method.settings()
         return settings if self.keep == "front" else {**settings, "keep": self.keep}
 
     def varied(self, **changes: Any) -> RunSpec:  # noqa: ANN401 - as they are here
@@ -103,7 +113,11 @@ class RunSpec:
     def of(data: Mapping[str, Any]) -> RunSpec:
         """Return the run that `data` made."""
         origin = dict(data["origin"])
-        return RunSpec(**{**data, "origin": Origin(**{**origin, "assignments": tuple(origin["assignments"])})})
+        return RunSpec(**{
+            **data,
+            "origin": Origin(**{**origin, "assignments": tuple(origin["assignments"])}),
+            "method": Method(**data["method"]),
+        })  # fmt: skip
 
 
 def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None) -> Origin:
@@ -167,7 +181,7 @@ def identity_of(problem: SearchProblem, origin: Origin) -> dict[str, Any]:
     return {**identity, "files": files} if files else identity
 
 
-def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as RunSpec has them
+def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as RunSpec and Method have them
     """Return a run of a problem; what the settings leave out or have None for is the problem's own choice.
 
     Raises
@@ -177,10 +191,15 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
     problem = build(origin)
     own = asdict(problem.settings)
     chosen = {**own, **{key: value for key, value in settings.items() if value is not None}}
-    for key, least in (("evaluations", 1), ("population", 4), ("seed", 0)):
-        if not least <= chosen[key] < 2**63:
-            raise InputError(f"--{key}: found {chosen[key]}; it must be at least {least}")
-    return RunSpec(problem.name, identity_of(problem, origin), origin, **chosen)
+    for key, least in _LEAST.items():
+        if key in chosen and not least <= chosen[key] < 2**63:
+            raise InputError(f"--{key.replace('_', '-')}: found {chosen[key]}; it must be at least {least}")
+    method = Method(**{key: chosen.pop(key) for key in _METHOD if key in chosen})
+    return RunSpec(problem.name, identity_of(problem, origin), origin, method=method, **chosen)
+
+
+_LEAST = {"evaluations": 1, "population": 4, "seed": 0, "stagnation": 1, "restarts": 0, "islands": 1}
+_METHOD = tuple(field.name for field in fields(Method))
 
 
 def _stable(name: str, path: Path) -> str:

@@ -8,6 +8,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.search.expensive import ExpensiveProblem, SlowProblem
 
 _SAMPLE, _SEED = 128, 0
 
@@ -18,9 +19,11 @@ def scale_of(problem: SearchProblem) -> Scale | None:
     """Return the ideal and the nadir point of the best of 128 designs drawn at random, the same for every run.
 
     Runs of one problem are measured alike whatever their engine and seed; a front that is better than the sample has a
-    hypervolume above 1. The designs are not counted as evaluations. None when none of them is feasible, or they have no
-    extent in an objective.
+    hypervolume above 1. The designs are not counted as evaluations. None when none of them is feasible, they have no
+    extent in an objective, or a design takes long to evaluate.
     """
+    if isinstance(problem, (ExpensiveProblem, SlowProblem)):
+        return None
     genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
     worth = problem.evaluate_genes(genes)
     best = Archive.empty(len(problem.genome), len(problem.objectives))

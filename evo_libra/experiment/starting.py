@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.checkpoint import read_checkpoint
-from evo_libra.experiment.designs import copy_parts, drop_parts
+from evo_libra.experiment.designs import keep_first
 from evo_libra.experiment.events import last_progress
+from evo_libra.experiment.failures import copy_failures
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder
 from evo_libra.search.run import Snapshot
@@ -43,11 +45,13 @@ def begin(results: Path, spec: RunSpec, folder: RunFolder, *, resume: bool) -> S
     start = _start(results, spec, folder) if resume else Start("started", None)
     if start.kind != "resumed":
         folder.clear()
-    drop_parts(folder, start.snapshot.evaluations if start.snapshot else 0)
-    if start.kind == "extended" and spec.keep == "designs":
-        assert start.snapshot is not None  # noqa: S101 - an extended run has one
-        if not copy_parts(RunFolder(Path(start.reason)), folder, start.snapshot.evaluations):
-            return Start("started", None)
+    if start.kind == "extended":
+        copy_failures(RunFolder(Path(start.reason)), folder)
+    if spec.keep == "designs" and start.snapshot is not None:
+        source = RunFolder(Path(start.reason)) if start.kind == "extended" else None
+        if not keep_first(folder, start.snapshot.evaluations, source):
+            folder.clear()
+            return Start("started", None, reason="not all designs of the checkpoint were kept")
     return start
 
 
@@ -72,7 +76,7 @@ def _shorter(results: Path, spec: RunSpec) -> Start | None:
             found = read_checkpoint(RunFolder(path), spec.search)
         except InputError:
             continue
-        if found is None or found.evaluations >= spec.evaluations:
+        if found is None or found.evaluations >= spec.evaluations or found.seconds >= (spec.seconds or math.inf):
             continue
         if best is None or best.snapshot is None or found.evaluations > best.snapshot.evaluations:
             best = Start("extended", found, reason=str(path))

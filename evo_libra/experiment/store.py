@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
-EVENTS, LOG, FAILED, DESIGNS = "events.jsonl", "run.log", "failed.json", "designs.parquet"
-PART = "designs-*.parquet"
+EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failures.json"
+DESIGNS = "designs-*.parquet"
 TEMPORARY = ".tmp-"
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -100,9 +100,9 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
-        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, DESIGNS, EVENTS, LOG):
+        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, FAILURES, EVENTS, LOG):
             (self.path / name).unlink(missing_ok=True)
-        for part in self.path.glob(PART):
+        for part in self.path.glob(DESIGNS):
             part.unlink(missing_ok=True)
 
     def sweep(self) -> None:

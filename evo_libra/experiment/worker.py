@@ -6,7 +6,8 @@ import os
 import socket
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from evo_libra.experiment.claim import Lease, current_claim
 from evo_libra.experiment.control import requested
 from evo_libra.experiment.events import tell
 from evo_libra.experiment.job import Ending, Job, Report
+from evo_libra.experiment.loop import Place, in_this_process, with_processes
 from evo_libra.experiment.manifest import stale
 from evo_libra.experiment.provenance import canonical_hash, program
 from evo_libra.experiment.runner import LOST, Outcome, Surroundings, mark_done, run_search
@@ -23,6 +25,8 @@ from evo_libra.experiment.runspec import RunSpec, build, forget_problems, identi
 from evo_libra.experiment.scale import Scale, scale_of
 from evo_libra.experiment.starting import begin
 from evo_libra.experiment.store import DONE, FAILED, RunFolder, StorageError, explained
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.run import Snapshot
 
 POLL_SECONDS = 0.25
@@ -64,6 +68,8 @@ def perform(
     interrupted: Callable[[], bool] = lambda: False,
     watch: Watcher | None = None,
     finish: Finisher | None = None,
+    on_design: Callable[[], None] | None = None,
+    place: Place = in_this_process,
 ) -> Report:
     """Execute a run in this process.
 
@@ -73,6 +79,8 @@ def perform(
     interrupted : whether this process is asked to stop.
     watch : called after each generation with the snapshot and the seconds since the start.
     finish : called with the outcome before the run is marked as done, to add files to its folder.
+    on_design : called after each design that a worker process has evaluated.
+    place : where its islands are, if it has several.
 
     Raises
     ------
@@ -90,7 +98,8 @@ def perform(
         asked = _Asked(spec, job, lease, interrupted)
         if reason := asked():
             return Report(spec.id, reason)
-        return _attempt(spec, job, folder, asked, watch, finish)
+        around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command, place)
+        return _attempt(spec, job, folder, asked, around, finish, on_design)
 
 
 def abandon(spec: RunSpec, job: Job, error: str) -> Report:
@@ -127,19 +136,26 @@ def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
 
 
 def _attempt(
-    spec: RunSpec, job: Job, folder: RunFolder, asked: _Asked, watch: Watcher | None, finish: Finisher | None
+    spec: RunSpec,
+    job: Job,
+    folder: RunFolder,
+    asked: _Asked,
+    around: Surroundings,
+    finish: Finisher | None,
+    on_design: Callable[[], None] | None,
 ) -> Report:
     count = count_attempt(folder, job)
     if count > ATTEMPTS:
         return give_up(spec, folder, f"its worker died {ATTEMPTS} times at the same place; out of memory?")
     try:
         problem, scale = _prepared(spec)
+        problem = with_processes(spec, problem, Path(job.results), retry=not job.resume)
         start = begin(Path(job.results), spec, folder, resume=job.resume)
-        around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command)
         log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {start.reason}")
         where = {"evaluations": start.snapshot.evaluations if start.snapshot else 0, "attempt": count}
         tell(folder.path, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
-        outcome = run_search(spec, problem, folder, start, scale, around)
+        with _processes_of(problem, on_design):
+            outcome = run_search(spec, problem, folder, start, scale, around)
     except StorageError:
         raise
     except EvoLibraError as error:
@@ -150,6 +166,18 @@ def _attempt(
         log(folder, traceback.format_exc())
         return failed(spec, folder, count, "".join(traceback.format_exception_only(error)).strip())
     return _ending(spec, folder, outcome, asked, finish)
+
+
+@contextmanager
+def _processes_of(problem: SearchProblem, on_design: Callable[[], None] | None) -> Iterator[None]:
+    """End the processes that evaluate a problem's designs, if it has any."""
+    if not isinstance(problem, ExpensiveProblem):
+        yield
+        return
+    problem.forget_failures()  # one that a problem in Python has of its own has searched before, perhaps
+    problem.on_design = on_design or (lambda: None)
+    with problem:
+        yield
 
 
 def _ending(spec: RunSpec, folder: RunFolder, outcome: Outcome, asked: _Asked, finish: Finisher | None) -> Report:
@@ -199,7 +227,7 @@ class _Asked:
         return "interrupt" if "stop" in actions else None
 
 
-def _prepared(spec: RunSpec) -> tuple[Any, Scale | None]:
+def _prepared(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
     """Return a run's problem and its scale; those of the last few problems are kept."""
     problem, digest = build(spec.origin), canonical_hash(spec.problem)
     if canonical_hash(identity_of(problem, spec.origin)) != digest:

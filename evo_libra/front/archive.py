@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import moocore
 import numpy as np
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+
+_PAIR = 2
+_BATCH = 4096
 
 
 @dataclass(frozen=True)
@@ -33,27 +38,114 @@ class Archive:
 
     def add(self, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> Archive:
         """Return the archive with the feasible ones of (g, n) designs that nothing dominates."""
-        new = np.flatnonzero(violation <= 0)
-        new = new[non_dominated(objectives[:, new])]
-        if len(self.objectives) == 2:  # noqa: PLR2004 - two sorted objectives allow a look-up
-            new = new[self._beyond(objectives[:, new])]
-        if not len(new):
-            return self
-        merged = np.concatenate([self.objectives, objectives[:, new]], axis=1)
-        kept = np.flatnonzero(non_dominated(merged))
-        kept = kept[np.lexsort(merged[::-1, kept])]
-        return Archive(np.concatenate([self.genes, genes[:, new]], axis=1)[:, kept], merged[:, kept])
+        return Collection(self).add(genes, objectives, violation).archive
 
-    def _beyond(self, objectives: FloatArray) -> FloatArray:
-        """Return (n,) whether a design is below the staircase of a two-objective archive."""
-        if not len(self):
-            return np.ones(objectives.shape[1], dtype=np.bool_)
-        left = np.searchsorted(self.objectives[0], objectives[0], side="right") - 1
-        return np.asarray((left < 0) | (objectives[1] < self.objectives[1, np.maximum(left, 0)]))
+    def spread(self, most: int) -> IntArray:
+        """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
+        return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
+
+    def may_lack(self, objectives: FloatArray) -> IntArray:
+        """Return which of (m, n) designs may belong here; of two objectives, which are not dominated."""
+        if len(self.objectives) != _PAIR:
+            return np.arange(objectives.shape[1])
+        # Two sorted objectives are a staircase.
+        left = np.searchsorted(self.objectives[0], objectives[0], side="right")
+        height = np.concatenate([[np.inf], self.objectives[1]])
+        return np.flatnonzero(objectives[1] < height[left])
 
 
-def non_dominated(objectives: FloatArray) -> FloatArray:
-    """Return (n,) whether none of (m, n) designs is better in one objective and no worse in the others."""
-    if not objectives.shape[1]:
-        return np.zeros(0, dtype=np.bool_)
-    return np.asarray(moocore.is_nondominated(np.ascontiguousarray(objectives.T)))
+@dataclass(frozen=True)
+class Collection:
+    """An archive and designs that wait to be merged with it, since merging a generation at a time would cost the most.
+
+    Attributes
+    ----------
+    settled : the archive of what has been merged.
+    fresh : genes, objectives and violations of generations as they came.
+    waiting : genes and objectives of designs that came after those of the archive and before the fresh ones, without
+        those that others of them dominate.
+    """
+
+    settled: Archive
+    fresh: tuple[tuple[FloatArray, FloatArray, FloatArray], ...] = ()
+    waiting: tuple[tuple[FloatArray, FloatArray], ...] = ()
+
+    def add(self, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> Collection:
+        """Return the collection with (g, n) more designs."""
+        fresh = (*self.fresh, (genes, objectives, violation))
+        more = Collection(self.settled, fresh, self.waiting)
+        if sum(len(violation) for *_, violation in fresh) < _BATCH:
+            return more
+        waiting = (*self.waiting, more._sifted())
+        if sum(objectives.shape[1] for _, objectives in waiting) < max(_BATCH, len(self.settled)):
+            return Collection(self.settled, (), waiting)
+        return Collection(_merged(self.settled, waiting))
+
+    def _sifted(self) -> tuple[FloatArray, FloatArray]:
+        """Return genes and objectives of the fresh designs that may belong to the archive."""
+        violation = np.concatenate([violation for *_, violation in self.fresh])
+        objectives = np.concatenate([objectives for _, objectives, _ in self.fresh], axis=1)
+        feasible = np.flatnonzero(violation <= 0)
+        new = feasible[non_dominated(np.take(objectives, feasible, axis=1))]
+        new = new[self.settled.may_lack(np.take(objectives, new, axis=1))]
+        bounds = np.cumsum([0, *(len(violation) for *_, violation in self.fresh)])
+        parts = np.split(new, np.searchsorted(new, bounds[1:-1]))
+        genes = [
+            np.take(genes, part - start, axis=1)
+            for (genes, *_), part, start in zip(self.fresh, parts, bounds, strict=False)
+        ]
+        return np.concatenate(genes, axis=1), np.take(objectives, new, axis=1)
+
+    @cached_property
+    def archive(self) -> Archive:
+        """Everything that nothing dominates; it does not depend on what was merged when."""
+        waiting = (*self.waiting, self._sifted()) if self.fresh else self.waiting
+        return _merged(self.settled, waiting) if waiting else self.settled
+
+
+def _merged(settled: Archive, waiting: Sequence[tuple[FloatArray, FloatArray]]) -> Archive:
+    genes, objectives = zip((settled.genes, settled.objectives), *waiting, strict=True)
+    every = np.concatenate(objectives, axis=1)
+    kept = front(every)
+    return Archive(np.take(np.concatenate(genes, axis=1), kept, axis=1), np.take(every, kept, axis=1))
+
+
+def front(objectives: FloatArray) -> IntArray:
+    """Return which of (m, n) designs nothing dominates, sorted by their objectives; of equal ones the first."""
+    if len(objectives) == _PAIR:
+        return _staircase(*objectives)
+    kept = np.flatnonzero(non_dominated(objectives))
+    return kept[np.lexsort(np.take(objectives, kept, axis=1)[::-1])]
+
+
+def non_dominated(objectives: FloatArray) -> BoolArray:
+    """Return (n,) whether none of (m, n) designs is better in one objective and no worse in the others.
+
+    Of equal designs the first one counts.
+    """
+    found = np.zeros(objectives.shape[1], dtype=np.bool_)
+    if len(objectives) == _PAIR:
+        found[_staircase(*objectives)] = True
+    elif len(found):
+        found[:] = moocore.is_nondominated(np.ascontiguousarray(objectives.T))
+    return found
+
+
+def _staircase(first: FloatArray, second: FloatArray) -> IntArray:
+    """Return what `front` does for two objectives, in a third of moocore's time."""
+    if not len(first):
+        return np.empty(0, dtype=np.int64)
+    order = np.argsort(first)
+    x, y = first[order], second[order]
+    lowest = np.minimum.accumulate(y)
+    step = np.flatnonzero(np.concatenate([[True], y[1:] < lowest[:-1]]))
+    # Of designs that are the same in the first objective, which come in any order, the last step is the lowest one.
+    step = step[np.concatenate([x[step[1:]] != x[step[:-1]], [True]])]
+    place = order[step]
+    again = np.flatnonzero(y[1:] == lowest[:-1]) + 1
+    if len(again):
+        # Repeats of a step: the first one counts.
+        owner = np.searchsorted(step, again, side="right") - 1
+        same = (x[again] == x[step[owner]]) & (y[again] == y[step[owner]])
+        np.minimum.at(place, owner[same], order[again[same]])
+    return np.asarray(place)

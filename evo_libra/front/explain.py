@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
 from evo_libra.model.arrays import GIGA, Population
-from evo_libra.model.collective import traffic
+from evo_libra.model.bill import ITEMS, bill, cost_by_item, power_by_item
+from evo_libra.model.collective import Collective, traffic
 from evo_libra.model.cost import cost_by_part, part_prices
 from evo_libra.model.fabric import BLOCK_NAMES, PARTS
 from evo_libra.model.parallelism import ALL
+from evo_libra.model.trace_time import TracedWorkload
 from evo_libra.model.workload import PHASES
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
@@ -39,21 +44,15 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
             for loop, time in zip(problem.time.loops, times, strict=True)
         ],
         "dimensions": _dimensions(problem, population, used),
+        **({"bill": bill_of(problem, population)} if problem.tables.kits else {}),
     }
 
 
 def _collectives(problem: Problem, loop: WeightedLoop, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
-    extents = problem.time.extents(population.npus)
-    layout = tuple((name, degree) for name, degree in loop.degrees.items() if name != ALL)
-    counts: dict[tuple[Any, ...], int] = {}
-    for layer in loop.workload.layers:
-        for name, phase in zip(PHASES, layer.phases, strict=True):
-            if phase.collective:
-                key = (name, phase.collective, phase.group, phase.size)
-                counts[key] = counts.get(key, 0) + 1
+    placed = problem.time.placed(population.npus)
     entries = []
-    for (name, collective, group, size), count in counts.items():
-        extent = extents[(() if group == ALL else layout), group]
+    for (name, collective, group, size), count in _counted(loop).items():
+        extent = placed[loop.layouts[group], group].extent
         sent = traffic(collective, size, extent)[used, 0]
         seconds = sent / population.bandwidth[used, 0]
         slowest = int(np.argmax(seconds)) if len(seconds) else 0
@@ -87,7 +86,67 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
     return entries
 
 
+def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:
+    rows = [row for row in bill_of(problem, population) if row["dimension"] == d]
+    kit = problem.tables.kits[int(population.technology[d, 0])]
+    bandwidth = float(population.bandwidth[d, 0])
+    return {
+        "dimension": d,
+        "block": BLOCK_NAMES[int(population.block[d, 0])],
+        "npus": int(population.npus[d, 0]),
+        "technology": kit.technology,
+        "bandwidth_GBps": bandwidth / GIGA,
+        "lanes": round(bandwidth / kit.lane_rate),
+        "cost_usd": sum(row["cost_usd"] for row in rows),
+        "power_W": sum(row["power_W"] for row in rows),
+    }
+
+
+_Key = tuple[str, Collective, str, float]
+"""Phase, kind, group and bytes of a collective."""
+
+
+def _counted(loop: WeightedLoop) -> Counter[_Key]:
+    """Count the collectives that are alike; of traces, those of the NPU that has the most of them."""
+    if isinstance(loop.workload, TracedWorkload):
+        each: dict[int, Counter[_Key]] = {}
+        for owner, collective, group, size in loop.workload.collectives():
+            each.setdefault(owner, Counter())["trace", collective, group, size] += 1
+        return reduce(or_, each.values(), Counter())
+    return Counter(
+        (name, phase.collective, phase.group, phase.size)
+        for layer in loop.workload.layers
+        for name, phase in zip(PHASES, layer.phases, strict=True)
+        if phase.collective
+    )
+
+
+def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:
+    """Return the bill of materials of the first design: parts by dimension, with pieces, USD and W.
+
+    The sums over all rows are the design's cost and power. It is empty where prices are per bandwidth.
+    """
+    kits, one = problem.tables.kits, population.select([0])
+    if not kits:
+        return []
+    hardware = problem.tables.hardware_of(one.npus, one.technology)
+    items = bill(kits, one.technology, one.npus, hardware.lanes(one.bandwidth, up=True).astype(np.int64))
+    usd, watts = cost_by_item(items, kits, one.technology), power_by_item(items, kits, one.technology)
+    rows = []
+    for d, i in [(d, i) for d in range(len(one.npus)) for i in range(len(ITEMS)) if items[i, d, 0] > 0]:
+        kit = kits[int(one.technology[d, 0])]
+        part = dict(zip(ITEMS, (kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch), strict=True))[ITEMS[i]]
+        rows.append({
+            "dimension": d, "item": ITEMS[i], "part": None if part is None else part.name,
+            "pieces": round(float(items[i, d, 0])), "unit_usd": None if part is None else part.price.value,
+            "cost_usd": float(usd[i, d, 0]), "power_W": float(watts[i, d, 0]),
+        })  # fmt: skip
+    return rows
+
+
 def _dimensions(problem: Problem, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
+    if problem.tables.kits:
+        return [_built(problem, population, int(d)) for d in used]
     cost = cost_by_part(population, part_prices(problem.catalog))
     return [
         {

@@ -1,6 +1,8 @@
-"""Quality of a front."""
+"""Quality of a front, on log10 axes: designs differ by factors."""
 
 from __future__ import annotations
+
+import math
 
 import moocore
 import numpy as np
@@ -11,18 +13,57 @@ REFERENCE = 1.1
 _POINT = 1e-9
 
 
+def scaled(objectives: FloatArray, ideal: FloatArray, nadir: FloatArray) -> FloatArray:
+    """Return (m, k) log10 of objectives, 0 at the ideal point and 1 at the nadir.
+
+    Parameters
+    ----------
+    objectives : (m, k) values above 0.
+    ideal, nadir : (m,) the points that become 0 and 1.
+    """
+    low, high = np.log10(ideal)[:, None], np.log10(nadir)[:, None]
+    # A front of one point has no extent but for rounding.
+    return np.asarray((np.log10(objectives) - low) / np.where(high - low > _POINT, high - low, 1.0))
+
+
 def hypervolume(objectives: FloatArray, ideal: FloatArray, nadir: FloatArray) -> float:
-    """Return the hypervolume of a front on log10 axes.
+    """Return the hypervolume of a front; the more the better.
 
     Parameters
     ----------
     objectives : (m, k) values above 0.
     ideal, nadir : (m,) the points that are scaled to 0 and 1; the reference point is 1.1 in each objective.
     """
-    low, high = np.log10(ideal)[:, None], np.log10(nadir)[:, None]
-    # A front of one point has no extent but for rounding.
-    scaled = (np.log10(objectives) - low) / np.where(high - low > _POINT, high - low, 1.0)
-    inside = scaled[:, (scaled < REFERENCE).all(axis=0)]
+    points = scaled(objectives, ideal, nadir)
+    inside = points[:, (points < REFERENCE).all(axis=0)]
     if not inside.shape[1]:
         return 0.0
     return float(moocore.hypervolume(np.ascontiguousarray(inside.T), ref=np.full(len(ideal), REFERENCE)))
+
+
+def igd_plus(objectives: FloatArray, reference: FloatArray, ideal: FloatArray, nadir: FloatArray) -> float:
+    """Return IGD+ (Ishibuchi et al. 2015) of a front: how far it is from the points of a better one on average.
+
+    Parameters
+    ----------
+    objectives : (m, k) values above 0; without any the distance is infinite.
+    reference : (m, r) the better front.
+    ideal, nadir : (m,) the points that are scaled to 0 and 1.
+    """
+    if not objectives.shape[1]:
+        return math.inf
+    return float(moocore.igd_plus(_rows(objectives, ideal, nadir), _rows(reference, ideal, nadir)))
+
+
+def additive_epsilon(objectives: FloatArray, reference: FloatArray, ideal: FloatArray, nadir: FloatArray) -> float:
+    """Return by how much a front must improve in every objective to be nowhere worse than another one.
+
+    The parameters are those of `igd_plus`; without any point the result is infinite.
+    """
+    if not objectives.shape[1]:
+        return math.inf
+    return float(moocore.epsilon_additive(_rows(objectives, ideal, nadir), _rows(reference, ideal, nadir)))
+
+
+def _rows(objectives: FloatArray, ideal: FloatArray, nadir: FloatArray) -> FloatArray:
+    return np.ascontiguousarray(scaled(objectives, ideal, nadir).T)

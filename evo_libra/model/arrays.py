@@ -15,6 +15,9 @@ BoolArray = NDArray[np.bool_]
 GIGA = 1e9
 """Bytes in a GB, everywhere in this package: the border between GB/s and B/s."""
 
+TERA = 1e12
+"""FLOP/s in a TFLOP/s."""
+
 NANO = 1e-9
 """Seconds in a ns."""
 

@@ -13,6 +13,11 @@ ALL = "all"
 """The process group of all NPUs."""
 
 
+def parts_of(group: str) -> tuple[str, ...]:
+    """Return the groups that one is made of: ``ep+dp`` is all NPUs of both."""
+    return tuple(group.split("+"))
+
+
 def lay_groups(npus: IntArray, degrees: IntArray) -> tuple[IntArray, BoolArray]:
     """Lay process groups on the dimensions, the first group innermost.
 
@@ -40,6 +45,23 @@ def lay_groups(npus: IntArray, degrees: IntArray) -> tuple[IntArray, BoolArray]:
             left_of_dimension[d] //= extent[g, d]
         fits &= left_of_group == 1
     return extent, fits
+
+
+def offsets(source: int, target: int, npus: IntArray) -> IntArray:
+    """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, and 0 in all others.
+
+    Parameters
+    ----------
+    source, target : the NPUs, numbered with the innermost dimension fastest.
+    npus : (d, n) sizes of the dimensions.
+    """
+    found = np.zeros(npus.shape, dtype=np.int64)
+    first, second = (np.full(npus.shape[1], npu) for npu in (source, target))
+    for d, size in enumerate(npus):
+        apart = np.where(found[:d].any(axis=0), 0, (second - first) % size)
+        found[d] = apart
+        first, second = first // size, second // size
+    return found
 
 
 def complete_degrees(given: Mapping[str, int], npus: int) -> dict[str, int]:

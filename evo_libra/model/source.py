@@ -8,6 +8,7 @@ the name of a field.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -135,6 +136,20 @@ def parse_source(text: str, file: str) -> Source:
         raise InputError(_syntax_mistake(error, file)) from error
     except (YAMLError, ValueError, OverflowError, AssertionError) as error:  # ruamel on "\UFFFFFFFF" and %YAML 1.9
         raise InputError(Mistake("is not YAML: a number in an escape or a directive is out of range", file)) from error
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Raises
+    ------
+    InputError : it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(Mistake(f"cannot be read: {(error.strerror or str(error)).lower()}", str(path))) from None
 
 
 def set_value(source: Source, assignment: str, label: str | None = None) -> Source:

@@ -11,7 +11,7 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import IntArray
 from evo_libra.model.catalog import Technology
-from evo_libra.problem.space import DimensionRule, divisors_of, permits
+from evo_libra.problem.space import DimensionRule, divisors_of, permits, ranks_of
 
 _MOST = 2**53
 """Above that, a gene cannot hold every index."""
@@ -72,9 +72,20 @@ class CountedStructures:
         options = self.options(depth, left, last)
         return int(options.ends[-1]) if len(options.ends) else 0
 
+    def may_follow(self, technology: int, last: int) -> bool:
+        """Return whether a dimension may have a technology if the one before has another, -1 for none."""
+        if last < 0:
+            return True
+        rank, before = self._ranks[technology], self._ranks[last]
+        return rank > before or (rank == before and not self.one_each)
+
     @cached_property
     def _known(self) -> dict[tuple[int, int, int], Options]:
         return {}
+
+    @cached_property
+    def _ranks(self) -> tuple[int, ...]:
+        return tuple(ranks_of(self.technologies).tolist())
 
     @cached_property
     def _divisors(self) -> tuple[int, ...]:
@@ -86,10 +97,12 @@ class CountedStructures:
         if key not in self._known:
             ways = []
             for technology in self.rules[depth].technologies:
-                if technology < last or (self.one_each and technology == last):
+                if not self.may_follow(technology, last):
                     continue
                 for size in self._divisors:
-                    if left % size == 0 and permits(self.rules[depth], self.technologies[technology], size):
+                    if left % size == 0 and permits(
+                        self.rules[depth], self.technologies[technology], size, self.npus // left
+                    ):
                         count = self.count(depth + 1, left // size, technology)
                         if count:
                             ways.append((technology, size, count))
@@ -116,6 +129,26 @@ class CountedStructures:
                 left[mine] = remaining // options.size[way]
             technology[depth] = np.maximum(last, 0)
         return npus, technology
+
+    def find(self, npus: IntArray, technology: IntArray) -> IntArray:
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        found, left, last = (
+            np.zeros(npus.shape[1], np.int64),
+            np.full(npus.shape[1], self.npus),
+            np.full(npus.shape[1], -1),
+        )
+        for depth in range(len(self.rules)):
+            growing = np.flatnonzero((left > 1) & (found >= 0))
+            states, which = np.unique(np.stack([left, last])[:, growing], axis=1, return_inverse=True)
+            for state, (remaining, before) in enumerate(states.T.tolist()):
+                mine = growing[which.ravel() == state]
+                options = self.options(depth, remaining, before)
+                ways = (options.size == npus[depth, mine, None]) & (options.technology == technology[depth, mine, None])
+                way = ways.argmax(axis=1) if len(options.size) else np.zeros(len(mine), np.int64)
+                first = np.append(0, options.ends)[way]
+                found[mine] = np.where(ways.any(axis=1), found[mine] + first, -1)
+            left, last = left // npus[depth], np.where(npus[depth] > 1, technology[depth], last)
+        return np.where(left == 1, found, -1)
 
 
 def count_structures(

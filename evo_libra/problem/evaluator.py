@@ -4,58 +4,85 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.model.allocation.program import Program
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.model.collective import Pattern, time_per_byte, unit_traffic
+from evo_libra.model.blocks import Kit
+from evo_libra.model.collective import Collective, Pattern, pattern_of, time_per_byte, unit_traffic
 from evo_libra.model.fidelity import Fidelity
-from evo_libra.model.parallelism import ALL, lay_groups
-from evo_libra.model.training import IterationTime, Operation, Race, Stream, iteration_time
+from evo_libra.model.parallelism import ALL, lay_groups, offsets, parts_of
+from evo_libra.model.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
+from evo_libra.model.training import (
+    IterationTime,
+    Merging,
+    Message,
+    Operation,
+    Race,
+    Stream,
+    iteration_time,
+)
 from evo_libra.model.workload import Workload
+from evo_libra.problem.sharing import Placed, bandwidth_share, relative_bytes
 
 
 @dataclass(frozen=True)
 class WeightedLoop:
-    """A workload's training loop, compiled.
+    """A workload, compiled.
 
     Attributes
     ----------
-    workload : the layers.
+    workload : its layers, or its traces.
     degrees : NPUs in each process group, innermost first, and of all NPUs under ``all``.
+    layouts : of each process group, those that lie around it with their degrees, the innermost first.
     weight : factor on its time in the objective.
     time : its iteration time.
     """
 
-    workload: Workload
+    workload: Workload | TracedWorkload
     degrees: Mapping[str, int]
+    layouts: Mapping[str, Layout]
     weight: float
-    time: IterationTime
+    time: IterationTime | TraceTime
 
 
 def weighted_loop(
-    workload: Workload, degrees: Mapping[str, int], weight: float, overlap: str, npus: int, *, merged: bool = True
+    workload: Workload,
+    degrees: Mapping[str, int],
+    weight: float,
+    overlap: str,
+    npus: int,
+    *,
+    merging: Merging = Merging.PATTERN,
 ) -> WeightedLoop:
-    """Compile a workload with its process groups; `merged` is that of `iteration_time`."""
-    complete = {**degrees, ALL: npus}
-    return WeightedLoop(workload, complete, weight, iteration_time(workload, complete, overlap, merged=merged))
+    """Compile a training loop with its process groups; `merging` is that of `iteration_time`."""
+    layout = tuple(degrees.items())
+    joined = {group: prod(degrees[part] for part in parts_of(group)) for group in workload.groups if group != ALL}
+    complete = {**degrees, **joined, ALL: npus}
+    layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
+    return WeightedLoop(
+        workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merging=merging)
+    )
 
 
-Layout = tuple[tuple[str, int], ...]
-Channel = tuple[Layout, str, Pattern | Operation]
+def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merging: Merging) -> WeightedLoop:
+    """Compile traces; `merging` is that of `trace_time`."""
+    layouts = {**workload.layouts, ALL: ()}
+    degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
+    return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging))
+
+
+Load = Pattern | Collective | Operation | Message
+Channel = tuple[Layout, str, Load]
 """Traffic that costs the same time per unit whichever workload it belongs to."""
-
-
-def layout_of(loop: WeightedLoop, group: str) -> Layout:
-    """Return how the process groups of a workload lie around one of them: names and degrees, the innermost first."""
-    return () if group == ALL else tuple((name, degree) for name, degree in loop.degrees.items() if name != ALL)
 
 
 def _channel(loop: WeightedLoop, stream: Stream) -> Channel:
     group, load = stream
-    return layout_of(loop, group), group, load
+    return loop.layouts[group], group, load
 
 
 @dataclass(frozen=True)
@@ -67,40 +94,62 @@ class TimeModel:
     loops : the workloads.
     channels : the distinct traffic among them.
     fidelity : how collectives are timed; None is LIBRA's time, where they take their bytes over the bandwidth.
+    kits : what dimensions are built of; without any, every group has all the bandwidth of its NPUs, as in LIBRA.
     """
 
     loops: tuple[WeightedLoop, ...]
     channels: tuple[Channel, ...]
     fidelity: Fidelity | None = None
+    kits: tuple[Kit, ...] = ()
 
     @staticmethod
-    def of(loops: Sequence[WeightedLoop], fidelity: Fidelity | None = None) -> TimeModel:
+    def of(loops: Sequence[WeightedLoop], fidelity: Fidelity | None = None, kits: tuple[Kit, ...] = ()) -> TimeModel:
         """Collect the channels of the loops."""
         channels = (_channel(loop, stream) for loop in loops for stream in loop.time.streams)
-        return TimeModel(tuple(loops), tuple(dict.fromkeys(channels)), fidelity)
+        return TimeModel(tuple(loops), tuple(dict.fromkeys(channels)), fidelity, kits)
 
     def fits(self, npus: IntArray) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group."""
         fits = np.ones(npus.shape[1], dtype=np.bool_)
-        for layout in {layout_of(loop, name) for loop in self.loops for name in loop.degrees}:
+        for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
             fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
         return fits
 
-    def extents(self, npus: IntArray) -> dict[tuple[Layout, str], IntArray]:
-        """Return the (d, n) extent of each process group on (d, n) dimensions."""
-        found: dict[tuple[Layout, str], IntArray] = {((), ALL): npus}
-        for layout in {layout for layout, group, _ in self.channels if group != ALL}:
-            laid, _ = lay_groups(npus, np.array([degree for _, degree in layout]))
-            found |= {(layout, name): laid[g] for g, (name, _) in enumerate(layout)}
+    def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placed]:
+        """Return where each process group lies on (d, n) dimensions."""
+        found: dict[tuple[Layout, str], Placed] = {((), ALL): Placed(npus, np.ones_like(npus))}
+        laid = dict[Layout, IntArray]()
+        for layout, group in {(layout, group) for layout, group, _ in self.channels if group != ALL}:
+            if layout not in laid:
+                laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+            # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
+            mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
+            extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
+            # Groups of several parts lie as far apart as the innermost one.
+            found[layout, group] = Placed(extent, laid[layout][: mine[0]].prod(axis=0))
         return found
 
-    def traffic(self, npus: IntArray) -> FloatArray:
-        """Return (c, d, n) bytes per NPU and dimension, per byte of each channel; empty without channels of bytes."""
-        patterns = [(layout, group, load) for layout, group, load in self.channels if isinstance(load, Pattern)]
-        extents = self.extents(npus) if patterns else {}
-        return np.array([unit_traffic(pattern, extents[layout, group]) for layout, group, pattern in patterns]).reshape(
-            len(patterns), *npus.shape
-        )
+    def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:
+        """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty but for LIBRA's time.
+
+        A group that gets a share of the bandwidth counts as if it sent as many times more.
+        """
+        if self.fidelity is not None:
+            return np.empty((0, *npus.shape))
+        placed = self.placed(npus)
+        rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
+        return np.array(rows).reshape(len(rows), *npus.shape)
+
+    def _traffic(self, load: Load, placed: Placed, npus: IntArray, technology: IntArray) -> FloatArray:
+        if isinstance(load, Message):
+            return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
+        assert not isinstance(load, Operation), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        pattern = pattern_of(load) if isinstance(load, Collective) else load
+        unit = unit_traffic(pattern, placed.extent)
+        if not self.kits:
+            return unit
+        collective = load if isinstance(load, Collective) else Collective.ALL_REDUCE
+        return unit * relative_bytes(self.kits, pattern, collective, placed, npus, technology)
 
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
         """Return (n,) seconds per unit of each channel.
@@ -113,14 +162,18 @@ class TimeModel:
         if self.fidelity is None:
             # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
             bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
-            traffic = self.traffic(designs.npus) if traffic is None else traffic
+            traffic = self.traffic(designs.npus, designs.technology) if traffic is None else traffic
             return {channel: time_per_byte(traffic[c], bandwidth) for c, channel in enumerate(self.channels)}
-        extents = self.extents(designs.npus)
+        placed = self.placed(designs.npus)
         found: dict[Channel, FloatArray] = {}
         for layout, group, load in self.channels:
+            if isinstance(load, Message):
+                found[layout, group, load] = self.fidelity.message_seconds(load, designs)
+                continue
             assert isinstance(load, Operation), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
-            extent = extents[layout, group]
-            found[layout, group, load] = self.fidelity.seconds(load.collective, load.size, extent, designs)
+            mine = placed[layout, group]
+            share = bandwidth_share(self.kits, mine, designs.npus, designs.technology) if self.kits else None
+            found[layout, group, load] = self.fidelity.seconds(load.collective, load.size, mine.extent, designs, share)
         return found
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
@@ -145,12 +198,15 @@ class TimeModel:
 
         Raises
         ------
-        InputError : the time is another one.
+        InputError : the time is another one, or a workload is a trace.
         """
         if self.fidelity is not None:
             raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
         size, base, races = np.zeros(len(self.channels)), 0.0, []
         for loop in self.loops:
+            if not isinstance(loop.time, IterationTime):
+                name = loop.workload.name
+                raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
             place = np.zeros((len(loop.time.streams), len(self.channels)))
             for s, stream in enumerate(loop.time.streams):
                 place[s, self.channels.index(_channel(loop, stream))] = 1.0

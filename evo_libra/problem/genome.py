@@ -19,6 +19,8 @@ import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray
 
+_STRUCTURE, _SCHEDULE, _BANDWIDTH = range(3)
+
 
 @dataclass(frozen=True)
 class Genome:
@@ -29,12 +31,14 @@ class Genome:
     names : of the genes.
     lower, upper : (g,) bounds, inclusive.
     categorical : (g,) genes that are whole numbers without a distance between them.
+    segments : (g,) number of the part that each gene belongs to, which crossover may pass on as a whole; empty for one.
     """
 
     names: tuple[str, ...]
     lower: FloatArray
     upper: FloatArray
     categorical: BoolArray
+    segments: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -73,9 +77,11 @@ def genome_of(
     lower = [0.0] * len(names)
     upper = [structures - 1.0, *map(float, most_block), *(float(most) for _, most in schedule)]
     whole = len(names)
+    segments = [_STRUCTURE] * (1 + len(most_block)) + [_SCHEDULE] * len(schedule)
     if level is not None:
         names, lower, upper = [*names, "level"], [*lower, np.log(level[0])], [*upper, np.log(level[1])]
     if spread is not None:
         names += [f"share{d}" for d in range(len(most_block))]
         lower, upper = lower + [-np.log(spread)] * len(most_block), upper + [0.0] * len(most_block)
-    return Genome(tuple(names), np.array(lower), np.array(upper), np.arange(len(names)) < whole)
+    segments += [_BANDWIDTH] * (len(names) - whole)
+    return Genome(tuple(names), np.array(lower), np.array(upper), np.arange(len(names)) < whole, tuple(segments))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ import numpy as np
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.arrays import GIGA
 from evo_libra.model.catalog import Catalog, load_catalog
+from evo_libra.model.catalog.parts import PartsCatalog, is_parts, load_parts
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
 from evo_libra.model.source import KeyPath, Source
 from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures
-from evo_libra.problem.load_time import fidelity_of, time_spec
+from evo_libra.problem.hardware import buildable
+from evo_libra.problem.kits import KitTechnology, catalog_of, kits_of, lanes_constraints
+from evo_libra.problem.ledger import Ownership
+from evo_libra.problem.load_time import fidelity_of, merging_of, time_spec
 from evo_libra.problem.load_workloads import WorkloadLoader
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
@@ -54,11 +59,13 @@ class _Loader(WorkloadLoader):
         catalog = self._catalog()
         pins = self._pins()
         choices = self._choices(catalog, pins)
+        kits = kits_of(catalog)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.source)
         if fidelity is not None and self._bandwidth().mode == "optimal":
             raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
-        time = TimeModel.of(self.loops(fidelity), fidelity)
-        constraints = self._constraints(len(choices), catalog)
+        self._check_mode(parts=bool(kits))
+        time = TimeModel.of(self.loops(fidelity, merging_of(fidelity, kits)), fidelity, kits)
+        constraints = self._constraints(len(choices), catalog) + lanes_constraints(catalog, len(choices))
         rules = [
             DimensionRule(
                 pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
@@ -81,7 +88,27 @@ class _Loader(WorkloadLoader):
             self._identity(catalog),
             counted,
             self._bandwidth().mode == "optimal",
+            self._ownership(),
+            time if fidelity is None else TimeModel.of(self.loops(None, merging_of(None, kits)), None, kits),
         )
+
+    def _check_mode(self, *, parts: bool) -> None:
+        mode = self._bandwidth().mode
+        if parts and mode == "search":
+            raise self.fail(("bandwidth",), "bandwidths of parts come in lanes; use `bandwidth: lanes`")
+        if not parts and mode == "lanes":
+            raise self.fail(
+                ("bandwidth",), "the catalogue has prices per bandwidth, but no lanes; use search or optimal"
+            )
+        watts = [name for name in self.spec.objectives if name in ("power", "ownership", "energy")]
+        if watts and not parts:
+            raise self.fail(("objectives",), f"{' and '.join(watts)} need a catalogue of parts: others have no watts")
+
+    def _ownership(self) -> Ownership | None:
+        given, asked = self.spec.ownership, "ownership" in self.spec.objectives
+        if asked and given is None:
+            raise self.fail((), "the objective ownership needs the key 'ownership': years, usd_per_kWh and pue")
+        return None if given is None else Ownership(given.years, given.usd_per_kWh, given.pue)
 
     def _rescoring(self) -> str:
         return f"with `time: {time_spec(self.spec).model}` they are searched, or a front of LIBRA's time is rescored"
@@ -113,6 +140,10 @@ class _Loader(WorkloadLoader):
                 place, f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
             )
         structures = structures.select(time.fits(structures.npus))
+        if time.kits and len(structures):
+            # What a kit costs depends on its size: no linear program holds for all structures of some kits.
+            built = buildable(time.kits, structures.npus, structures.technology)
+            return structures.select(built) if built.any() else structures
         if not len(structures):
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
         try:
@@ -122,15 +153,26 @@ class _Loader(WorkloadLoader):
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         prices = {
-            t.name: [t.link, t.switch, t.nic, t.largest_dimension, t.bandwidth_cap, t.blocks]
+            f"{t.name} {t.blocks[0]}" if t.rank is not None else t.name: [
+                t.link,
+                t.switch,
+                t.nic,
+                t.largest_dimension,
+                t.bandwidth_cap,
+                t.blocks,
+            ]
             + ([] if t.latency is None else [t.latency])
+            + ([asdict(t.kit)] if isinstance(t, KitTechnology) and t.kit is not None else [])
             for t in catalog.technologies
         }
-        return {**self.spec.model_dump(mode="json"), "technologies": prices}
+        files = self.files()
+        return {**self.spec.model_dump(mode="json"), "technologies": prices} | ({"files": files} if files else {})
 
     def _catalog(self) -> Catalog:
         fabric = self.spec.fabric
         try:
+            if is_parts(fabric.catalog, self.folder):
+                return self._parts(load_parts(fabric.catalog, self.folder))
             catalog = load_catalog(fabric.catalog, self.folder)
         except InputError as error:
             raise (error if error.mistakes[0].file else self.fail(("fabric", "catalog"), str(error))) from None
@@ -140,6 +182,18 @@ class _Loader(WorkloadLoader):
         if len(set(fabric.technologies or ())) < len(fabric.technologies or ()):
             raise self.fail(("fabric", "technologies"), "a technology is named twice")
         return catalog.select(fabric.technologies) if fabric.technologies else catalog
+
+    def _parts(self, parts: PartsCatalog) -> Catalog:
+        named = self.spec.fabric.technologies or ()
+        for index, name in enumerate(named):
+            if name not in parts.technologies:
+                raise self.fail(("fabric", "technologies", index), unknown("technology", name, parts.technologies))
+        if len(set(named)) < len(named):
+            raise self.fail(("fabric", "technologies"), "a technology is named twice")
+        catalog = catalog_of(parts, named or None, self.spec.fabric.blocks)
+        if not catalog.technologies:
+            raise self.fail(("fabric", "blocks"), "no technology of the catalogue has one of these blocks")
+        return catalog
 
     def _pins(self) -> dict[int, PinSpec]:
         fabric = self.spec.fabric
@@ -226,10 +280,15 @@ class _Loader(WorkloadLoader):
                 and (pin is None or pin.block in (None, name))
                 and (pin is None or pin.technology in (None, technology.name))
             ]
-            cap = technology.bandwidth_cap or np.inf
+            cap, kit = technology.bandwidth_cap or np.inf, getattr(technology, "kit", None)
             pinned = None if pin is None or pin.bandwidth_GBps is None else pin.bandwidth_GBps * GIGA
             most = min(bandwidth.max_GBps * GIGA, cap) if pinned is None else pinned
             least = min(bandwidth.min_GBps * GIGA if pinned is None else pinned, most)
+            if kit is not None and pinned is None:
+                stated = bandwidth.model_fields_set
+                least = bandwidth.min_GBps * GIGA if "min_GBps" in stated else kit.lane_rate
+                most = min(bandwidth.max_GBps * GIGA, cap) if "max_GBps" in stated else cap
+                least = min(least, most)
             if pinned is not None and pinned > cap:
                 allowed = []
             blocks.append(tuple(BLOCK_NAMES.index(name) for name in allowed))

@@ -5,16 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
-from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.model.chakra.groups import read_groups
+from evo_libra.model.chakra.read import read_traces, trace_files
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
+from evo_libra.model.generators.moe import Mixture, moe
 from evo_libra.model.generators.transformer import transformer
-from evo_libra.model.parallelism import complete_degrees
+from evo_libra.model.parallelism import ALL, complete_degrees, parts_of
 from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
-from evo_libra.model.source import KeyPath, Source, validate
+from evo_libra.model.source import KeyPath, Source, file_digest, validate
+from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workload
+from evo_libra.model.training import Merging
 from evo_libra.model.workload import Workload, scale_compute
-from evo_libra.problem.evaluator import WeightedLoop, weighted_loop
+from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.problem.load_time import check_chunks, time_spec
 from evo_libra.problem.spec import ProblemSpec, WorkloadSpec
 
@@ -40,8 +46,8 @@ class WorkloadLoader:
         """Return the error for a key of the file."""
         return InputError(self.source.mistake(path, message))
 
-    def loops(self, fidelity: Fidelity | None = None) -> list[WeightedLoop]:
-        """Return the compiled training loops of the file's workloads."""
+    def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
+        """Return the compiled workloads of the file."""
         time = time_spec(self.spec)
         parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
         weights = [spec.weight for spec in self.spec.workloads]
@@ -56,30 +62,65 @@ class WorkloadLoader:
                 check_chunks(fidelity, workload)
             except InputError as error:
                 raise self.fail(("workloads", index), str(error)) from None
-        merged = fidelity is None
         return [
-            weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merged=merged)
+            weighted_traces(workload, weight, self.spec.npus, merging=merging)
+            if isinstance(workload, TracedWorkload)
+            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merging=merging)
             for (workload, degrees), weight in zip(parts, weights, strict=True)
         ]
 
-    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload, dict[str, int]]:
+    def files(self) -> dict[str, str]:
+        """Return the SHA-256 of each file that a workload is read from."""
+        found = {}
+        for spec in self.spec.workloads:
+            traces = trace_files(self.folder / spec.trace) if spec.trace is not None else ()
+            others = [self.folder / name for name in (spec.file, spec.groups) if name is not None]
+            for path in (*traces, *others):
+                found[path.name] = file_digest(path)
+        return found
+
+    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload | TracedWorkload, dict[str, int]]:
         path: KeyPath = ("workloads", index)
-        given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
+        given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"
-            raise self.fail(path, f"one of model, file and generator is needed, found {found}")
+            raise self.fail(path, f"one of model, file, trace and generator is needed, found {found}")
+        if spec.trace is not None:
+            return self._traces(path, spec, self.folder / spec.trace), {}
+        for key in ("groups", "memory_GBps"):
+            if getattr(spec, key) is not None:
+                raise self.fail((*path, key), "this key belongs to a trace")
         degrees: dict[str, int] = {str(name): degree for name, degree in spec.parallelism.items()}
         try:
             complete = complete_degrees(degrees, self.spec.npus)
         except InputError as error:
             raise self.fail((*path, "parallelism"), str(error)) from None
         workload = self._layers(path, spec, complete)
-        for group in workload.groups:
-            if group != "all" and group not in complete:
+        for group in dict.fromkeys(part for joined in workload.groups for part in parts_of(joined)):
+            if group != ALL and group not in complete:
                 raise self.fail(
                     (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
                 )
         return workload, complete
+
+    def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
+        if spec.parallelism:
+            raise self.fail((*path, "parallelism"), "a trace has its own groups; they are given as a file, by 'groups'")
+        if (spec.compute_TFLOPS is None) != (spec.memory_GBps is None):
+            raise self.fail(path, "a roofline needs both compute_TFLOPS and memory_GBps; recorded times need neither")
+        if spec.compute_TFLOPS is not None and spec.compute_scale is not None:
+            raise self.fail(
+                (*path, "compute_scale"), "a roofline has compute_TFLOPS; compute_scale is for recorded times"
+            )
+        npus = self.spec.npus
+        peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
+        memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
+        groups = {} if spec.groups is None else read_groups(self.folder / spec.groups, npus)
+        traces = [nodes for _, nodes in read_traces(prefix)]
+        if len(traces) not in (1, npus):
+            raise self.fail((*path, "trace"), f"found traces of {len(traces)} NPUs; the problem has {npus}")
+        name = spec.name or prefix.name.removesuffix(".et")
+        return traced_workload(name, traces, groups, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
 
     def _layers(self, path: KeyPath, spec: WorkloadSpec, degrees: dict[str, int]) -> Workload:
         if spec.file is not None:
@@ -97,10 +138,15 @@ class WorkloadLoader:
             )
         if spec.compute_scale is not None:
             raise self.fail((*path, "compute_scale"), "a generated workload has compute_TFLOPS, not compute_scale")
-        return self._generated(path, model, name, spec.compute_TFLOPS * 1e12, degrees)
+        return self._generated(path, model, name, spec.compute_TFLOPS * TERA, degrees)
 
     def _generated(
-        self, path: KeyPath, model: TransformerSpec | DlrmSpec, name: str, rate: float, degrees: dict[str, int]
+        self,
+        path: KeyPath,
+        model: TransformerSpec | MoeSpec | DlrmSpec,
+        name: str,
+        rate: float,
+        degrees: dict[str, int],
     ) -> Workload:
         if isinstance(model, DlrmSpec):
             fields = model.model_dump(exclude={"kind", "source"})
@@ -110,7 +156,16 @@ class WorkloadLoader:
                 (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
             )
         fields = model.model_dump(exclude={"kind", "source"})
-        return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+        if isinstance(model, TransformerSpec):
+            return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+        expert_parallel = degrees.get("ep", 1)
+        if model.experts % expert_parallel:
+            raise self.fail(
+                (*path, "parallelism", "ep"), f"found {expert_parallel}; it must divide the {model.experts} experts"
+            )
+        if model.top_k > model.experts:
+            raise self.fail((*path, "generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts")
+        return moe(name, Mixture(**fields), tensor_parallel=degrees["tp"], expert_parallel=expert_parallel, rate=rate)
 
     def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
         if spec.compute_TFLOPS is not None:

@@ -63,6 +63,7 @@ def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[
     """Return the assignments that give a problem another model of time.
 
     What its time says of overlap and weights stays, and so does how collectives run unless the model is LIBRA's.
+    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one.
 
     Parameters
     ----------
@@ -74,7 +75,8 @@ def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[
     known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
     if model == "libra":
         known = {key: known[key] for key in ("overlap", "weights") if key in known}
-    return [*assignments, f"time={json.dumps({**known, 'model': model})}"]
+    searched = ["bandwidth=search"] if problem.optimal and model != "libra" else []
+    return [*assignments, *searched, f"time={json.dumps({**known, 'model': model})}"]
 
 
 def _find_file(name: str) -> Path | None:

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.search.own_engines import load_own_engine, own_engine_names
+
+Arrays = Mapping[str, NDArray[Any]]
+"""What an engine remembers, by name."""
 
 
 @dataclass(frozen=True)
@@ -24,15 +29,15 @@ class EngineState:
     random : state of a `numpy.random.PCG64` bit generator, as plain data.
     """
 
-    arrays: Mapping[str, FloatArray]
+    arrays: Arrays
     random: Mapping[str, Any]
 
-    def generator(self) -> np.random.Generator:
-        """Return a generator that goes on where this state stopped."""
-        bits = np.random.PCG64()
+    def generator(self, reused: np.random.Generator | None = None) -> np.random.Generator:
+        """Return a generator that goes on where this state stopped; one that is reused need not be made."""
+        generator = reused or np.random.Generator(np.random.PCG64(0))
         state: Any = dict(self.random)
-        bits.state = state
-        return np.random.Generator(bits)
+        generator.bit_generator.state = state
+        return generator
 
 
 class Engine(Protocol):
@@ -49,10 +54,28 @@ class Engine(Protocol):
         """Return (g, n) legal genes to evaluate; none when the engine has nothing left to try."""
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
-        """Return the state after the (g, n) genes that were asked have got (m, n) objectives and (n,) violations."""
+        """Return the state after (g, n) genes have got (m, n) objectives and (n,) violations.
+
+        After `ask` they are what was asked, or the first of it. Otherwise they are designs from elsewhere: those that a
+        search starts from, those of another search, those that were improved; engines that learn nothing ignore them.
+        """
 
 
-ENGINES = ("nsga2", "nsga3", "random", "exhaustive")
+OWN = ("nsga2", "nsga3", "random", "exhaustive")
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "pymoo": (
+        "nsga2", "nsga3", "unsga3", "agemoea", "agemoea2", "smsemoa", "moead", "rvea", "spea2", "ctaea",
+        "omnioptimizer",
+    ),
+    "deap": ("nsga2", "nsga3", "spea2"),
+}  # fmt: skip
+"""Algorithms of other libraries, called ``<library>:<algorithm>``; listed here, as importing a library takes long."""
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names that `load_engine` takes, beside ``module:object`` for an engine of one's own."""
+    foreign = (f"{library}:{name}" for library, names in LIBRARIES.items() for name in names)
+    return (*OWN, *foreign, *own_engine_names())
 
 
 def load_engine(name: str, problem: SearchProblem) -> Engine:
@@ -62,8 +85,14 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
     ------
     InputError : there is no such engine, or it cannot search this problem.
     """
-    if name not in ENGINES:
-        raise InputError(unknown("engine", name, ENGINES))
+    library, _, algorithm = name.rpartition(":")
+    own = name in own_engine_names() or (library and library not in LIBRARIES)
+    if not own and name not in engine_names():
+        raise InputError(unknown("engine", name, engine_names()))
+    if own:
+        return load_own_engine(name, problem)
+    if library:
+        return _foreign(library, algorithm, problem)
     if name == "exhaustive":
         from evo_libra.search.exhaustive_engine import ExhaustiveEngine  # noqa: PLC0415 - engines are imported when chosen
 
@@ -72,6 +101,17 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
         from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - the same
 
         return RandomEngine()
-    from evo_libra.search.pymoo_engine import PymooEngine  # noqa: PLC0415 - pymoo takes a third of a second
+    from evo_libra.search.nsga import nsga2, nsga3  # noqa: PLC0415 - the same
 
-    return PymooEngine(name)
+    return nsga2() if name == "nsga2" else nsga3()
+
+
+def _foreign(library: str, algorithm: str, problem: SearchProblem) -> Engine:
+    if library == "pymoo":
+        from evo_libra.search.pymoo_engine import PymooEngine  # noqa: PLC0415 - pymoo takes a third of a second
+
+        return PymooEngine(algorithm, problem.settings.evaluations)
+    from evo_libra.search.deap_engine import DeapEngine  # noqa: PLC0415 - most users have no need of it
+
+    engine: Engine = DeapEngine(algorithm)
+    return engine

@@ -1,173 +1,258 @@
-"""NSGA-II and NSGA-III of pymoo behind the engine contract; the one module that imports pymoo.
+"""Algorithms of pymoo behind the engine contract.
 
-Survival is pymoo's (its ranking is moocore's); selection, variation and the search for duplicates are arrays of ours,
-since pymoo's own go through Python objects one by one and take most of its time.
+Selection and survival are pymoo's, rebuilt from arrays at each step, so that a state can be saved; what an algorithm
+remembers between two generations (points that it scales by, a second archive, directions) is among the arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from pymoo.algorithms.moo.nsga3 import ReferenceDirectionSurvival
-from pymoo.core.population import Population
-from pymoo.core.problem import Problem
-from pymoo.operators.survival.rank_and_crowding.metrics import calc_crowding_distance
-from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
-from pymoo.util.ref_dirs import get_reference_directions
 
 from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.problem.genome import Genome
-from evo_libra.search.engine import EngineState
-from evo_libra.search.variation import is_new, offspring
+from evo_libra.search import pymoo_parts as parts
+from evo_libra.search.directions import reference_directions
+from evo_libra.search.library_engine import Algorithm, Arrays, LibraryEngine, chosen, finite, merged
 
-_ATTEMPTS = 20
-_NORMALISATION = ("ideal_point", "worst_point", "nadir_point", "extreme_points")
-
-
-class PymooEngine:
-    """NSGA-II (Deb et al. 2002) or NSGA-III (Deb and Jain 2014).
-
-    Parameters
-    ----------
-    algorithm : ``nsga2`` or ``nsga3``.
-    """
-
-    def __init__(self, algorithm: str) -> None:
-        self._algorithm = algorithm
-        self._genome: Genome | None = None
-        self._directions = np.empty((0, 0))
-
-    def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
-        """Return the state before the first generation."""
-        self._genome = genome
-        if self._algorithm == "nsga3":
-            self._directions = reference_directions(objectives, population)
-        random = np.random.Generator(np.random.PCG64(seed))
-        arrays = {
-            "size": np.array(float(population)),
-            "genes": np.empty((len(genome), 0)),
-            "objectives": np.empty((objectives, 0)),
-            "violation": np.empty(0),
-            "crowding": np.empty(0),
-        }
-        return EngineState(arrays, random.bit_generator.state)
-
-    def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
-        """Return the next generation: a sample at first, then children that are new."""
-        assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
-        random = state.generator()
-        size = int(state.arrays["size"])
-        known = state.arrays["genes"]
-        found = np.empty((len(self._genome), 0))
-        for _ in range(_ATTEMPTS):
-            tried = self._genome.sample(random, size) if not known.shape[1] else self._children(state, size, random)
-            found = np.concatenate([found, tried[:, is_new(tried, np.concatenate([known, found], axis=1))]], axis=1)
-            if found.shape[1] >= size:
-                break
-        return found[:, :size], EngineState(state.arrays, random.bit_generator.state)
-
-    def _children(self, state: EngineState, size: int, random: np.random.Generator) -> FloatArray:
-        assert self._genome is not None  # noqa: S101 - checked by ask
-        parents = state.arrays["genes"][:, _tournament(state, 2 * ((size + 1) // 2), random)]
-        half = parents.shape[1] // 2
-        return offspring(self._genome, parents[:, :half], parents[:, half:], random)
-
-    def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
-        """Return the state with the survivors of the parents and the children."""
-        old = state.arrays
-        merged = {
-            "genes": np.concatenate([old["genes"], genes], axis=1),
-            "objectives": np.concatenate([old["objectives"], objectives], axis=1),
-            "violation": np.concatenate([old["violation"], violation]),
-        }
-        random = state.generator()
-        survivors, extra = self._survive(old, merged, random)
-        kept = {name: values[..., survivors] for name, values in merged.items()}
-        return EngineState({"size": old["size"], **kept, **extra}, random.bit_generator.state)
-
-    def _survive(
-        self,
-        old: Mapping[str, FloatArray],
-        merged: Mapping[str, FloatArray],
-        random: np.random.Generator,
-    ) -> tuple[IntArray, dict[str, FloatArray]]:
-        size = int(old["size"])
-        if self._algorithm == "nsga2":
-            chosen, crowding = rank_and_crowding(merged["objectives"], merged["violation"], size)
-            return chosen, {"crowding": crowding}
-        population = Population.new(
-            "X", np.arange(merged["violation"].size), "F", merged["objectives"].T, "G", merged["violation"][:, None]
-        )
-        problem = Problem(n_var=1, n_obj=len(merged["objectives"]), n_ieq_constr=1)
-        survival = self._reference_survival(old)
-        survivors = survival.do(problem, population, n_survive=min(size, len(population)), random_state=random)
-        chosen = np.array([int(individual.X) for individual in survivors])
-        norm = survival.norm
-        kept = {name: getattr(norm, name) for name in _NORMALISATION if getattr(norm, name) is not None}
-        return chosen, {"crowding": np.zeros(len(chosen)), **{k: np.asarray(v, float) for k, v in kept.items()}}
-
-    def _reference_survival(self, old: Mapping[str, FloatArray]) -> ReferenceDirectionSurvival:
-        survival = ReferenceDirectionSurvival(self._directions)
-        for name in _NORMALISATION:
-            if name in old:
-                setattr(survival.norm, name, old[name].copy())
-        return survival
+_EVALUATIONS = 50_000
+_ADAPTED = 10
+_LARGEST_VIOLATION = 1e12
+_NONE = np.empty((0, 0))
 
 
-def rank_and_crowding(objectives: FloatArray, violation: FloatArray, size: int) -> tuple[IntArray, FloatArray]:
-    """Return the survivors of NSGA-II, best first, and their crowding distances.
-
-    Feasible designs go front by front, the last front by crowding; infeasible ones fill up by their violation.
+class PymooEngine(LibraryEngine):
+    """An algorithm of pymoo.
 
     Parameters
     ----------
-    objectives : (m, n).
-    violation : (n,).
-    size : how many survive, at most.
+    algorithm : such as ``nsga2``; `evo_libra.search.engine.LIBRARIES` lists them.
+    evaluations : over which RVEA's penalty of angles grows to its full size; no other algorithm has a schedule.
+
+    Raises
+    ------
+    InputError : the algorithm needs a package that is not installed.
     """
-    feasible = np.flatnonzero(violation <= 0)
-    infeasible = np.flatnonzero(violation > 0)
-    chosen: list[IntArray] = []
-    crowding: list[FloatArray] = []
-    left = size
-    values = objectives.T[feasible]
-    for front in NonDominatedSorting().do(values, n_stop_if_ranked=size) if len(feasible) else []:
-        # Finite, so that a state is plain numbers: an end of a front is less crowded than anything.
-        distance = np.nan_to_num(calc_crowding_distance(values[front]), posinf=1e300)
-        order = np.argsort(-distance, kind="stable")[:left] if len(front) > left else np.arange(len(front))
-        chosen.append(feasible[np.asarray(front)[order]])
-        crowding.append(distance[order])
-        left -= len(order)
-        if not left:
-            break
-    rest = infeasible[np.argsort(violation[infeasible], kind="stable")][:left]
-    return np.concatenate([*chosen, rest]).astype(np.int64), np.concatenate([*crowding, np.zeros(len(rest))])
+
+    def __init__(self, algorithm: str, evaluations: int = _EVALUATIONS) -> None:
+        super().__init__(f"pymoo:{algorithm}", _algorithm(algorithm, evaluations))
 
 
-def reference_directions(objectives: int, population: int) -> FloatArray:
-    """Return the most Das-Dennis directions that the population can serve: (k, m), k <= population."""
-    if objectives == 1:
-        return np.ones((1, 1))
-    partitions, found = 1, np.eye(objectives)
-    while True:
-        directions = np.asarray(get_reference_directions("das-dennis", objectives, n_partitions=partitions))
-        if len(directions) > population:
-            return found
-        partitions, found = partitions + 1, directions
+def _algorithm(name: str, evaluations: int) -> Algorithm:
+    if name == "moead":
+        return _Decomposed()
+    if name == "ctaea":
+        return _TwoArchives()
+    scheme = parts.scheme(name)
+    return _Scheduled(scheme, evaluations=evaluations) if name == "rvea" else _Generational(scheme)
 
 
-def _tournament(state: EngineState, count: int, random: np.random.Generator) -> IntArray:
-    """Return the winners of binary tournaments: less violation, then dominance, then less crowded, then the first."""
-    arrays = state.arrays
-    one, two = random.integers(0, arrays["violation"].size, (2, count))
-    objectives, violation, crowding = arrays["objectives"], arrays["violation"], arrays["crowding"]
-    better = (objectives[:, two] <= objectives[:, one]).all(axis=0) & (objectives[:, two] < objectives[:, one]).any(
-        axis=0
+@dataclass(frozen=True)
+class _Generational:
+    """An algorithm that merges parents and children and keeps the best; directions are there once it is prepared."""
+
+    scheme: parts.Scheme
+    directions: FloatArray = field(default_factory=_NONE.copy)
+
+    @property
+    def fewest(self) -> int:
+        """Least number of objectives."""
+        return self.scheme.fewest
+
+    def prepared(self, objectives: int, population: int) -> _Generational:
+        """Return the algorithm with its reference directions, if it has any."""
+        if not self.scheme.directed:
+            return self
+        return replace(self, directions=reference_directions(objectives, population))
+
+    def batch(self, size: int) -> int:
+        """Return the designs of a generation."""
+        return size
+
+    def pool(self, arrays: Arrays) -> FloatArray:
+        """Return what parents are chosen of."""
+        return arrays["genes"]
+
+    def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the parents that pymoo selects."""
+        population = parts.population_of(arrays, {name: arrays[name] for name in self.scheme.marks})
+        count = (int(arrays["size"]) + 1) // 2
+        pairs = parts.pairs_of(self.scheme.selection, population, count, random, by_rank=self.scheme.by_rank)
+        return pairs, np.arange(2 * count), np.zeros(2 * count)
+
+    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+        """Return the designs that pymoo lets survive, their marks, and what the survival remembers."""
+        everything, scheme = merged(arrays, told), self.scheme
+        if scheme.digits is not None:
+            everything = _distinct(everything, scheme.digits)
+        survival = scheme.survival(len(everything["objectives"]), self.directions)
+        keeper = getattr(survival, "norm", survival)
+        for name in scheme.memory:
+            if name in arrays:
+                setattr(keeper, name, arrays[name].copy())
+        population, size = parts.population_of(everything), int(arrays["size"])
+        kept = parts.survivors_of(survival, population, size, random, **self.options(arrays))
+        self.adapt(survival, arrays, told)
+        marks = {name: finite([mark or 0.0 for mark in kept.get(name)]) for name in scheme.marks}
+        return {**chosen(everything, parts.places_of(kept)), **marks, **_remembered(keeper, scheme.memory)}
+
+    def options(self, arrays: Arrays) -> Mapping[str, Any]:
+        """Return what else survival wants to know."""
+        if not self.scheme.bounded or not arrays["violation"].size:
+            return {}
+        return {"ideal": arrays["objectives"].min(axis=1), "nadir": arrays["objectives"].max(axis=1)}
+
+    def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
+        """Change a survival for the next generation; most do not."""
+
+
+def _distinct(population: Arrays, digits: int) -> dict[str, FloatArray]:
+    """Return the first of the designs that are alike, objectives rounded."""
+    rounded = np.round(population["objectives"], digits)
+    _, first = np.unique(np.vstack([rounded, population["violation"]]), axis=1, return_index=True)
+    return chosen({**population, "objectives": rounded}, np.sort(first))
+
+
+def _remembered(keeper: object, names: tuple[str, ...]) -> dict[str, FloatArray]:
+    """Return what a survival knows by now; as long as no design is feasible that is nothing."""
+    known = {name: getattr(keeper, name) for name in names}
+    return {name: np.array(v, float) for name, v in known.items() if v is not None and np.isfinite(v).all()}
+
+
+@dataclass(frozen=True)
+class _Scheduled(_Generational):
+    """RVEA, whose penalty of angles grows and whose vectors adapt as the search goes on.
+
+    Attributes
+    ----------
+    evaluations : the length of the schedule; beyond, it stays as it is at its end.
+    generations : the same, in generations.
+    """
+
+    evaluations: int = _EVALUATIONS
+    generations: int = 1
+
+    def prepared(self, objectives: int, population: int) -> _Scheduled:
+        """Return the algorithm with its directions and its schedule in generations."""
+        directions = reference_directions(objectives, population)
+        return replace(self, directions=directions, generations=max(-(-self.evaluations // population), 1))
+
+    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+        """Return all of the first generation, then what survives; and the schedule, which a run keeps to its end."""
+        schedule = {"generations": np.array(float(self._generations(arrays)))}
+        if arrays["told"] <= arrays["size"]:
+            return {**merged(arrays, told), **schedule}
+        return {**super().survivors(arrays, told, random), **schedule}
+
+    def _generations(self, arrays: Arrays) -> int:
+        return int(arrays.get("generations", self.generations))
+
+    def options(self, arrays: Arrays) -> Mapping[str, Any]:
+        """Return how far the schedule is."""
+        generation, last = max(int(arrays["told"] // arrays["size"]) - 1, 0), self._generations(arrays)
+        return {"n_gen": min(generation, last), "n_max_gen": last}
+
+    def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
+        """Adapt the vectors ten times in a schedule."""
+        now, period = float(arrays["told"]), float(arrays["size"]) * -(-self._generations(arrays) // _ADAPTED)
+        before = now - told["violation"].size
+        # Vectors scaled by a range of 0 would not be numbers.
+        ranged = survival.nadir is not None and (survival.nadir > survival.ideal).all()
+        if ranged and now // period > before // period:
+            survival.adapt()
+
+
+@dataclass(frozen=True)
+class _Decomposed:
+    """MOEA/D in generations: each sub-problem has a child, which may replace the designs of its neighbours.
+
+    pymoo's takes no constraints; here an infeasible design counts as worse than every feasible one, by its violation.
+    """
+
+    fewest: int = 2
+    algorithm: Any = None
+
+    def prepared(self, objectives: int, population: int) -> _Decomposed:
+        """Return the algorithm with its sub-problems."""
+        return replace(self, algorithm=parts.sub_problems(reference_directions(objectives, population)))
+
+    def batch(self, size: int) -> int:  # noqa: ARG002 - one design a sub-problem
+        """Return the number of sub-problems."""
+        return len(self.algorithm.ref_dirs)
+
+    def pool(self, arrays: Arrays) -> FloatArray:
+        """Return what parents are chosen of."""
+        return arrays["genes"]
+
+    def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return parents of each sub-problem, and one of each pair's two children."""
+        count = self.batch(0)
+        order = random.permutation(count)
+        pairs = parts.parents_of_sub_problems(self.algorithm, arrays, order, random)
+        return pairs, np.arange(count) + count * random.integers(0, 2, count), order.astype(np.float64)
+
+    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:  # noqa: ARG002 - no chance in it
+        """Return the best design of each sub-problem and the ideal point; the first designs fill all sub-problems."""
+        everything, known = merged(arrays, told), arrays["violation"].size
+        objectives = _penalised(everything)
+        if not known:
+            places = np.arange(self.batch(0)) % told["violation"].size
+            return {**chosen(everything, places), "ideal": objectives.min(axis=1)}
+        slots = told["slot"].astype(np.int64)
+        places, ideal = parts.replaced(self.algorithm, objectives, known, slots, arrays["ideal"])
+        return {**chosen(everything, places), "ideal": ideal}
+
+
+def _penalised(population: Arrays) -> FloatArray:
+    """Return (m, n) objectives in which every infeasible design is worse than all feasible ones, by its violation."""
+    broken = population["violation"] > 0
+    worst = population["objectives"].max(axis=1, initial=0.0, where=~broken)[:, None]
+    return np.where(
+        broken, worst + 1.0 + np.minimum(population["violation"], _LARGEST_VIOLATION), population["objectives"]
     )
-    worse = (objectives[:, one] <= objectives[:, two]).all(axis=0) & (objectives[:, one] < objectives[:, two]).any(
-        axis=0
-    )
-    second = better | (~worse & (crowding[two] > crowding[one]))
-    broken = (violation[one] > 0) | (violation[two] > 0)
-    return np.asarray(np.where(np.where(broken, violation[two] < violation[one], second), two, one))
+
+
+@dataclass(frozen=True)
+class _TwoArchives:
+    """C-TAEA: an archive that converges, which is the population, and one that keeps diversity."""
+
+    fewest: int = 2
+    directions: FloatArray = field(default_factory=_NONE.copy)
+
+    def prepared(self, objectives: int, population: int) -> _TwoArchives:
+        """Return the algorithm with its directions."""
+        return replace(self, directions=reference_directions(objectives, population))
+
+    def batch(self, size: int) -> int:  # noqa: ARG002 - one design a direction
+        """Return the number of directions."""
+        return len(self.directions)
+
+    def pool(self, arrays: Arrays) -> FloatArray:
+        """Return both archives."""
+        return merged(arrays, _diverse(arrays))["genes"]
+
+    def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the parents that pymoo selects, of both archives."""
+        count = (len(self.directions) + 1) // 2
+        pairs = parts.parents_of_archives(merged(arrays, _diverse(arrays)), count, random)
+        return pairs, np.arange(2 * count), np.zeros(2 * count)
+
+    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+        """Return both archives and the ideal point; both are what is known until there is a design a direction."""
+        everything = merged(arrays, told)
+        first = everything["violation"].size
+        if first < len(self.directions):
+            return {**everything, **_as_diverse(everything)}
+        known = merged(everything, _diverse(arrays)) if "diverse_genes" in arrays else everything
+        converged, diverse, ideal = parts.archives_of(self.directions, known, first, arrays.get("ideal"), random)
+        return {**chosen(known, converged), **_as_diverse(chosen(known, diverse)), "ideal": ideal}
+
+
+def _as_diverse(population: Arrays) -> dict[str, FloatArray]:
+    return {f"diverse_{name}": values for name, values in population.items()}
+
+
+def _diverse(arrays: Arrays) -> dict[str, FloatArray]:
+    return {name: arrays[f"diverse_{name}"] for name in ("genes", "objectives", "violation")}

@@ -2,70 +2,181 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from evo_libra.model.arrays import BoolArray, FloatArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.problem.genome import Genome
+from evo_libra.search.repeats import is_new
 
-CROSSOVER_PROBABILITY = 0.9
-CROSSOVER_ETA = 8.0
-MUTATION_DECADES = 4.0
-_NEAR_SHARE = 0.5
+__all__ = ["Operators", "is_new", "offspring"]
+
+_HALF = 0.5
 _NEAR_REACH = 3
+_SPARE = 6.0
 
 
-def offspring(genome: Genome, first: FloatArray, second: FloatArray, random: np.random.Generator) -> FloatArray:
+@dataclass(frozen=True)
+class Operators:
+    """How children are made.
+
+    Attributes
+    ----------
+    crossover : share of the pairs of parents that are crossed.
+    whole_segments : share of those that swap whole segments of the genome and nothing less, where it has any.
+    crossover_eta : of simulated binary crossover (Deb and Agrawal 1995); a larger one keeps children nearer.
+    exchange : probability with which the children of a pair swap a gene that was crossed.
+    mutation : expected number of genes of a child that mutate.
+    mutation_eta : of polynomial mutation (Deb and Goyal 1996).
+    polynomial : share of the mutations of real genes that are polynomial.
+    decades : the others are steps whose size is uniform in its logarithm over so many decades of the range: logarithms
+        of bandwidths need bold steps and fine ones.
+    near : share of the mutations of categorical genes that go to a near index, as neighbours in the order of the
+        structures are alike; the others go anywhere.
+    """
+
+    crossover: float = 0.9
+    whole_segments: float = 0.1
+    crossover_eta: float = 15.0
+    exchange: float = 0.5
+    mutation: float = 1.0
+    mutation_eta: float = 20.0
+    polynomial: float = 0.5
+    decades: float = 4.0
+    near: float = 0.5
+
+
+def offspring(
+    genome: Genome,
+    first: FloatArray,
+    second: FloatArray,
+    random: np.random.Generator,
+    operators: Operators = Operators(),
+) -> FloatArray:
     """Return two children of each pair of parents.
 
-    Real genes: simulated binary crossover (Deb and Agrawal 1995); mutation by a step whose size is uniform in its
-    logarithm over `MUTATION_DECADES` decades of the range: logarithms of bandwidths need bold steps and fine ones.
-    Categorical genes: uniform crossover; mutation goes to a near index or to any, half of the time each, as
-    neighbours in the order of the structures are alike. Every gene mutates with probability one over their number.
+    Real genes: simulated binary crossover and mutation by a polynomial or a step uniform in its logarithm. Categorical
+    genes: uniform crossover; mutation to a near index or to any. See `Operators`.
 
     Parameters
     ----------
     genome : bounds and kinds.
-    first, second : (g, n) parents.
+    first, second : (g, n) legal parents.
     random : the generator.
+    operators : how.
 
     Returns
     -------
     (g, 2 n) legal genes.
     """
-    crossed = _cross(genome, first, second, random)
-    return genome.repair(_mutate(genome, crossed, random))
+    children = np.ascontiguousarray(np.concatenate([first, second], axis=1))
+    vary(genome, children, random, operators)
+    return children
 
 
-def _cross(genome: Genome, first: FloatArray, second: FloatArray, random: np.random.Generator) -> FloatArray:
-    shape = first.shape
-    pair = random.random(shape[1]) < CROSSOVER_PROBABILITY
-    gene = (random.random(shape) < 0.5) & pair  # noqa: PLR2004 - half of the genes
-    u = random.random(shape)
-    beta = np.where(u <= 0.5, 2 * u, 0.5 / (1 - u)) ** (1 / (CROSSOVER_ETA + 1))  # noqa: PLR2004 - SBX's two branches
-    middle, half = 0.5 * (first + second), 0.5 * beta * (second - first)
-    categorical = genome.categorical[:, None]
-    one = np.where(gene, np.where(categorical, second, middle - half), first)
-    two = np.where(gene, np.where(categorical, first, middle + half), second)
-    return np.concatenate([one, two], axis=1)
+def vary(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
+    """Turn (g, 2 n) copies of parents into their children, in place; one parent of a pair is n columns from the other.
+
+    Parameters
+    ----------
+    genome, random, operators : as for `offspring`.
+    children : row after row in memory.
+    """
+    _cross(genome, children, random, operators)
+    _mutate(genome, children, random, operators)
 
 
-def _mutate(genome: Genome, genes: FloatArray, random: np.random.Generator) -> FloatArray:
-    lower, upper = genome.lower[:, None], genome.upper[:, None]
-    chosen = random.random(genes.shape) < 1 / len(genome)
-    u = random.random(genes.shape)
-    step = 10.0 ** (-MUTATION_DECADES * random.random(genes.shape)) * (2.0 * u - 1.0)
-    real = genes + step * (upper - lower)
-    near = genes + np.where(random.random(genes.shape) < 0.5, -1, 1) * random.integers(1, _NEAR_REACH + 1, genes.shape)  # noqa: PLR2004
-    anywhere = np.floor(u * (upper - lower + 1)) + lower
-    whole = np.where(random.random(genes.shape) < _NEAR_SHARE, near, anywhere)
-    return np.where(chosen, np.where(genome.categorical[:, None], whole, real), genes)
+def _cross(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
+    """Cross pairs, in place; only the genes that are crossed cost anything."""
+    genes, count = len(genome), children.shape[1] // 2
+    chance = random.random(count)
+    crossed = _coins(genes, count, random)
+    crossed &= chance < operators.crossover
+    if genome.segments and operators.whole_segments > 0:
+        pairs = np.flatnonzero(chance < operators.crossover * operators.whole_segments)
+        _swap_segments(genome, children, pairs, random)
+        crossed[:, pairs] = False
+    at = np.flatnonzero(crossed)
+    gene = at // count
+    # Genes lie one row after the other, the first children of the pairs in the first half of a row.
+    one, flat = at + gene * count, children.reshape(-1)
+    two = one + count
+    first, second, real = flat[one], flat[two], ~genome.categorical[gene]
+    # Parents move towards each other: past each other where they are swapped, which is exact for whole numbers.
+    part = np.ones(len(at))
+    part[real] = _sbx_parts(int(real.sum()), random, operators)
+    shift = part * (second - first)
+    lower, upper = genome.lower[gene], genome.upper[gene]
+    flat[one] = np.clip(first + shift, lower, upper)
+    flat[two] = np.clip(second - shift, lower, upper)
 
 
-def is_new(genes: FloatArray, known: FloatArray) -> BoolArray:
-    """Return (n,) whether a column of (g, n) genes is the first of its kind and not among the (g, k) known ones."""
-    rows = np.ascontiguousarray(np.concatenate([known, genes], axis=1).T)
-    keys = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
-    _, first = np.unique(keys, return_index=True)
-    new = np.zeros(len(keys), dtype=np.bool_)
-    new[first] = True
-    return new[known.shape[1] :]
+def _swap_segments(genome: Genome, children: FloatArray, pairs: IntArray, random: np.random.Generator) -> None:
+    segments = np.array(genome.segments)
+    swapped = _coins(int(segments.max()) + 1, len(pairs), random)[segments]
+    partners = pairs + children.shape[1] // 2
+    one, two = np.take(children, pairs, axis=1), np.take(children, partners, axis=1)
+    children[:, pairs], children[:, partners] = np.where(swapped, two, one), np.where(swapped, one, two)
+
+
+def _coins(genes: int, count: int, random: np.random.Generator) -> BoolArray:
+    """Return (g, n) tosses of a coin."""
+    raw = np.asarray(random.bit_generator.random_raw(-(-genes * count // 8)), dtype=np.uint64)
+    return (raw.view(np.uint8)[: genes * count] & np.uint8(1)).view(np.bool_).reshape(genes, count)
+
+
+def _sbx_parts(count: int, random: np.random.Generator, operators: Operators) -> FloatArray:
+    """Return how far parents move towards each other in simulated binary crossover, in units of their distance."""
+    # The logarithm of the spread that their distance is multiplied by is exponential, to either side.
+    spread = random.standard_exponential(count) / (operators.crossover_eta + 1)
+    signs = random.random(count)
+    spread = np.exp(np.where(signs < _HALF, -spread, spread))
+    if operators.exchange > 0:
+        # What is left of a number once it has decided is uniform again.
+        swapped = np.abs(signs - _HALF) < _HALF * operators.exchange
+        np.negative(spread, out=spread, where=swapped)
+    return _HALF - _HALF * spread
+
+
+def _hits(random: np.random.Generator, count: int, probability: float) -> IntArray:
+    """Return which of `count` trials succeed, in order; drawn by the gaps between them, as they are few."""
+    if probability >= 1.0 or probability <= 0.0:
+        return np.arange(count if probability > 0.0 else 0)
+    expected = count * probability
+    scale = -1.0 / np.log1p(-probability)
+    draws = int(expected + _SPARE * expected**0.5 + _SPARE)
+    at = np.full(1, -1)
+    while at[-1] < count:
+        # The whole part of an exponential variable is a geometric one.
+        gaps = np.minimum(random.standard_exponential(draws) * scale, count).astype(np.int64) + 1
+        gaps[0] += at[-1]
+        at = np.concatenate([at, np.cumsum(gaps)])
+    return np.asarray(at[1 : np.searchsorted(at, count)])
+
+
+def _mutate(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
+    """Mutate genes, in place; only those that are hit cost anything."""
+    at, genes = _hits(random, children.size, operators.mutation / len(genome)), children.reshape(-1)
+    gene = at // children.shape[1]
+    values, lower, upper, whole = genes[at], genome.lower[gene], genome.upper[gene], genome.categorical[gene]
+    span = upper - lower
+    u, v = random.random((2, len(at)))
+    # Whole numbers: the same number tells how far and, by its half, which way.
+    near = np.floor(v * (2 * _NEAR_REACH)) - _NEAR_REACH
+    near += near >= 0
+    other = np.where(u < operators.near, values + near, np.floor(v * (span + 1)) + lower)
+    step = np.exp(v * (-np.log(10.0) * operators.decades)) * (2.0 * u - 1.0)
+    if operators.polynomial > 0:
+        smooth = ~whole & (random.random(len(at)) < operators.polynomial)
+        step[smooth] = _polynomial(values[smooth], lower[smooth], span[smooth], u[smooth], operators.mutation_eta)
+    genes[at] = np.clip(np.where(whole, other, values + step * span), lower, upper)
+
+
+def _polynomial(values: FloatArray, lower: FloatArray, span: FloatArray, u: FloatArray, eta: float) -> FloatArray:
+    """Return the steps of polynomial mutation in units of the range; they stay within the bounds."""
+    below = np.divide(values - lower, span, out=np.zeros_like(span), where=span > 0)
+    power = eta + 1
+    down = (2 * u + (1 - 2 * u) * (1 - below) ** power) ** (1 / power) - 1
+    up = 1 - (2 * (1 - u) + (2 * u - 1) * below**power) ** (1 / power)
+    return np.where(u <= _HALF, down, up)

@@ -64,7 +64,7 @@ def _print_json(data: Any) -> None:  # noqa: ANN401 - JSON-able data
 
 
 @app.command
-def search(
+def search(  # noqa: PLR0913 - each is an option of the command
     problem: str,
     *,
     engine: str | None = None,
@@ -73,6 +73,9 @@ def search(
     seed: int | None = None,
     out: Path = Path("results"),
     resume: Annotated[bool, Parameter(negative="")] = False,
+    workers: int | None = None,
+    timeout: float | None = None,
+    asynchronous: Annotated[bool, Parameter(negative="")] = False,
     set_: Assignments = None,
     json_: Json = False,
 ) -> int:
@@ -83,7 +86,7 @@ def search(
     problem:
         Path of a problem file, name of a problem, or module:object.
     engine:
-        nsga2, nsga3, random or exhaustive.
+        nsga2, nsga3, random, exhaustive, pymoo:NAME, deap:NAME, or one of your own; see `evo-libra catalog`.
     evaluations:
         How many designs to evaluate.
     population:
@@ -94,6 +97,14 @@ def search(
         Folder of results.
     resume:
         Go on where an interrupted run of the same problem, engine and seed stopped.
+    workers:
+        For designs that take long to evaluate: processes that each evaluate one at a time. What designs are worth is
+        kept, so that each is evaluated once.
+    timeout:
+        Seconds that a design may take in a worker; one that takes longer counts as infeasible.
+    asynchronous:
+        Ask for another design whenever one is done, without waiting for the others of its generation; which is done
+        first is chance, so that the seed does not decide the front.
     set_:
         KEY=VALUE, replaces a value of the problem file; may be repeated.
     json_:
@@ -101,7 +112,8 @@ def search(
     """
     from evo_libra.ui.commands import search_command  # noqa: PLC0415 - see the top
 
-    options = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
+    options: dict[str, Any] = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
+    options |= {"workers": workers, "timeout": timeout, "asynchronous": asynchronous}
     return search_command(problem, options, out, set_ or [], resume=resume, as_json=json_)
 
 
@@ -402,6 +414,150 @@ def ui(results: Path = Path("results"), *, light: Flag = False, ascii_: Ascii = 
     from evo_libra.ui.terminal.app import run_ui  # noqa: PLC0415 - see the top
 
     return run_ui(results, light=light, ascii_only=ascii_)
+
+
+@app.command
+def bench(  # noqa: PLR0913 - each is an option of the command
+    problem: str,
+    *,
+    engines: Annotated[list[str], Parameter(consume_multiple=True, negative="")],
+    seeds: int | None = None,
+    evaluations: int | None = None,
+    population: int | None = None,
+    exact: Annotated[bool, Parameter(negative="")] = False,
+    workers: int | None = None,
+    out: Path = Path("results"),
+    set_: Assignments = None,
+    json_: Json = False,
+) -> int:
+    """Compare engines on a problem: quality of their fronts over several seeds, and their speed.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, name of a problem, or module:object.
+    engines:
+        Such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
+    seeds:
+        Runs of each engine, with the seeds from 0 on; 5 when left out.
+    evaluations:
+        How many designs each run evaluates.
+    population:
+        Designs per generation.
+    exact:
+        Compare with the exact front, where it can be enumerated, and not with the best of all runs.
+    workers:
+        Processes; one per core when left out. Times are more exact with fewer.
+    out:
+        Folder of results.
+    set_:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.bench import bench_command  # noqa: PLC0415 - see the top
+
+    options = {"seeds": seeds, "evaluations": evaluations, "population": population, "workers": workers}
+    return bench_command(problem, engines, options, out, set_ or [], exact=exact, as_json=json_)
+
+
+@app.command
+def prices(
+    result: Path,
+    *,
+    scenarios: int = 1000,
+    seed: int = 0,
+    score: Literal["mean", "worst", "regret"] = "mean",
+    problem: str | None = None,
+    set_: Assignments = None,
+    rows: int = 12,
+    json_: Json = False,
+) -> int:
+    """Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run on a catalogue of parts.
+    scenarios:
+        Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
+    seed:
+        Of the draws.
+    score:
+        What decides who is on the front: the mean cost, the worst one, or the largest regret, which is how much more
+        a design costs in a scenario than the cheapest one that is at most as slow.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as fabric.catalog=dearer.yaml; may be repeated.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.prices import prices_command  # noqa: PLC0415 - see the top
+
+    options = {"scenarios": scenarios, "seed": seed, "rows": rows}
+    return prices_command(result, options, score, problem, set_ or [], as_json=json_)
+
+
+@app.command
+def export(
+    result: Path | None = None,
+    number: Annotated[int | None, Parameter(name="id")] = None,
+    *,
+    astra_sim: Path,
+    design: str | None = None,
+    time: Literal["astra", "themis"] | None = None,
+    problem: str | None = None,
+    set_: Assignments = None,
+    json_: Json = False,
+) -> int:
+    """Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    number:
+        The design's id in the front.
+    astra_sim:
+        Folder to write; new or empty.
+    design:
+        A design of --problem in the notation, instead of one of a result.
+    time:
+        The model of time to export, where the problem has LIBRA's.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.export import export_command, source_of  # noqa: PLC0415 - see the top
+
+    source = source_of(result, number, design, problem)
+    return export_command(source, astra_sim, time, problem, set_ or [], as_json=json_)
+
+
+@app.command(name="import")
+def import_cluster(*, network: Path, system: Path, problem: Path | None = None, json_: Json = False) -> int:
+    """Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.
+
+    Parameters
+    ----------
+    network:
+        ASTRA-sim's network file.
+    system:
+        Its system file.
+    problem:
+        Problem file to write, with the network pinned, and a catalogue beside it.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.importing import import_command  # noqa: PLC0415 - see the top
+
+    return import_command(network, system, problem, as_json=json_)
 
 
 @app.command

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
@@ -16,22 +15,22 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError
+from evo_libra.experiment.failures import read_failures
 from evo_libra.experiment.job import Job, Report
+from evo_libra.experiment.loop import check, in_processes
 from evo_libra.experiment.runner import Outcome, catching_interrupts
 from evo_libra.experiment.runspec import build, origin_of, run_of
-from evo_libra.experiment.store import DONE, LOG, MANIFEST, PLOT, RunFolder
+from evo_libra.experiment.store import DONE, FAILURES, LOG, MANIFEST, PLOT, RunFolder
 from evo_libra.experiment.worker import perform
 from evo_libra.front.front import Front
-from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem, problem_names
-from evo_libra.search.engine import ENGINES, load_engine
-from evo_libra.search.run import Snapshot
+from evo_libra.search.engine import engine_names
 from evo_libra.ui.pictures import figure_of, terminal_plot_of
+from evo_libra.ui.watch import Watch
 
 _INTERRUPTED, _FAILED = 130, 1
-_REFRESH_SECONDS = 0.25
 
 
 def print_json(data: Mapping[str, Any]) -> None:
@@ -40,12 +39,18 @@ def print_json(data: Mapping[str, Any]) -> None:
 
 
 def search_command(
-    name: str, options: Mapping[str, Any], results: Path, assignments: Sequence[str], *, resume: bool, as_json: bool
+    name: str,
+    options: Mapping[str, Any],
+    results: Path,
+    assignments: Sequence[str],
+    *,
+    resume: bool,
+    as_json: bool,
 ) -> int:
     """Search, keep the result, show the front."""
     origin = origin_of(name, assignments)
     spec, problem = run_of(origin, **options), build(origin)
-    load_engine(spec.engine, problem)
+    check(spec, problem)
     job = Job(
         str(results.absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
         command=tuple(sys.argv),
@@ -62,47 +67,34 @@ def search_command(
         SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
         console=messages, transient=True, disable=not messages.is_terminal,
     ) as progress, catching_interrupts() as interrupted:  # fmt: skip
-        watch = _Watch(progress, problem, spec.evaluations)
-        report = perform(spec, job, interrupted=interrupted, watch=watch, finish=finish)
-    folder = results / spec.id
+        watch = Watch(progress, problem, spec.evaluations)
+        report = perform(
+            spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes
+        )
+    folder = RunFolder(results / spec.id)
     if report.ending == "busy":
-        raise InputError(f"{folder} is being searched: {report.error}; wait for it, or name another --out")
+        raise InputError(f"{folder.path} is being searched: {report.error}; wait for it, or name another --out")
     if report.ending not in ("done", "interrupt"):
-        raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder / LOG}")
-    front = found[0].front if found else RunFolder(folder).read_front()
+        raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
+    front = found[0].front if found else folder.read_front()
     return _report(problem, folder, front, report, as_json=as_json)
 
 
-class _Watch:
-    """Shows evaluations, rate, size of the front and hypervolume while a search runs."""
-
-    def __init__(self, progress: Progress, problem: SearchProblem, evaluations: int) -> None:
-        self.progress, self.last = progress, -math.inf
-        self.bounds: tuple[Any, Any] | None = None
-        self.task = progress.add_task(problem.name, total=evaluations, figures="")
-
-    def __call__(self, snapshot: Snapshot, seconds: float) -> None:
-        if seconds - self.last < _REFRESH_SECONDS or self.progress.disable:
-            return
-        self.last = seconds
-        volume = ""
-        if len(snapshot.archive):
-            objectives = snapshot.archive.objectives
-            # Scaled by the first front, so that the figure only ever grows.
-            self.bounds = self.bounds or (objectives.min(axis=1), objectives.max(axis=1))
-            volume = f"  hypervolume {hypervolume(objectives, *self.bounds):.4f}"
-        figures = f"  {snapshot.evaluations:,} designs  {snapshot.evaluations / max(seconds, 1e-9):,.0f}/s"
-        figures += f"  front {len(snapshot.archive):,}{volume}"
-        self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
-
-
-def _report(problem: SearchProblem, folder: Path, front: Front, report: Report, *, as_json: bool) -> int:
+def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
+    folder, failures = run.path, read_failures(run)
     if as_json:
-        print_json(_result_json(front, report.evaluations, report.wall, folder))
+        told = {"failures": failures} if failures else {}
+        print_json({**_result_json(front, report.evaluations, report.wall, folder), **told})
     elif len(front):
         _show(front, problem.objectives, problem.name, rows=12)
         print(f"\n{report.evaluations:,} evaluations in {report.wall:.2f} s; {len(front):,} designs on the front")
         print(f"front  {folder / 'front.parquet'}\nplot   {folder / PLOT}")
+    if failures:
+        print(
+            f"evo-libra: {len(failures):,} designs could not be evaluated and count as infeasible, the first "
+            f"because {failures[0]['reason']}; {folder / FAILURES} lists them",
+            file=sys.stderr,
+        )
     if report.ending == "interrupt":
         print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume goes on", file=sys.stderr)
         return _INTERRUPTED
@@ -224,6 +216,9 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
             words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
             table.add_row(*map(Text, words), *times)
         console.print(table)
+    if "bill" in breakdown:
+        _show_bill(breakdown, console)
+        return
     table = Table(title=Text("cost by part [USD]"), title_justify="left")
     for column in ("dimension", "GB/s", "link", "switch", "nic", "total"):
         table.add_column(column, justify="left" if column == "dimension" else "right")
@@ -231,6 +226,28 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         label = f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
         costs = [f"{d[key]:,.0f}" for key in ("link_usd", "switch_usd", "nic_usd", "cost_usd")]
         table.add_row(*map(Text, [label, f"{d['bandwidth_GBps']:.5g}", *costs]))
+    console.print(table)
+
+
+def _show_bill(breakdown: Mapping[str, Any], console: Console) -> None:
+    labels = {
+        d["dimension"]: f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}, {d['lanes']} lanes"
+        for d in breakdown["dimensions"]
+    }
+    table = Table(title=Text("bill of materials"), title_justify="left")
+    for column in ("part", "pieces", "each [USD]", "cost [USD]", "power [W]"):
+        table.add_column(column, justify="left" if column == "part" else "right", no_wrap=column != "part")
+    for d, label in labels.items():
+        table.add_section()
+        table.add_row(Text(label, style="bold"))
+        for row in breakdown["bill"]:
+            if row["dimension"] == d:
+                each = "-" if row["unit_usd"] is None else f"{row['unit_usd']:,.10g}"
+                words = [f"  {row['item']} {row['part'] or ''}", f"{row['pieces']:,}", each]
+                table.add_row(*map(Text, [*words, f"{row['cost_usd']:,.2f}", f"{row['power_W']:,.1f}"]))
+    total = [sum(row[key] for row in breakdown["bill"]) for key in ("cost_usd", "power_W")]
+    table.add_section()
+    table.add_row("total", "", "", Text(f"{total[0]:,.2f}"), Text(f"{total[1]:,.1f}"))
     console.print(table)
 
 
@@ -250,7 +267,7 @@ def catalog_command(name: str | None, *, as_json: bool) -> int:
     }
     if name is None:
         models = {key: model.model_dump(mode="json") for key, model in load_models().items()}
-        data |= {"models": models, "problems": problem_names(), "engines": list(ENGINES)}
+        data |= {"models": models, "problems": problem_names(), "engines": list(engine_names())}
     if as_json:
         print_json(data)
     else:

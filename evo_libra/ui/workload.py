@@ -57,10 +57,9 @@ def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list
         sizes = [file.stat().st_size for file in files]
         task, before, summaries = progress.add_task("reading", total=sum(sizes)), 0, []
         for file, size in zip(files, sizes, strict=True):
-            watch = _advancing(progress, task, before)
-            summaries.append(summarise(file, watch=watch, **rates))
+            summaries.append(summarise(file, watch=_advancing(progress, task, before), **rates))
             before += size
-            watch(0)
+            progress.update(task, completed=before)
     return summaries
 
 
@@ -111,8 +110,8 @@ def _show(trace: Path, summaries: Sequence[Summary], rows: int) -> None:
     versions = sorted({printable(summary.version) or "without a version" for summary in summaries})
     files = "one trace" if len(summaries) == 1 else f"traces of {len(summaries):,} NPUs"
     nodes = sum(sum(summary.kinds.values()) for summary in summaries)
-    print(f"{trace}: {files}, schema {', '.join(versions)}")
-    print(f"{nodes:,} nodes, {sum(summary.dependencies for summary in summaries):,} dependencies\n")
+    dependencies = sum(summary.dependencies for summary in summaries)
+    print(f"{trace}\n{files}, schema {', '.join(versions)}: {nodes:,} nodes, {dependencies:,} dependencies\n")
     console.print(_kinds_table(summaries))
     if any(summary.collectives for summary in summaries):
         console.print(_collectives_table(summaries, rows))
@@ -209,7 +208,8 @@ def _chain_lines(summaries: Sequence[Summary]) -> Iterable[str]:
     critical = [(summary.critical, summary) for summary in summaries if summary.critical]
     if not critical:
         if any(summary.compute.nodes for summary in summaries):
-            yield "critical path    no computation has a recorded time; --peak and --memory-bandwidth give them one"
+            yield "critical path    no computation has a recorded time;"
+            yield "                 --peak and --memory-bandwidth give them one"
         return
     chain, slowest = max(critical, key=lambda pair: pair[0].weight)
     yield f"critical path    {chain.weight / _MILLI:.6g} ms of computations alone,"

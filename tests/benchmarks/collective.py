@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from evo_libra.model.astra import queues
-from evo_libra.model.astra.collective import System, collective_time
+from evo_libra.model.astra.collective import Choice, System, collective_time
 from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.model.astra.queues import Policy
+from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.themis_paper import Fabrics, paper_time
 from evo_libra.model.collective import Collective
 
 CASES = Path(__file__).parents[1] / "golden" / "astra_collectives.json"
@@ -32,14 +38,55 @@ def links(count: int) -> list[Link]:
     ]
 
 
-def rate(collective: Collective, *, shrinking: bool, repeats: int) -> float:
+def system(collective: Collective, *, shrinking: bool = True, scheduler: Scheduler = Scheduler.BASELINE) -> System:
     names = [Implementation.read(name) for name in ALGORITHMS]
-    system = System({collective: names}, CHUNKS, 1, shrinking, Overheads(10.0, 1600.0))
-    population = links(POPULATION)
-    start = time.perf_counter()
+    return System({collective: names}, CHUNKS, 1, shrinking, Overheads(10.0, 1600.0), scheduler=scheduler)
+
+
+def searched(collective: Collective, count: int, **kinds) -> tuple[list[Link], System]:
+    """Return designs as a search has them: other shapes, chunks and algorithms in each (rings run ring)."""
+    random = np.random.default_rng(1)
+    options = tuple(map(Implementation.read, ("ring", "direct", "halvingDoubling")))
+    population = [replace(link, npus=np.where(random.random(count) < 0.2, 1, link.npus)) for link in links(count)]
+    choices = [Choice(options, random.integers(0, 1 if block == RING else 3, count)) for block in BLOCKS]
+    chunks = random.choice([4, 16, 64, 256], count)
+    return population, replace(system(collective, **kinds), implementations={collective: choices}, splits=chunks)
+
+
+def rate(run: Callable[[], object], repeats: int) -> float:
+    """Return the designs a second of processor time, in the fastest run."""
+    times = []
     for _ in range(repeats):
-        collective_time(collective, SIZE, population, system)
-    return repeats * POPULATION / (time.perf_counter() - start)
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    return POPULATION / min(times)
+
+
+def rows() -> Iterator[tuple[str, Callable[[], object], bool]]:
+    """Give name and call of each row, and whether it needs the queue model."""
+    scatter, gather, reduce = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
+    plain = links(POPULATION)
+    for what, collective, shrinking in (
+        ("reduce-scatter", scatter, True), ("all-gather", gather, True), ("baseline all-reduce", reduce, False),
+    ):  # fmt: skip
+        given = system(collective, shrinking=shrinking)
+        yield what, partial(collective_time, collective, SIZE, plain, given), False
+        population, given = searched(collective, POPULATION, shrinking=shrinking)
+        yield f"{what}, as searched", partial(collective_time, collective, SIZE, population, given), False
+    for what, scheduler in (
+        ("", Scheduler.BASELINE), (", round robin", Scheduler.ROUND_ROBIN),
+        (", offline greedy", Scheduler.OFFLINE_GREEDY), (", offline greedy flex", Scheduler.OFFLINE_GREEDY_FLEX),
+    ):  # fmt: skip
+        given = system(reduce, scheduler=scheduler)
+        yield f"all-reduce{what}", partial(collective_time, reduce, SIZE, plain, given), True
+    population, given = searched(reduce, POPULATION)
+    yield "all-reduce, as searched", partial(collective_time, reduce, SIZE, population, given), True
+    fields = (np.array([getattr(link, name) for link in plain]) for name in ("block", "npus", "bandwidth", "latency"))
+    fabrics = Fabrics(*fields)
+    for policy in (Policy.FIFO, Policy.SMALLEST_CHUNK_FIRST):
+        run = partial(paper_time, reduce, SIZE, fabrics, chunks=CHUNKS, policy=policy)
+        yield f"all-reduce, Themis' paper, {policy.value}", run, True
 
 
 def main() -> None:
@@ -48,21 +95,14 @@ def main() -> None:
     print(
         f"4 dimensions, {CHUNKS} chunks, population {POPULATION}; ASTRA-sim's recorded runs: {simulator:,.0f} a second"
     )
-    rows = [
-        ("reduce-scatter, closed form", Collective.REDUCE_SCATTER, True, 20),
-        ("all-gather, closed form", Collective.ALL_GATHER, True, 20),
-        ("baseline all-reduce, closed form", Collective.ALL_REDUCE, False, 20),
-        ("all-reduce, queue model, NumPy", Collective.ALL_REDUCE, True, 1),
-    ]
-    print("| what | designs a second | times ASTRA-sim's |\n|---|---:|---:|")
-    compiled, queues.compiled = queues.compiled, lambda: None
-    for what, collective, shrinking, repeats in rows:
-        found = rate(collective, shrinking=shrinking, repeats=repeats)
-        print(f"| {what} | {found:,.0f} | {found / simulator:,.0f} |")
-    queues.compiled = compiled
-    rate(Collective.ALL_REDUCE, shrinking=True, repeats=1)
-    found = rate(Collective.ALL_REDUCE, shrinking=True, repeats=1)
-    print(f"| all-reduce, queue model, compiled (extra fast) | {found:,.0f} | {found / simulator:,.0f} |")
+    print("| what | how | designs a second | times ASTRA-sim's |\n|---|---|---:|---:|")
+    compiled = queues.compiled
+    for what, run, is_queued in rows():
+        for how in ("NumPy", "compiled") if is_queued else ("closed form",):
+            queues.compiled = compiled if how == "compiled" else lambda: None
+            run()
+            found = rate(run, {"closed form": 20, "compiled": 5}.get(how, 2))
+            print(f"| {what} | {how} | {found:,.0f} | {found / simulator:,.0f} |")
 
 
 if __name__ == "__main__":

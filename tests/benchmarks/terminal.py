@@ -28,7 +28,7 @@ from evo_libra.experiment.claim import Lease
 from evo_libra.experiment.events import Progress, tell_progress
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.store import RunFolder
-from evo_libra.front.archive import Archive, non_dominated
+from evo_libra.front.archive import Archive, Collection, non_dominated
 from evo_libra.front.front import Front
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
@@ -82,7 +82,7 @@ def make_store(results: Path, runs: int, designs: int) -> Path:
         values = np.round(generator.uniform(1, 1000, (6, designs)), 1)
         genes = {f"gene[{n}]": values[n] for n in range(2, 6)}
         kept = {"evaluation": np.arange(designs), "time_ms": values[0], "cost_usd": values[1] * 1e5, "violation": 0.0}
-        pl.DataFrame({**kept, **genes}).write_parquet(folder / "designs.parquet")
+        pl.DataFrame({**kept, **genes}).write_parquet(folder / "designs-000000000000000.parquet")
         done = {"evaluations": designs, "front": int(time_.size), "hypervolume": 0.97, "wall_s": 20.0}
         (folder / "done.json").write_text(json.dumps(done))
     live = results / "a-live-one" / "nsga2-00000000-e1000000-s0"
@@ -140,7 +140,7 @@ def update(live: Path, step: int, generator: np.random.Generator) -> None:
     values[1] *= 1.0 - 0.001 * (step % 100)
     state = EngineState({}, {})
     write_checkpoint(
-        RunFolder(live), Snapshot(state, Archive(np.zeros((4, values.shape[1])), values), step, exhausted=False), "s"
+        RunFolder(live), Snapshot(state, Collection(Archive(np.zeros((4, values.shape[1])), values)), step), "s"
     )
     tell_progress(live, Progress(time.time(), 100 * step, values.shape[1], 1 - 1 / (step + 2), step / UPDATES))
 

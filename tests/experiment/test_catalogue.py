@@ -263,7 +263,7 @@ def test_what_a_killed_worker_left_beside_a_done_run_is_removed_and_nothing_else
     results = Path(job.results)
     kept = {path.name for path in (results / done.id).iterdir()}
     for spec in (done, begun):
-        for name in (".tmp-x.json", "attempt.json", "designs-000.parquet"):
+        for name in (".tmp-x.json", "attempt.json"):
             (results / spec.id / name).write_text("{}")
         tidy(spec, results)
     assert {path.name for path in (results / done.id).iterdir()} == kept

@@ -16,13 +16,13 @@ from evo_libra.errors import InputError
 from evo_libra.experiment import runner, worker
 from evo_libra.experiment.attempts import ATTEMPTS, count_attempt
 from evo_libra.experiment.control import request, settle
+from evo_libra.experiment.designs import kept_designs, kept_genes
 from evo_libra.experiment.events import read_events
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.reproduce import reproduce
-from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.runspec import RunSpec, build
 from evo_libra.experiment.store import (
     CHECKPOINT,
-    DESIGNS,
     DONE,
     EVENTS,
     FAILED,
@@ -35,6 +35,7 @@ from evo_libra.experiment.store import (
 from evo_libra.experiment.worker import execute, perform
 
 Make = Callable[..., RunSpec]
+FIRST_DESIGNS = "designs-000000000000000.parquet"
 ENGINES = ("nsga2", "nsga3", "random", "exhaustive")
 LEFT_BY_A_DONE_RUN = {CHECKPOINT, DONE, EVENTS, FRONT, LOG, MANIFEST}
 
@@ -99,7 +100,7 @@ def test_a_longer_run_goes_on_from_a_shorter_one_to_the_same_bytes(
     perform(long, straight)
     begun = read_events(folder_of(long, job))[0]
     assert (begun["kind"], 0 < begun["evaluations"] < 250) == ("extended", True)
-    for name in (FRONT, *([DESIGNS] if keep == "designs" else [])):
+    for name in (FRONT, *([FIRST_DESIGNS] if keep == "designs" else [])):
         assert bytes_of(long, job, name) == bytes_of(long, straight, name)
 
 
@@ -121,19 +122,20 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(make: Make, job: Job, tmp_
     perform(spec, straight)
     assert bytes_of(spec, job) == bytes_of(spec, straight)
     if keep == "designs":
-        assert bytes_of(spec, job, DESIGNS) == bytes_of(spec, straight, DESIGNS)
+        assert bytes_of(spec, job, FIRST_DESIGNS) == bytes_of(spec, straight, FIRST_DESIGNS)
 
 
 def test_every_design_is_kept_with_what_it_is_worth(make: Make, job: Job) -> None:
     spec = make(keep="designs", engine="random", evaluations=350)
     perform(spec, replace(job, checkpoint_seconds=0.0))
-    designs = pl.read_parquet(folder_of(spec, job) / DESIGNS)
+    designs = kept_designs(folder_of(spec, job)).collect()
     assert designs["evaluation"].to_list() == list(range(350))
     front = pl.read_parquet(folder_of(spec, job) / FRONT)
     feasible = designs.filter(pl.col("violation") <= 0)
     assert front["cost_usd"].min() == feasible["cost_usd"].min()
     assert front["time_ms"].min() == feasible["time_ms"].min()
-    assert not list(folder_of(spec, job).glob("designs-*"))
+    worth = build(spec.origin).evaluate_genes(kept_genes(designs))
+    np.testing.assert_array_equal(worth.violation, designs["violation"])
 
 
 def test_a_damaged_checkpoint_costs_time_but_no_result(make: Make, job: Job, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from evo_libra.experiment import store
 from evo_libra.experiment.checkpoint import checkpoint_evaluations, read_checkpoint, write_checkpoint
 from evo_libra.experiment.events import Progress, last_progress, read_events, read_progress, tell, tell_progress
 from evo_libra.experiment.store import CHECKPOINT, EVENTS, RunFolder, StorageError, create_text
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, Collection
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
 
@@ -27,7 +27,7 @@ def snapshot(seed: int, evaluations: int = 7) -> Snapshot:
     random = np.random.default_rng(seed)
     arrays = {"genes": random.random((3, 5)), "size": np.array(4.0), "empty": np.empty((2, 0))}
     archive = Archive(random.random((3, 2)), random.random((2, 2)))
-    return Snapshot(EngineState(arrays, np.random.PCG64(seed).state), archive, evaluations)
+    return Snapshot(EngineState(arrays, np.random.PCG64(seed).state), Collection(archive), evaluations)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES])

@@ -2,67 +2,43 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from evo_libra.model.arrays import FloatArray
-from evo_libra.model.astra.phase import GIBI
-from evo_libra.model.astra.queues import Policy
-from evo_libra.model.astra.themis_paper import Fabrics, all_reduce_time, ideal_time, utilisation
-from evo_libra.model.fabric import BLOCKS
-
-PUBLISHED = json.loads((Path(__file__).parent.parent / "golden" / "themis_published.json").read_text())
-NAMES = [block.name for block in BLOCKS]
-BLOCK = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
-SIZE = 1000.0 * 2**20
-
-
-def fabrics_of(depth: int) -> tuple[list[str], Fabrics]:
-    chosen = {name: t for name, t in PUBLISHED["topologies"].items() if len(t["npus"]) == depth}
-    columns = [
-        [[NAMES.index(BLOCK[block]) for block in t["block"]] for t in chosen.values()],
-        [t["npus"] for t in chosen.values()],
-        [[gigabits / 8 * GIBI / 1e9 for gigabits in t["bw_gbps_per_npu_unidir"]] for t in chosen.values()],
-        [t["latency_ns"] for t in chosen.values()],
-    ]
-    return list(chosen), Fabrics(*(np.array(column).T for column in columns))
+import pytest
+from themis_speedups import (
+    BASELINE,
+    FIFO,
+    LARGEST,
+    PUBLISHED,
+    SIZES,
+    SMALLEST,
+    astra_times,
+    mean,
+    paper_times,
+    published,
+    speedups,
+    used,
+)
 
 
-def measured(scheduler: str) -> tuple[FloatArray, FloatArray]:
-    """Return utilisations in percent, and times relative to the published ones."""
-    used, ratio = [], []
-    policy = Policy.FIFO if scheduler == "fifo" else Policy.SMALLEST_CHUNK_FIRST
-    for depth in (2, 3, 4):
-        names, fabrics = fabrics_of(depth)
-        time = all_reduce_time(SIZE, fabrics, greedy=scheduler != "baseline", policy=policy)
-        published = np.array([PUBLISHED["topologies"][name][f"{scheduler}_us"] for name in names]) * 1e3
-        used += (100 * utilisation(SIZE, fabrics, time)).tolist()
-        ratio += (time / published).tolist()
-    return np.array(used), np.array(ratio)
+@pytest.mark.parametrize(("scheduler", "points", "error"), [(BASELINE, 1, 0.01), (FIFO, 6, 0.12), (SMALLEST, 2, 0.03)])
+def test_average_utilisations_and_times(scheduler: str, points: float, error: float) -> None:
+    time = paper_times(LARGEST)[scheduler]
+    assert len(time) == 6
+    assert abs(used(time).mean() - PUBLISHED["utilisation_percent"][scheduler]) < points
+    assert np.abs(time / published(scheduler) - 1).mean() < error
 
 
-def test_average_utilisations_and_times() -> None:
-    for scheduler, points, error in (("baseline", 1, 0.01), ("fifo", 6, 0.12), ("smallest_chunk_first", 2, 0.03)):
-        used, ratio = measured(scheduler)
-        assert len(used) == 6
-        assert abs(used.mean() - PUBLISHED["utilisation_percent"][scheduler]) < points
-        assert np.abs(ratio - 1).mean() < error
+def test_mean_and_largest_speedups() -> None:
+    some = [speedups(paper_times(size)) for size in (SIZES[0], SIZES[9], SIZES[-1])]
+    first, smallest = (np.array([one[scheduler] for one in some]) for scheduler in (FIFO, SMALLEST))
+    assert mean(first) == pytest.approx(1.58, abs=0.05)
+    assert mean(smallest) == pytest.approx(1.72, abs=0.03)
+    assert smallest.max() == pytest.approx(2.70, abs=0.06)
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([Policy.FIFO, Policy.SMALLEST_CHUNK_FIRST]))
-@settings(max_examples=30, deadline=None)
-def test_never_faster_than_the_ideal(seed: int, depth: int, policy: Policy) -> None:
-    random = np.random.default_rng(seed)
-    shape = (depth, 8)
-    fabrics = Fabrics(
-        random.integers(0, 3, shape), 2 ** random.integers(1, 5, shape), random.uniform(1, 300, shape),
-        random.uniform(0, 2000, shape),
-    )  # fmt: skip
-    size = float(10 ** random.uniform(5, 10))
-    for greedy in (False, True):
-        time = all_reduce_time(size, fabrics, chunks=16, greedy=greedy, policy=policy)
-        assert (time >= ideal_time(size, fabrics) * (1 - 1e-6)).all()
+def test_astra_sims_gains_are_the_papers_without_latency_and_fully_connected_links() -> None:
+    plain, alike = speedups(astra_times(LARGEST)), speedups(astra_times(LARGEST, has_latency=False, is_whole=True))
+    paper = speedups(paper_times(LARGEST))
+    for scheduler in (FIFO, SMALLEST):
+        assert mean(plain[scheduler]) < 1.25
+        assert mean(alike[scheduler]) == pytest.approx(mean(paper[scheduler]), abs=0.05)

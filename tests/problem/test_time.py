@@ -18,6 +18,7 @@ from evo_libra.model.arrays import Population
 from evo_libra.model.collective import Collective
 from evo_libra.model.fidelity import ALGORITHMS, link_bandwidth, runnable
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.registry import with_time
 
 SETTINGS = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -202,3 +203,17 @@ def test_chunks_scheduler_and_algorithms_are_searched() -> None:
     }  # fmt: skip
     again = EVERYTHING.evaluate(front.frame["design"].to_list())
     np.testing.assert_allclose(again.objectives[0] * 1e3, front.frame["time_ms"].to_numpy(), rtol=1e-12)
+
+
+def test_a_front_of_solved_bandwidths_is_rescored() -> None:
+    solved = load("bandwidth={mode: optimal, min_GBps: 0, max_GBps: 700}")
+    front = search(solved, evaluations=300, population=60, seed=1)
+    other = load_problem("gpt3-4k", [*with_time(solved, "astra", ["bandwidth=optimal"]), "time.latency_ns=500"])
+    assert isinstance(other, Problem)
+    assert (rescore(front, other).frame["time_ms_rescored"] > front.frame["time_ms"]).all()
+
+
+def test_bandwidths_too_low_to_be_timed_are_told() -> None:
+    slow = load(astra(latency_ns=1), "bandwidth={min_GBps: 1e-12, max_GBps: 700}")
+    with pytest.raises(InputError, match=r"bandwidth\.min_GBps has to be higher"):
+        slow.evaluate("RI(2)@chiplet:1e-12_RI(2)@package:1e-12_RI(16)@node:1_SW(64)@pod:1")

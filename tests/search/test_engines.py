@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,10 +12,8 @@ from evo_libra.front.archive import Archive
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import ENGINES, EngineState, load_engine
-from evo_libra.search.pymoo_engine import rank_and_crowding, reference_directions
+from evo_libra.search.engine import OWN, EngineState, load_engine
 from evo_libra.search.run import Snapshot, generations
-from evo_libra.search.variation import is_new, offspring
 
 MIXED = Genome(
     ("kind", "x", "y"), np.array([0.0, -1.0, 2.0]), np.array([4.0, 1.0, 3.0]), np.array([True, False, False])
@@ -25,7 +21,7 @@ MIXED = Genome(
 
 
 PROBLEM = load_problem("gpt3-4k")
-SAMPLING = tuple(name for name in ENGINES if name != "exhaustive")
+SAMPLING = tuple(name for name in OWN if name != "exhaustive")
 
 
 def worth(genes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -136,38 +132,3 @@ def test_archive_keeps_just_the_feasible_designs_that_nothing_dominates(rows: li
     assert sorted(map(tuple, archive.objectives.T)) == sorted(expected)
     for gene, point in zip(archive.genes[0], archive.objectives.T, strict=True):
         assert int(gene) == next(i for i, row in enumerate(rows) if row[:2] == tuple(point) and not row[2])
-
-
-@given(st.integers(0, 2**32 - 1))
-@settings(max_examples=50, deadline=None)
-def test_survival_agrees_with_pairwise_dominance(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    objectives, violation = random.integers(0, 8, (3, 30)).astype(float), random.choice([0.0, 0.0, 2.0, 5.0], 30)
-    chosen, crowding = rank_and_crowding(objectives, violation, 12)
-    assert len(set(chosen.tolist())) == 12 == len(crowding)
-    left_out = np.setdiff1d(np.arange(30), chosen)
-    for out, kept in itertools.product(left_out, chosen):
-        assert (violation[out], 0) >= (violation[kept], 0) or violation[out] > 0 or violation[kept] == 0
-        if violation[out] == violation[kept] == 0:
-            better = (objectives[:, out] <= objectives[:, kept]).all() and (
-                objectives[:, out] < objectives[:, kept]
-            ).any()
-            assert not better
-
-
-def test_children_of_equal_parents_differ_by_mutation_alone() -> None:
-    parents = MIXED.sample(np.random.default_rng(0), 400)
-    children = offspring(MIXED, parents, parents, np.random.default_rng(1))
-    changed = (np.abs(children - np.concatenate([parents, parents], axis=1)) > 1e-12).mean()
-    assert 0.15 < changed < 0.4
-    np.testing.assert_array_equal(children, MIXED.repair(children))
-
-
-def test_is_new_finds_repeats() -> None:
-    genes = np.array([[1.0, 2.0, 1.0, 3.0]])
-    assert is_new(genes, np.array([[3.0]])).tolist() == [True, True, False, False]
-
-
-def test_reference_directions_fit_the_population() -> None:
-    assert len(reference_directions(2, 100)) == 100
-    assert len(reference_directions(3, 100)) == 91

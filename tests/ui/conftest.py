@@ -17,7 +17,7 @@ from evo_libra.experiment.events import Progress, tell_progress
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.runspec import origin_of
 from evo_libra.experiment.store import RunFolder
-from evo_libra.front.archive import Archive
+from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
@@ -83,7 +83,7 @@ def write_run(tmp_path: Path, problem_data: Any) -> Write:
         elif share > 0:
             values = np.array([front.frame["time_ms"].to_numpy() * 1e-3, front.frame["cost_usd"].to_numpy()])
             archive = Archive(np.zeros((3, designs)), values)
-            state = Snapshot(EngineState({}, {}), archive, evaluations, exhausted=False)
+            state = Snapshot(EngineState({}, {}), Collection(archive), evaluations)
             write_checkpoint(RunFolder(folder), state, f"{seed:064x}")
         if status == "failed":
             (folder / "failed.json").write_text(json.dumps({"error": "no luck today", "time": 0}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import lcm
 
 import numpy as np
@@ -49,48 +50,45 @@ def collective_time(
     ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang.
     """
     part = Part.of(collective, links, system, involved)
-    npus = np.prod([link.npus for link in links], axis=0) if world is None else np.full(len(part.designs), world)
+    npus = np.full(len(part.designs), 1 if world is None else world)
+    for link in links if world is None else ():
+        npus = npus * link.npus
     chunks = cut(collective, size, npus, system.splits)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
         return scheduled_time(collective, chunks, part, system)
     time = np.zeros(len(part.designs))
-    queued: dict[_Way, list[tuple[IntArray, FloatArray]]] = {}
     # In which dimension an all-reduce turns, and the queues, depend on the dimensions that a design uses.
     apart = system.queues > 1 or (system.shrinking and collective is _AR)
-    for group in part.alike() if apart else [part]:
-        way, times = _phases(collective, chunks.size[group.designs], group, shrinking=system.shrinking)
-        time[group.designs], exact = _closed_form(way, times, chunks.count[group.designs], system)
+    for group in part.packed(part.used) if apart else [part]:
+        designs = group.designs
+        way, times = _phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
+        time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
         if not exact.all():
-            queued.setdefault(way, []).append((group.designs[~exact], times[:, ~exact]))
-    for way, some in queued.items():
-        designs = np.concatenate([designs for designs, _ in some])
-        times = np.concatenate([times for _, times in some], axis=1)
-        time[designs] = _queued(way, times, chunks.count[designs], system)
+            time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
     return time
 
 
 _Way = tuple[tuple[int, Collective], ...]
-"""Of each phase of a chunk: the place of its dimension among those that are used, and the collective."""
+"""Dimension and collective of each phase of a chunk."""
 
 
-def _way(collective: Collective, depth: int, *, shrinking: bool) -> _Way:
+def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Way:
     if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking):
-        return tuple((place, collective) for place in range(depth))
-    inwards = tuple((place, _RS) for place in range(depth))
-    outwards = tuple((place, _AG) for place in reversed(range(depth)))
+        return tuple((d, collective) for d in dims)
+    inwards, outwards = [(d, _RS) for d in dims], [(d, _AG) for d in reversed(dims)]
     if collective is _AR:
-        return (*inwards[:-1], *((place, _AR) for place, _ in inwards[-1:]), *outwards[1:])
-    return inwards if collective is _RS else outwards
+        return (*inwards[:-1], *((d, _AR) for d in dims[-1:]), *outwards[1:])
+    return tuple(inwards if collective is _RS else outwards)
 
 
-def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, FloatArray]:
-    """Return the way of a chunk and the (p, n) ns of its phases."""
+def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
+    """Return the way of a chunk and the (n,) ns of each of its phases."""
     dims = np.flatnonzero(part.used.any(axis=1)).tolist()
-    way = _way(collective, len(dims), shrinking=shrinking)
-    times, size = np.empty((len(way), len(chunk))), chunk.astype(np.float64)
-    for p, (place, kind) in enumerate(way):
-        npus = part.links[dims[place]].npus
-        times[p] = part.time(dims[place], kind, size)
+    way = _way(collective, dims, shrinking=shrinking)
+    times, size = [], chunk.astype(np.float64)
+    for d, kind in way:
+        npus = part.links[d].npus
+        times.append(part.time(d, kind, size))
         if kind is _RS:
             size = np.floor(size / npus)
         elif kind is _AG:
@@ -98,11 +96,13 @@ def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: b
     return way, times
 
 
-def _closed_form(way: _Way, times: FloatArray, count: IntArray, system: System) -> tuple[FloatArray, BoolArray]:
+def _closed_form(
+    way: _Way, times: Sequence[FloatArray], count: IntArray, system: System
+) -> tuple[FloatArray, BoolArray]:
     """Return (n,) ns, and in which designs they are exact."""
     rounds = np.ceil(count / system.active)
-    if system.queues == 1 and len({place for place, _ in way}) == len(way):
-        once = times.sum(axis=0) + (rounds - 1) * times.max(axis=0, initial=0.0)
+    if system.queues == 1 and len({d for d, _ in way}) == len(way):
+        once = sum(times) + (rounds - 1) * reduce(np.maximum, times, np.zeros(len(count)))
         return np.asarray(once), np.ones(len(count), dtype=np.bool_)
     if system.queues > 1 or len(way) != _THERE_AND_BACK:
         return np.zeros(len(count)), np.zeros(len(count), dtype=np.bool_)
@@ -128,12 +128,12 @@ def _servers(way: _Way, queues: int, *, split: bool) -> IntArray:
     half = max(queues // 2, 1)
     server = np.zeros((len(way), lcm(queues, half, max(queues - half, 1))), dtype=np.int64)
     turn = np.arange(server.shape[1])
-    for p, (place, kind) in enumerate(way):
+    for p, (d, kind) in enumerate(way):
         if not split or queues == 1:
             queue = turn % queues
         elif kind is _AG:
             queue = half + turn % (queues - half)
         else:
             queue = turn % half
-        server[p] = place * queues + queue
+        server[p] = d * queues + queue
     return server

@@ -1,28 +1,21 @@
-"""Time of a collective whose chunks take the dimensions in an order of their own, or wait by a policy."""
+"""Time of a collective whose chunks take the dimensions in an order of their own, or wait by a policy.
+
+A phase's time depends on its dimension and on which dimensions the chunk has passed before, not on their order. So
+chunks of equal size share a table of the times of all dimensions behind all sets of others; only a chunk with a size of
+its own, such as the rest of a message, is timed by itself.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, finish
+from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish, tiles
 from evo_libra.model.astra.system import Chunks, Part, System
-from evo_libra.model.astra.themis import Chunk, Network, Scheduler, plan
+from evo_libra.model.astra.themis import Network, SmallArray, plan, products
 from evo_libra.model.collective import Collective
 
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
-
-
-@dataclass(frozen=True)
-class _Planned:
-    """Dimension, kind and bytes of every phase of every chunk of one design: (p, k) each."""
-
-    dimension: IntArray
-    kind: tuple[Collective, ...]
-    size: FloatArray
 
 
 def scheduled_time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
@@ -35,79 +28,128 @@ def scheduled_time(collective: Collective, chunks: Chunks, part: Part, system: S
     if system.queues > 1:
         raise ValueError("schedulers and policies are known with one queue a dimension only")
     time = np.zeros(len(part.designs))
-    for group in part.squeezed():
-        if group.used.any():
-            time[group.designs] = _group_time(collective, chunks.select(group.designs), group, system)
+    for group in part.packed(np.array([link.npus > 1 for link in part.links])):
+        if not group.used.any():
+            continue
+        for tile in tiles(chunks.count[group.designs], 2 * len(group.links)):
+            some = group.select(tile)
+            time[some.designs] = _time(collective, chunks.select(some.designs), some, system)
     return time
 
 
-def _group_time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
-    each = [np.array([n]) for n in range(len(part.designs))]
-    plans = [_planned(collective, chunks.select(n), part.select(n), system) for n in each]
-    time = np.zeros(len(plans))
-    shapes = [(plan_.size.shape, plan_.kind) for plan_ in plans]
-    for shape in dict.fromkeys(shapes):
-        designs = np.array([n for n, other in enumerate(shapes) if other == shape])
-        time[designs] = _queued([plans[n] for n in designs], part.select(designs), system)
-    return time
-
-
-def _queued(plans: Sequence[_Planned], part: Part, system: System) -> FloatArray:
-    kinds = plans[0].kind
-    dimension = np.stack([plan_.dimension for plan_ in plans], axis=2)
-    size = np.stack([plan_.size for plan_ in plans], axis=2)
-    time, largest = np.zeros(size.shape), size.copy()
-    for p, kind in enumerate(kinds):
-        for d in range(len(part.links)):
-            chunk, design = np.nonzero(dimension[p] == d)
-            if not len(chunk):
-                continue
-            some, bytes_ = part.select(design), size[p, chunk, design]
-            time[p, chunk, design] = some.time(d, kind, bytes_)
-            if kind is _AG:
-                largest[p, chunk, design] = bytes_ * some.links[d].npus
+def _time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
+    """Return (n,) ns of designs that use the same dimensions."""
+    npus, bandwidth = (np.array([getattr(link, name) for link in part.links]) for name in ("npus", "bandwidth"))
+    network = Network(npus, bandwidth, part.used[:, 0].tolist())
+    planned = plan(system.scheduler, collective, chunks.whole, chunks.size, network)
+    kinds, dims = _way(collective, planned.order, system)
+    time = _phase_times(kinds, dims, planned.size, chunks.size.astype(np.float64), part)
     codes = np.array([{_RS: SCATTERS, _AG: GATHERS}.get(kind, ANY) for kind in kinds])
-    joining = Joining(system.policy, np.repeat(codes[:, None], size.shape[1], axis=1), largest)
-    return finish(dimension, time, np.full(len(part.links), system.slots), joining)
+    sized = system.policy in {Policy.SMALLEST_FIRST, Policy.SMALLEST_CHUNK_FIRST}
+    size = _largest(kinds, dims, planned.size, npus) if sized else np.zeros((1, 1, 1))
+    joining = Joining(system.policy, np.repeat(codes[:, None], time.shape[1], axis=1), size)
+    return finish(dims, time, np.full(len(part.links), system.slots), joining, count=planned.count)
 
 
-def _planned(collective: Collective, chunks: Chunks, part: Part, system: System) -> _Planned:
-    npus = [int(link.npus[0]) for link in part.links]
-    network = Network(npus, [float(link.bandwidth[0]) for link in part.links], part.used[:, 0].tolist())
-    rows = []
-    for chunk in plan(system.scheduler, collective, int(chunks.whole[0]), int(chunks.size[0]), network):
-        greedy = system.scheduler in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
-        rows.append(_way(collective, chunk, npus, greedy=greedy, shrinking=system.shrinking))
-    kind = tuple(kind for _, kind, _ in rows[0])
-    return _Planned(
-        np.array([[d for d, _, _ in row] for row in rows], dtype=np.int64).T.reshape(len(kind), -1),
-        kind,
-        np.array([[bytes_ for *_, bytes_ in row] for row in rows], dtype=np.float64).T.reshape(len(kind), -1),
-    )
-
-
-def _way(
-    collective: Collective, chunk: Chunk, npus: Sequence[int], *, greedy: bool, shrinking: bool
-) -> list[tuple[int, Collective, int]]:
-    """Return dimension, collective and bytes of each phase of one chunk.
+def _way(collective: Collective, order: SmallArray, system: System) -> tuple[list[Collective], SmallArray]:
+    """Return the collective of each phase of a chunk and the (p, k, n) dimensions of all of them.
 
     A greedily scheduled all-reduce scatters over all its dimensions and gathers back over them; the others run the last
     dimension's part in one.
     """
-    order, size = chunk.order, chunk.size
-    if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking and not greedy):
-        return [(d, collective, size) for d in order]
-    way: list[tuple[int, Collective, int]] = []
-    if collective is not _AG:
-        for d in order if collective is _RS or greedy else order[:-1]:
-            way.append((d, _RS, size))
-            size //= npus[d]
-        if collective is _RS:
-            return way
-        if not greedy:
-            way.append((order[-1], _AR, size))
-            order = order[:-1]
-    for d in order if collective is _AG and greedy else reversed(order):
-        way.append((d, _AG, size))
-        size *= npus[d]
-    return way
+    depth, greedy = len(order), system.scheduler.greedy
+    if collective is _AG:
+        return [_AG] * depth, order if greedy else order[::-1]
+    if collective is _AR and greedy:
+        return [_RS] * depth + [_AG] * depth, np.concatenate([order, order[::-1]])
+    if collective is _AR and system.shrinking:
+        return [_RS] * (depth - 1) + [_AR] + [_AG] * (depth - 1), np.concatenate([order, order[-2::-1]])
+    return [collective] * depth, order
+
+
+def _phase_times(
+    kinds: list[Collective], dims: SmallArray, size: FloatArray, chunk: FloatArray, part: Part
+) -> FloatArray:
+    """Return the (p, k, n) ns of phases.
+
+    Parameters
+    ----------
+    kinds : (p,) what runs.
+    dims : (p, k, n) where; (p, k, 1) where designs do not differ.
+    size : (k, n) bytes of each chunk, most of them those of (n,) `chunk`.
+    part : the designs.
+    """
+    if dims.shape[2] == 1:
+        ways, which = np.unique(dims[:, :, 0], axis=1, return_inverse=True)
+        each = [_each(kinds, np.repeat(way[:, None], len(chunk), axis=1), chunk, part) for way in ways.T]
+        time = np.stack(each, axis=1)[:, which.ravel()]
+    else:
+        time = _tabled(kinds, dims, chunk, part)
+    place, design = np.nonzero((size != chunk) & (size > 0))
+    if len(place):
+        ways = np.broadcast_to(dims, time.shape)[:, place, design]
+        time[:, place, design] = _each(kinds, ways, size[place, design], part.select(design))
+    return time
+
+
+def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: Part) -> FloatArray:
+    """Return the (p, n) ns of the phases of one chunk of each design."""
+    time = np.zeros(ways.shape)
+    for p, kind in enumerate(kinds):
+        npus = np.ones(len(size))
+        for d in np.unique(ways[p]).tolist():
+            designs = np.flatnonzero(ways[p] == d)
+            some = part.select(designs)
+            time[p, designs] = some.time(d, kind, size[designs])
+            npus[designs] = some.links[d].npus
+        size = _left(kind, size, npus)
+    return time
+
+
+def _left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
+    """Return the bytes that leave a phase."""
+    if kind is _RS:
+        return np.asarray(np.floor(size / npus))
+    return np.asarray(size * npus) if kind is _AG else size
+
+
+def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: Part) -> FloatArray:
+    """Return the (p, k, n) ns of phases of equal chunks that scatter over all dimensions, gather over all, or both."""
+    depth, designs = len(part.links), len(chunk)
+    together = products(np.array([link.npus for link in part.links]))
+    everything = sum(1 << d for d in range(depth) if part.used[d].any())
+    shard = np.floor(chunk / together[everything]) if _RS in kinds else chunk
+    time = np.empty(dims.shape)
+    for kind in dict.fromkeys(kinds):
+        resident = np.floor(chunk / together) if kind is _RS else shard * together
+        phases = slice(kinds.index(kind), kinds.index(kind) + kinds.count(kind))
+        entry = _entries(dims[phases], depth)
+        table = np.zeros((depth << depth, designs))
+        for place in np.flatnonzero(np.bincount(entry.ravel(), minlength=len(table))).tolist():
+            passed, d = divmod(place, depth)
+            table[place] = part.time(d, kind, resident[passed])
+        entry *= designs
+        entry += np.arange(designs)
+        # No entry is out of bounds; checking that costs as much as taking.
+        table.take(entry, out=time[phases], mode="clip")
+    return time
+
+
+def _entries(dims: SmallArray, depth: int) -> IntArray:
+    """Return, of (p, k, n) dimensions in a row, a number for each and the set of those before it."""
+    entry, passed = np.empty(dims.shape, dtype=np.int64), np.zeros(dims.shape[1:], dtype=np.int64)
+    for p, dimension in enumerate(dims.astype(np.int64)):
+        np.multiply(passed, depth, out=entry[p])
+        entry[p] += dimension
+        passed |= 1 << dimension
+    return entry
+
+
+def _largest(kinds: list[Collective], dims: SmallArray, size: FloatArray, npus: IntArray) -> FloatArray:
+    """Return the (p, k, n) larger one of the bytes that enter phases and that leave them."""
+    largest, every = [], np.arange(npus.shape[1])
+    for kind, dimension in zip(kinds, dims, strict=True):
+        left = _left(kind, size, npus[dimension, every])
+        largest.append(np.maximum(size, left))
+        size = left
+    return np.array(largest)

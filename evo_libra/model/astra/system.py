@@ -102,18 +102,19 @@ def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: in
     ------
     ValueError : there are no chunks, or they are empty.
     """
-    splits = np.broadcast_to(np.asarray(splits), npus.shape)
-    whole = np.broadcast_to(np.asarray(size), npus.shape)
+    shape, least, splits, whole = npus.shape, npus, np.atleast_1d(splits), np.atleast_1d(size)
+    if (npus == npus[:1]).all():
+        least = npus[:1]  # one division does for designs that are all cut alike
     if (splits < 1).any():
         raise ValueError(f"a collective cannot be cut into {splits.min()} chunks")
     chunk = whole // splits
     if collective is not Collective.ALL_GATHER:
-        raised = npus > chunk
-        chunk, whole = np.where(raised, npus, chunk), np.where(raised, splits * npus, whole)
+        raised = least > chunk
+        chunk, whole = np.where(raised, least, chunk), np.where(raised, splits * least, whole)
     if not chunk.all():
-        n = int(chunk.argmin())
-        raise ValueError(f"an all-gather of {whole[n]} bytes cannot be cut into {splits[n]} chunks")
-    return Chunks(chunk, -(-whole // chunk), whole)
+        bytes_, parts = (values[chunk == 0][0] for values in np.broadcast_arrays(whole, splits))
+        raise ValueError(f"an all-gather of {bytes_} bytes cannot be cut into {parts} chunks")
+    return Chunks(*(np.broadcast_to(found, shape) for found in (chunk, -(-whole // chunk), whole)))
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ class Part:
     Attributes
     ----------
     designs : (n,) which designs of the population these are.
+    dimensions : (d, n) which dimension of its network each is.
     links : of each dimension, n designs each.
     implementations : of each dimension; the dimensions behind are not used.
     used : (d, n) whether a dimension takes part.
@@ -130,6 +132,7 @@ class Part:
     """
 
     designs: IntArray
+    dimensions: IntArray
     links: Sequence[Link]
     implementations: Sequence[Implementation | Choice]
     used: BoolArray
@@ -143,7 +146,8 @@ class Part:
         used[len(implementations) :] = False
         if involved is not None:
             used &= np.array([bool(involved[d]) for d in range(len(links))])[:, None]
-        return Part(np.arange(used.shape[1]), links, implementations, used, system.overheads)
+        dimensions = np.broadcast_to(np.arange(len(links))[:, None], used.shape)
+        return Part(np.arange(used.shape[1]), dimensions, links, implementations, used, system.overheads)
 
     def select(self, places: IntArray) -> Part:
         """Return some of these designs."""
@@ -152,22 +156,46 @@ class Part:
             for row in self.implementations
         ]
         links = [link.select(places) for link in self.links]
-        return Part(self.designs[places], links, rows, self.used[:, places], self.overheads)
+        return Part(self.designs[places], self.dimensions[:, places], links, rows, self.used[:, places], self.overheads)
 
-    def alike(self) -> Iterator[Part]:
-        """Give the designs that use the same dimensions, group by group."""
-        yield from map(self._group, _groups(self.used))
+    def packed(self, kept: BoolArray) -> Iterator[Part]:
+        """Give the designs without the dimensions that are not kept, those with the same numbers of them together.
 
-    def squeezed(self) -> Iterator[Part]:
-        """Give the designs whose dimensions of one NPU are the same, group by group and without those dimensions."""
-        present = np.array([link.npus > 1 for link in self.links])
-        for places in _groups(present):
-            group, dims = self._group(places), np.flatnonzero(present[:, places[0]]).tolist()
-            rows = [group.implementations[d] for d in dims if d < len(group.implementations)]
-            yield Part(group.designs, [group.links[d] for d in dims], rows, group.used[dims], group.overheads)
+        In a part all designs use the same of the dimensions that are left.
+        """
+        first = np.argsort(~kept, axis=0, kind="stable")
+        kept, used = (np.take_along_axis(mask, first, axis=0) for mask in (kept, self.used))
+        key = (np.concatenate([kept, used & kept]) << np.arange(2 * len(kept))[:, None]).sum(axis=0)
+        for kind in np.unique(key):
+            places = np.flatnonzero(key == kind)
+            depth = int(kept[:, places[0]].sum())
+            yield self._pick(places, first[:depth, places])
 
-    def _group(self, places: IntArray) -> Part:
-        return self if len(places) == len(self.designs) else self.select(places)
+    def _pick(self, places: IntArray, dims: IntArray) -> Part:
+        """Return some designs with some of the dimensions of each."""
+        if len(places) == len(self.designs) and len(dims) == len(self.links):
+            return self
+        options, index = self._choices()
+        fields = {
+            name: np.array([getattr(link, name) for link in self.links])[dims, places]
+            for name in ("block", "npus", "bandwidth", "latency")
+        }
+        links = [
+            replace(self.links[0], **{name: values[d] for name, values in fields.items()}) for d in range(len(dims))
+        ]
+        rows = [Choice(options, row) for row in index[dims, places]]
+        used = self.used[dims, places]
+        return Part(self.designs[places], self.dimensions[dims, places], links, rows, used, self.overheads)
+
+    def _choices(self) -> tuple[tuple[Implementation, ...], IntArray]:
+        """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
+        rows = [(row,) if isinstance(row, Implementation) else row.options for row in self.implementations]
+        options = tuple(dict.fromkeys(option for row in rows for option in row))
+        index = np.zeros(self.used.shape, dtype=np.int64)
+        for d, (row, own) in enumerate(zip(self.implementations[: len(index)], rows, strict=False)):
+            which = np.array([options.index(option) for option in own])
+            index[d] = which[0 if isinstance(row, Implementation) else row.index]
+        return options, index
 
     def time(self, dimension: int, kind: Collective, size: FloatArray) -> FloatArray:
         """Return (n,) ns of a phase in a dimension; 0 in designs that do not use it.
@@ -177,11 +205,12 @@ class Part:
         ValueError : the implementation of a design cannot run it.
         """
         row, used = self.implementations[dimension], self.used[dimension]
-        if isinstance(row, Implementation):
-            row = Choice((row,), np.zeros(len(used), dtype=np.int64))
         time = np.zeros(len(used))
-        for index, option in enumerate(row.options):
-            taken = used & (row.index == index)
+        if isinstance(row, Implementation):
+            having = [(row, used)]
+        else:
+            having = [(option, used & (row.index == index)) for index, option in enumerate(row.options)]
+        for option, taken in having:
             if taken.all():
                 return self._time(dimension, option, kind, size, np.arange(len(used)))
             if taken.any():
@@ -198,8 +227,9 @@ class Part:
         try:
             return phase_time(option, kind, size, link, self.overheads)
         except ValueError as error:
-            first = next(place for place in places if self._fails(option, kind, dimension, place))
-            raise ValueError(f"dimension {dimension} of design {self.designs[first]}: {error}") from None
+            n = next(place for place in places if self._fails(option, kind, dimension, place))
+            where = f"dimension {self.dimensions[dimension, n]} of design {self.designs[n]}"
+            raise ValueError(f"{where}: {error}") from None
 
     def _fails(self, option: Implementation, kind: Collective, dimension: int, place: int) -> bool:
         try:
@@ -207,9 +237,3 @@ class Part:
         except ValueError:
             return True
         return False
-
-
-def _groups(mask: BoolArray) -> list[IntArray]:
-    """Return the columns of a (d, n) mask, those that are the same together."""
-    key = (mask << np.arange(len(mask))[:, None]).sum(axis=0)
-    return [np.flatnonzero(key == kind) for kind in np.unique(key)]

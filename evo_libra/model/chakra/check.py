@@ -146,11 +146,7 @@ def graph_mistakes(graph: Graph, order: Integers) -> Iterator[tuple[int, str]]:
 
 
 def _cycle_sentence(cycle: tuple[int, ...], *, can_start: bool) -> str:
-    if len(cycle) == 1:
-        sentence = "waits for itself"
-    else:
-        way = [
-            str(number) for number in (*cycle[1:_MOST_SHOWN], *(["..."] if len(cycle) > _MOST_SHOWN else []), cycle[0])
-        ]
-        sentence = f"waits for itself, over {len(cycle) - 1} others: {' -> '.join((str(cycle[0]), *way))}"
-    return sentence if can_start else f"{sentence}; no node of the trace can start"
+    others = len(cycle) - 1
+    shown = [str(number) for number in cycle[:_MOST_SHOWN]] + ["..."] * (len(cycle) > _MOST_SHOWN) + [str(cycle[0])]
+    over = f", over {others} other{'s' if others > 1 else ''}: {' -> '.join(shown)}" if others else ""
+    return f"waits for itself{over}" + ("" if can_start else "; no node of the trace can start")

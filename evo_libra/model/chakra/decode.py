@@ -68,7 +68,7 @@ def _parsed(kind: Any, data: bytes) -> Any:  # noqa: ANN401 - protobuf makes the
 
     try:
         return kind.FromString(data)
-    except WireError:
+    except (WireError, UnicodeDecodeError):  # the latter from protobuf without its compiled part
         raise DecodeError("is no message of its schema, or has text that is not UTF-8; it is damaged") from None
 
 

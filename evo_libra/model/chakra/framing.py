@@ -21,6 +21,8 @@ LARGEST_MESSAGE = 64 * 2**20
 _GZIP = b"\x1f\x8b"
 _VARINT_BYTES = 10
 _WATCHED = 1024
+# Bytes read at a time: what a damaged length claims takes no memory before it is there.
+_PIECE = 2**16
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +118,13 @@ class _Reader:
             )
 
     def take(self, length: int) -> bytes:
-        data = self._read(length)
-        if len(data) < length:
+        """Return the message."""
+        pieces, left = list[bytes](), length
+        while left and (piece := self._read(min(left, _PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+        data = b"".join(pieces)
+        if left:
             self._refuse(f"its length is {length} bytes, the file has {len(data)} left; it is truncated")
         return data
 

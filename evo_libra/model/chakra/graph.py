@@ -1,6 +1,7 @@
 """The graph of a trace as arrays: ids and dependencies, an order in which nodes can run, cycles, longest chains.
 
-A node costs 16 bytes here and a dependency 8, so that a graph of millions of nodes fits where the nodes would not.
+A node costs 16 bytes here and a dependency 8, about ten times that while chains are looked for: a graph of millions of
+nodes fits where the nodes would not.
 """
 
 from __future__ import annotations
@@ -147,10 +148,14 @@ def longest_chain(graph: Graph, order: Integers, weights: npt.NDArray[np.float64
     order : its `running_order`; every node is in it.
     weights : of the nodes, none negative [n].
     """
-    total, count, begin = array("d", weights.tolist()), array("q", [1]) * len(graph), array("q", range(len(graph)))
+    total, count, begin = (
+        array("d", weights.astype(np.float64).tobytes()),
+        array("q", [1]) * len(graph),
+        array("q", range(len(graph))),
+    )
     positions, first = graph.positions().data, graph.first.data
     best = int(order[0])
-    for at in order.tolist():
+    for at in order.data:
         longest, most, start = 0.0, 0, at
         for other in positions[first[at] : first[at + 1]]:
             if (total[other], count[other]) > (longest, most):

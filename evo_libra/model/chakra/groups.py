@@ -69,10 +69,7 @@ def parse_groups(text: str, file: str, npus: int | None = None) -> Groups:
     except (ValueError, RecursionError):  # a number of thousands of digits; brackets in brackets in brackets
         raise InputError(Mistake("is no file of groups: it has a number or a nesting that is too long", file)) from None
     if not isinstance(pairs, _Pairs):
-        example = '{"1": [0, 1]}'
-        raise InputError(
-            Mistake(f"is no file of groups: it must be an object of lists of NPUs, such as {example}", file)
-        )
+        raise InputError(Mistake('is no file of groups: it must be an object of lists of NPUs, as {"1": [0, 1]}', file))
     mistakes = [Mistake(message, file, key=key) for key, message in _mistakes(pairs, npus)]
     if mistakes:
         raise InputError(mistakes)
@@ -111,9 +108,7 @@ def _mistakes(pairs: Iterable[tuple[str, Any]], npus: int | None) -> Iterator[tu
 
 def _name_mistake(name: str, seen: Container[str]) -> str:
     if not _NAME.fullmatch(name):
-        return (
-            "a group is named by a positive number; 0 is all NPUs" if name == "0" else "its name is no positive number"
-        )
+        return "must be named by a positive number" + ("; 0 is all NPUs" if name == "0" else "")
     return "is there twice" if name in seen else ""
 
 

@@ -16,7 +16,6 @@ from evo_libra.model.chakra.trace import Metadata, Node
 
 Trace = tuple[Metadata, tuple[Node, ...]]
 
-_OF_OLDEST = "0.0.2"
 _NPU = re.compile(r"(0|[1-9][0-9]{0,8})\.et(\.gz)?")
 _SHOWN = 5
 
@@ -28,12 +27,12 @@ def read_metadata(path: Path) -> Metadata:
     ------
     InputError : the file cannot be read, or does not begin as a trace does.
     """
-    version = schema_of(path)
-    if version == _OF_OLDEST:
-        return Metadata(version)
+    schema = schema_of(path)
+    if not schema.has_metadata:
+        return Metadata(schema.version)
     message = next(read_messages(path))
     try:
-        return decode_metadata(message.data, version)
+        return decode_metadata(message.data, schema.version)
     except DecodeError as error:
         _refuse(path, message, error)
 
@@ -55,13 +54,13 @@ def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterat
     InputError : the file cannot be read, is truncated or damaged, or has a node, a kind or a collective of no schema
         that is known here.
     """
-    version = schema_of(path)
+    schema = schema_of(path)
     for message in read_messages(path, watch):
         try:
-            if message.number == 1 and version != _OF_OLDEST:
-                decode_metadata(message.data, version)
+            if message.number == 1 and schema.has_metadata:
+                decode_metadata(message.data, schema.version)
             else:
-                yield decode_node(message.data, version)
+                yield decode_node(message.data, schema.version)
         except DecodeError as error:
             _refuse(path, message, error)
 

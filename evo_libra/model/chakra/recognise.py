@@ -9,6 +9,7 @@ like 0.0.3 but begins with a node, and numbers the types of attributes in anothe
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -23,8 +24,22 @@ _OF_SCALAR = {"float": _NARROW, "string": _BYTES}
 _Field = tuple[int, int, bytes]
 
 
-def schema_of(path: Path) -> str:
-    """Return the version of the schema of a trace: 0.0.4, 0.0.3 or 0.0.2.
+@dataclass(frozen=True)
+class Schema:
+    """What a trace is written in.
+
+    Attributes
+    ----------
+    version : 0.0.4, 0.0.3 or 0.0.2.
+    has_metadata : whether the first message is metadata; if not it is a node, which some tools wrote in 0.0.3, too.
+    """
+
+    version: str
+    has_metadata: bool = True
+
+
+def schema_of(path: Path) -> Schema:
+    """Return the schema of a trace.
 
     A trace without anything that differs is of 0.0.4 if it begins with metadata and of 0.0.2 if not.
 
@@ -42,14 +57,14 @@ def schema_of(path: Path) -> str:
             Mistake("is no message of protobuf; this is no trace, or it is damaged", str(path), key=first.place)
         )
     if any(number == 1 and wire == _VARINT for number, wire, _ in fields):
-        return _without_metadata(first, messages, path)
+        return Schema(_without_metadata(first, messages, path), has_metadata=False)
     texts = [content for number, wire, content in fields if number == 1 and wire == _BYTES]
     if any(_is_older_attribute(text) for text in texts):
-        return "0.0.3"
+        return Schema("0.0.3")
     if any(texts) or any(number == 2 for number, _, _ in fields):  # noqa: PLR2004 - attributes of the metadata
-        return TODAY
+        return Schema(TODAY)
     verdicts = (_is_of_today(_fields(message.data) or []) for message in messages)
-    return "0.0.3" if next((verdict for verdict in verdicts if verdict is not None), True) is False else TODAY
+    return Schema(TODAY if next((verdict for verdict in verdicts if verdict is not None), True) else "0.0.3")
 
 
 def _without_metadata(first: Message, rest: Iterable[Message], path: Path) -> str:

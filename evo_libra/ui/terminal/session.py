@@ -13,7 +13,7 @@ from evo_libra.experiment.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.control import all_requested
 from evo_libra.experiment.events import Progress
 from evo_libra.experiment.record import BatchInfo, RunInfo
-from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, PART
+from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG
 from evo_libra.ui.terminal.progress import ProgressReader
 from evo_libra.ui.terminal.queue_view import run_names
 
@@ -168,7 +168,8 @@ class Session:
 
     def _data(self, run: RunInfo, *, log: bool) -> RunData:
         stamps, data = self._known.pop(run.id, ({}, RunData()))
-        now = {name: _stamp(run.folder / name) for name in (FRONT, CHECKPOINT, EVENTS, DESIGNS)}
+        now = {name: _stamp(run.folder / name) for name in (FRONT, CHECKPOINT, EVENTS)}
+        now[DESIGNS] = ",".join(_stamp(path) for path in run.folder.glob(DESIGNS))
         now["log"] = _stamp(run.folder / LOG) if log else ""
         now["status"] = run.status
         changed = {name for name, stamp in now.items() if stamps.get(name) != stamp}
@@ -217,8 +218,7 @@ def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:
     """Return an even sample of all designs that a run has kept."""
     import polars as pl  # noqa: PLC0415 - only runs that keep designs have them
 
-    whole = run.folder / DESIGNS
-    paths = [whole] if whole.is_file() else sorted(run.folder.glob(PART))
+    paths = sorted(run.folder.glob(DESIGNS))
     if front is None or not paths:
         return {}
     try:
@@ -226,5 +226,5 @@ def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:
         step = max(lazy.select(pl.len()).collect().item() // _SAMPLE, 1)
         found = lazy.gather_every(step).filter(pl.col("violation") <= 0).collect()
     except (OSError, pl.exceptions.PolarsError):
-        return {}  # a run at work has just put its parts together
+        return {}  # a run at work has just begun anew
     return {column: found[column].to_numpy() for column in front.objectives}

@@ -1,0 +1,91 @@
+"""The designs that a search starts from: the front of an earlier run."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.checkpoint import read_genes
+from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.store import FRONT, RunFolder
+from evo_libra.front.front import Front
+from evo_libra.model.arrays import FloatArray
+from evo_libra.problem.designs import read_designs
+from evo_libra.problem.encode import genes_of, in_space
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import SearchProblem
+
+
+def first_genes(spec: RunSpec, problem: SearchProblem) -> FloatArray:
+    """Return the (g, k) genes of the designs that a run starts from.
+
+    Raises
+    ------
+    InputError : there are none any more, or others than there were.
+    """
+    genes = genes_from(problem, Path(spec.method.start_from))
+    if digest_of(genes) != spec.method.start_digest:
+        raise InputError(f"the designs of {spec.method.start_from} to start from are others than when this was planned")
+    return genes
+
+
+def genes_from(problem: SearchProblem, path: Path) -> FloatArray:
+    """Return the (g, k) genes of an earlier front; designs that the problem has no genes for are left out.
+
+    Parameters
+    ----------
+    problem : of a problem file: the front's designs are read in the notation, of whatever problem they are; written in
+        Python: they are those of the last checkpoint of a run of a problem with the same genes.
+    path : folder of the run, or file of the front.
+
+    Raises
+    ------
+    InputError : there is no such front, or none of its designs is one of the problem.
+    """
+    if not path.exists():
+        raise InputError(f"start_from: there is no {path}; the folder of a run or the file of a front is needed")
+    genes = _of_file(problem, path) if isinstance(problem, Problem) else _of_checkpoint(problem, path)
+    if not genes.shape[1]:
+        raise InputError(f"start_from: none of the designs of {path} is in the search space of '{problem.name}'")
+    return genes
+
+
+def digest_of(genes: FloatArray) -> str:
+    """Return what identifies the designs that a search starts from."""
+    return hashlib.sha256(str(genes.shape).encode() + np.ascontiguousarray(genes).tobytes()).hexdigest()
+
+
+def _of_file(problem: Problem, path: Path) -> FloatArray:
+    file = path / FRONT if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(f"start_from: {path} has no front: its run was not finished")
+    front = Front.read(file)
+    if "design" not in front.frame.columns:
+        raise InputError(f"start_from: {file} has no column 'design'; it is no front of a problem file")
+    found = [genes for text in front.frame["design"] if (genes := _genes(problem, text)) is not None]
+    return np.concatenate(found, axis=1) if found else np.empty((len(problem.genome), 0))
+
+
+def _genes(problem: Problem, text: str) -> FloatArray | None:
+    """Return the (g, 1) genes of a design; None when the problem has none for it."""
+    try:
+        designs = read_designs(problem, text)
+    except InputError:
+        return None
+    return genes_of(problem, designs) if in_space(problem, designs).all() else None
+
+
+def _of_checkpoint(problem: SearchProblem, path: Path) -> FloatArray:
+    genes = read_genes(RunFolder(path))
+    if genes is None:
+        raise InputError(f"start_from: {path} has no checkpoint; a problem in Python starts from the folder of a run")
+    if len(genes) != len(problem.genome):
+        raise InputError(
+            f"start_from: the designs of {path} have {len(genes)} genes; those of '{problem.name}' have "
+            f"{len(problem.genome)}"
+        )
+    legal = problem.genome.repair(genes)
+    return np.asarray(legal[:, (legal == genes).all(axis=0)])

@@ -1,0 +1,121 @@
+"""ASTRA-sim's network file: the dimensions of a network, their links, and what of the file counts."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from evo_libra.errors import InputError, printable, suggestion
+from evo_libra.model.astra.phase import GIBI, Link
+from evo_libra.model.fabric import BLOCK_NAMES
+from evo_libra.model.mistakes import short
+from evo_libra.model.source import Source, validate
+
+TOPOLOGIES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
+"""Names of blocks by ASTRA-sim's names."""
+
+MOST_NPUS = 10**9
+
+
+class _NetworkSpec(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    topology: tuple[Literal["Ring", "FullyConnected", "Switch"], ...] = Field(min_length=1)
+    npus_count: tuple[Annotated[int, Field(ge=2, le=MOST_NPUS)], ...]
+    bandwidth: tuple[Annotated[float, Field(gt=0, le=1e15)], ...]
+    latency: tuple[Annotated[float, Field(ge=0, le=1e15)], ...]
+
+
+@dataclass(frozen=True)
+class NetworkFile:
+    """What a network file says.
+
+    Attributes
+    ----------
+    links : of each dimension, the innermost first, of one design.
+    notices : what ASTRA-sim passes over, a sentence each.
+    """
+
+    links: tuple[Link, ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def npus(self) -> tuple[int, ...]:
+        """NPUs of each dimension."""
+        return tuple(int(link.npus[0]) for link in self.links)
+
+
+def parse_network(source: Source) -> NetworkFile:
+    """Return what a network file says.
+
+    Raises
+    ------
+    InputError : a key is missing or wrong, lists are not of one length, a dimension has fewer than two NPUs, a
+        bandwidth is not above 0, a latency is below 0. All mistakes of a kind are told.
+    """
+    known, notices = known_keys(source, _NetworkSpec)
+    spec = validate(_NetworkSpec, known)
+    mistakes = [
+        source.mistake((key,), f"has {len(values)} items, topology has {len(spec.topology)}")
+        for key in ("npus_count", "bandwidth", "latency")
+        if len(values := getattr(spec, key)) != len(spec.topology)
+    ]
+    if not mistakes and math.prod(spec.npus_count) > MOST_NPUS:
+        mistakes.append(
+            source.mistake(
+                ("npus_count",), f"found {math.prod(spec.npus_count)} NPUs in all, at most {MOST_NPUS} are read"
+            )
+        )
+    if mistakes:
+        raise InputError(mistakes)
+    rows = zip(spec.topology, spec.npus_count, spec.bandwidth, spec.latency, strict=True)
+    return NetworkFile(tuple(_link(*row) for row in rows), notices)
+
+
+def _link(topology: str, npus: int, bandwidth: float, latency: float) -> Link:
+    block = BLOCK_NAMES.index(TOPOLOGIES[topology])
+    return Link(np.array([block]), np.array([npus]), np.array([_bytes_per_ns(bandwidth)]), np.array([latency]))
+
+
+def network_text(network: NetworkFile) -> str:
+    """Return the file that says this of a network, without its notices."""
+    names = {block: topology for topology, block in TOPOLOGIES.items()}
+    rows = {
+        "topology": [names[BLOCK_NAMES[int(link.block[0])]] for link in network.links],
+        "npus_count": [str(npus) for npus in network.npus],
+        "bandwidth": [repr(_gigabytes(float(link.bandwidth[0]))) for link in network.links],
+        "latency": [repr(float(link.latency[0])) for link in network.links],
+    }
+    units = {"bandwidth": "  # GB/s of 2^30 bytes, of a link in each direction", "latency": "  # ns of a link"}
+    return "".join(f"{key}: [ {', '.join(items)} ]{units.get(key, '')}\n" for key, items in rows.items())
+
+
+def _bytes_per_ns(bandwidth: float) -> float:
+    return bandwidth * GIBI / 1e9
+
+
+def _gigabytes(bandwidth: float) -> float:
+    """Return the GB/s of some bytes per ns, if there are any that are read back as just these."""
+    near = bandwidth * 1e9 / GIBI
+    around = (near, math.nextafter(near, 0.0), math.nextafter(near, math.inf))
+    return min(around, key=lambda found: abs(_bytes_per_ns(found) - bandwidth))
+
+
+def known_keys(source: Source, model: type[BaseModel]) -> tuple[Source, tuple[str, ...]]:
+    """Return a file without the keys that a model does not have, and a notice of each.
+
+    A key that resembles a required one that is missing stays: it is a slip of the pen, and validation says so.
+    """
+    if not isinstance(source.data, dict):
+        return source, ()
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    missing = [name for name, field in fields.items() if field.is_required() and name not in source.data]
+    strange = [key for key in source.data if key not in fields and not difflib.get_close_matches(key, missing, n=1)]
+    notices = [f"{short(printable(key))}: ASTRA-sim does not read this key{suggestion(key, fields)}" for key in strange]
+    kept = {key: value for key, value in source.data.items() if key not in strange}
+    return replace(source, data=kept), tuple(notices)

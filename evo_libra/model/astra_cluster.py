@@ -1,0 +1,118 @@
+"""From a design to what ASTRA-sim's files say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.model.arrays import NANO, Population
+from evo_libra.model.astra.files import NetworkFile, SystemFile
+from evo_libra.model.astra.graph.machine import Compute
+from evo_libra.model.astra.phase import Algorithm, Implementation, Link
+from evo_libra.model.astra.queues import Policy
+from evo_libra.model.astra.system import System
+from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.collective import Collective
+from evo_libra.model.fidelity import ALGORITHMS, SCHEDULERS, Fidelity, link_bandwidth, runnable
+
+SCHEDULER_OF = {
+    "baseline": Scheduler.BASELINE,
+    "round-robin": Scheduler.ROUND_ROBIN,
+    "offline-greedy": Scheduler.OFFLINE_GREEDY,
+    "offline-greedy-flex": Scheduler.OFFLINE_GREEDY_FLEX,
+}
+"""ASTRA-sim's schedulers by the names of problem files; it has none of Themis' paper."""
+
+GREEDY = (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
+
+ONE_AT_A_TIME = Implementation(Algorithm.DIRECT, 1)
+"""All-to-all with one message under way: an NPU with the bandwidth of one link then sends no more than that."""
+
+_ALGORITHMS = {
+    "ring": Algorithm.RING,
+    "direct": Algorithm.DIRECT,
+    "halving-doubling": Algorithm.HALVING_DOUBLING,
+}
+PEAK = 1e12
+"""FLOP/s of an NPU in exported files; their computations say in ns what they take, which these turn into operations."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A design as ASTRA-sim's files say it.
+
+    Attributes
+    ----------
+    network, system : the files.
+    dimensions : of the design, those that the network has.
+    """
+
+    network: NetworkFile
+    system: SystemFile
+    dimensions: tuple[int, ...]
+
+
+def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
+    """Return what ASTRA-sim's files say of a design, as the search timed it.
+
+    A network file has one bandwidth for a dimension. Where an all-to-all would need another one than the all-reduce, it
+    runs `ONE_AT_A_TIME`. A scheduler that ASTRA-sim does not have is left out. An NPU computes 1 TFLOP/s at most.
+
+    Parameters
+    ----------
+    fidelity : how collectives run.
+    design : a population of one, with its schedule.
+    """
+    schedule = design.schedule
+    assert schedule is not None  # noqa: S101 - our mistake, as a fidelity always makes one
+    dimensions = tuple(np.flatnonzero(design.npus[:, 0] > 1).tolist())
+    algorithm = np.broadcast_to(schedule.algorithm, design.npus.shape)
+    rows = [dimension_algorithms(*(int(a[d, 0]) for a in (algorithm, design.block, design.npus))) for d in dimensions]
+    runs = runnable(algorithm, Collective.ALL_REDUCE, design.block, design.npus)
+    bandwidth = link_bandwidth(design.bandwidth * NANO, runs, design.block, design.npus)
+    latency = fidelity.latency[design.technology]
+    links = tuple(Link(*(array[d] for array in (design.block, design.npus, bandwidth, latency))) for d in dimensions)
+    scheduler = SCHEDULER_OF.get(SCHEDULERS[int(schedule.scheduler[0])], Scheduler.BASELINE)
+    system = System(
+        {collective: tuple(row[collective] for row in rows) for collective in Collective},
+        int(schedule.chunks[0]), fidelity.active, fidelity.shrinking, fidelity.overheads,
+    )  # fmt: skip
+    policy = fidelity.policy or default_policy(scheduler)
+    return Cluster(NetworkFile(links), SystemFile(system, Compute(PEAK, roofline=True), scheduler, policy), dimensions)
+
+
+def default_policy(scheduler: Scheduler) -> Policy:
+    """Return the policy that goes with a scheduler unless a problem says otherwise."""
+    return Policy.SMALLEST_FIRST if scheduler in GREEDY else Policy.FIFO
+
+
+def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:
+    """Return how ASTRA-sim has to run each collective in a dimension for which a design asks for an algorithm.
+
+    Parameters
+    ----------
+    algorithm : index into `evo_libra.model.fidelity.ALGORITHMS`.
+    block : index into `evo_libra.model.fabric.BLOCKS`.
+    npus : in the dimension.
+    """
+    place = np.array([[block]]), np.array([[npus]])
+    runs = {collective: runnable(np.array([[algorithm]]), collective, *place) for collective in Collective}
+    links = {collective: link_bandwidth(np.ones((1, 1)), run, *place) for collective, run in runs.items()}
+    found = {c: Implementation(_ALGORITHMS[ALGORITHMS[int(run[0, 0])]]) for c, run in runs.items()}
+    if links[Collective.ALL_TO_ALL] < links[Collective.ALL_REDUCE]:
+        found[Collective.ALL_TO_ALL] = ONE_AT_A_TIME
+    return found
+
+
+def npu_bandwidth(link: Link, algorithm: int) -> float:
+    """Return the bandwidth of an NPU in a dimension of one design from that of its links, in the same unit.
+
+    Parameters
+    ----------
+    link : of the dimension.
+    algorithm : that a design asks for, index into `evo_libra.model.fidelity.ALGORITHMS`.
+    """
+    place = link.block[:, None], link.npus[:, None]
+    runs = runnable(np.array([[algorithm]]), Collective.ALL_REDUCE, *place)
+    return float(link.bandwidth[0] / link_bandwidth(np.ones((1, 1)), runs, *place)[0, 0])

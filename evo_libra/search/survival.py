@@ -1,0 +1,218 @@
+"""Ranks and crowding of a population, all fronts at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import moocore
+import numpy as np
+from numpy.typing import NDArray
+
+from evo_libra.front.archive import front, non_dominated
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.search.repeats import first_of_kind, row_hash
+
+ENDS = 1e300
+"""Crowding distance of the ends of a front: finite, so that a state is plain numbers."""
+
+_PAIR = 2
+_MOST_COUNTED = 2**16 - 1
+
+
+class Crowding:
+    """Selection of NSGA-II: the better front, then the less crowded."""
+
+    def memory(self, objectives: int, population: int) -> dict[str, NDArray[Any]]:  # noqa: ARG002
+        """Return the front and the crowding distance of each member, of whom there are none yet."""
+        return {"front": np.empty(0, dtype=np.int64), "crowding": np.empty(0)}
+
+    def parents(self, arrays: Mapping[str, NDArray[Any]], count: int, random: np.random.Generator) -> IntArray:
+        """Return `count` winners of binary tournaments; between equals the first one wins."""
+        front, crowding = arrays["front"], arrays["crowding"]
+        one, two = turns(len(front), count, random), turns(len(front), count, random)
+        ahead, behind = front[two], front[one]
+        wins = (ahead < behind) | ((ahead == behind) & (crowding[two] > crowding[one]))
+        return np.where(wins, two, one)
+
+    def survivors(
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        objectives: FloatArray,
+        violation: FloatArray,
+        random: np.random.Generator,  # noqa: ARG002 - nothing is left to chance
+    ) -> tuple[IntArray, dict[str, NDArray[Any]]]:
+        """Return which designs survive, with their fronts and crowding distances."""
+        kept, front, distance = survivors(objectives, violation, int(arrays["size"]))
+        return kept, {"front": front, "crowding": distance}
+
+
+def turns(members: int, count: int, random: np.random.Generator) -> IntArray:
+    """Return `count` members in random order; each has as many turns as the others, give or take one."""
+    order = random.permutation(members)
+    return order[:count] if count <= members else np.resize(order, count)
+
+
+def ranks(objectives: FloatArray, violation: FloatArray) -> IntArray:
+    """Return the (n,) number of the front that each design is in, under constraint domination (Deb et al. 2002).
+
+    Feasible designs are ranked by dominance; infeasible ones follow, those of one violation in a front of their own.
+
+    Parameters
+    ----------
+    objectives : (m, n), minimised.
+    violation : (n,), 0 where a design is feasible.
+    """
+    broken = violation > 0
+    rank = np.empty(len(violation), dtype=np.int64)
+    if not broken.all():
+        rank[~broken] = moocore.pareto_rank(np.ascontiguousarray(objectives[:, ~broken].T))
+    _, level = np.unique(violation[broken], return_inverse=True)
+    rank[broken] = rank[~broken].max(initial=-1) + 1 + level
+    return rank
+
+
+def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
+    """Return the (n,) crowding distances (Deb et al. 2002) within fronts, 0 for repeats of a point; ends have `ENDS`.
+
+    One sort an objective over all fronts; of two objectives one does for both, as the designs of a front that are
+    sorted by the first one are sorted by the second one, too.
+
+    Parameters
+    ----------
+    objectives : (m, n).
+    front : (n,) number of the front that each design is in; none dominates another one of its front.
+    """
+    if len(objectives) == _PAIR:
+        order = _order(objectives[0], front)
+        order = order[_changes(objectives[0][order]) | _changes(front[order])]
+        orders = [order, order]
+    else:
+        distinct = np.flatnonzero(first_of_kind(row_hash(objectives), np.empty(0, np.uint64)))
+        orders = [distinct[_order(values[distinct], front[distinct])] for values in objectives]
+    ordered = np.stack([values[order] for values, order in zip(objectives, orders, strict=True)])
+    distance = np.zeros(objectives.shape[1])
+    for order, gap in zip(orders, _gaps(ordered, front[orders[0]]), strict=True):
+        distance[order] += gap
+    return np.minimum(distance / len(objectives), ENDS)
+
+
+def _gaps(values: FloatArray, front: IntArray) -> FloatArray:
+    """Return (m, k) what lies between the neighbours of values over the span of their front; infinite at its ends.
+
+    Parameters
+    ----------
+    values : (m, k), each row in an order by front, then value, up or down.
+    front : (k,) the fronts in that order, which is the same for every row.
+    """
+    bounds = np.flatnonzero(_changes(front))
+    ends = np.concatenate([bounds[1:], [len(front)]]) - 1
+    span = np.abs(values[:, ends] - values[:, bounds])
+    wide = span > 0
+    scale = np.divide(1.0, span, out=np.zeros_like(span), where=wide)
+    between = np.abs(values[:, 1:] - values[:, :-1])
+    gap = np.zeros(values.shape)
+    gap[:, 1:] += between
+    gap[:, :-1] += between
+    gap *= np.repeat(scale, ends - bounds + 1, axis=1) if len(bounds) > 1 else scale
+    # In an objective that is the same all over a front no design is at an end; but one or two alone are.
+    row, column = np.nonzero(wide | (ends - bounds < _PAIR))
+    gap[row, bounds[column]] = gap[row, ends[column]] = np.inf
+    return gap
+
+
+def _changes(ordered: FloatArray | IntArray) -> BoolArray:
+    changes = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=changes[1:])
+    return changes
+
+
+def _order(values: FloatArray, front: IntArray) -> IntArray:
+    """Return the order by front, then value, then place."""
+    order = stable_order(values)
+    # Whole numbers of 16 bits are sorted by counting.
+    small = front.astype(np.uint16) if front.max(initial=0) <= _MOST_COUNTED else front
+    return order[np.argsort(small[order], kind="stable")]
+
+
+def stable_order(values: FloatArray) -> IntArray:
+    """Return the order of (n,) values, then by place; where few are the same, twice as fast as a stable sort."""
+    order = np.argsort(values)
+    ordered = values[order]
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        tied = np.concatenate([same, [False]])
+        tied[1:] |= same
+        at = np.flatnonzero(tied)
+        # Of one value the places are sorted, as parts of one row of numbers.
+        start = np.concatenate([[0], np.cumsum(~same)])[at] * len(order)
+        order[at] = np.sort(start + order[at]) - start
+    return np.asarray(order)
+
+
+def by_front(rank: IntArray, size: int) -> tuple[BoolArray, BoolArray]:
+    """Return (n,) which designs survive as all of their front does, and which are of the front that is cut.
+
+    Parameters
+    ----------
+    rank : (n,) fronts.
+    size : how many survive.
+    """
+    last = int(np.searchsorted(np.cumsum(np.bincount(rank)), size))
+    return np.asarray(rank < last), np.asarray(rank == last)
+
+
+def largest(values: FloatArray, count: int) -> BoolArray:
+    """Return (n,) which are the `count` largest values; of equal ones the first."""
+    if count >= len(values) or not count:
+        return np.full(len(values), count > 0)
+    threshold = np.partition(values, len(values) - count)[len(values) - count]
+    chosen = np.asarray(values > threshold)
+    tied = np.flatnonzero(values == threshold)
+    chosen[tied[: count - int(chosen.sum())]] = True
+    return chosen
+
+
+def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return (k,) who survives in NSGA-II, at most `size`, with the fronts and the crowding distances of those.
+
+    Parameters
+    ----------
+    objectives, violation : as for `ranks`.
+    size : how many survive.
+    """
+    feasible = np.flatnonzero(violation <= 0)
+    if len(feasible) >= size:
+        values = objectives if len(feasible) == len(violation) else np.take(objectives, feasible, axis=1)
+        first = front(values) if len(values) == _PAIR else np.flatnonzero(non_dominated(values))
+        # Most of a search its first front is larger than the population: nothing else has to be ranked.
+        if len(first) >= size:
+            distance = along(np.take(values, first, axis=1))
+            best = np.flatnonzero(largest(distance, size))
+            return feasible[first[best]], np.zeros(size, dtype=np.int64), distance[best]
+    rank = ranks(objectives, violation)
+    safe, cut = by_front(rank, size)
+    chosen, distance = safe.copy(), np.zeros(len(rank))
+    crowded = np.flatnonzero((safe | cut) & (violation <= 0))
+    distance[crowded] = crowding(np.take(objectives, crowded, axis=1), rank[crowded])
+    chosen[cut] = largest(distance[cut], size - int(safe.sum()))
+    kept = np.flatnonzero(chosen)
+    return kept, rank[kept], distance[kept]
+
+
+def along(objectives: FloatArray) -> FloatArray:
+    """Return (n,) what `crowding` does, for one front without repeats; of two objectives, sorted by the first one."""
+    count = objectives.shape[1]
+    if count <= _PAIR:
+        return np.full(count, ENDS)
+    ordered_already = np.arange(count)
+    distance = np.zeros(count)
+    for values in objectives:
+        order = ordered_already if len(objectives) == _PAIR else stable_order(values)
+        ordered = values[order]
+        span = abs(ordered[-1] - ordered[0])
+        if span > 0:
+            gap = np.full(count, ENDS)
+            gap[1:-1] = np.abs(ordered[2:] - ordered[:-2]) / (span * len(objectives))
+            distance[order] += gap
+    return np.minimum(distance, ENDS, out=distance)

@@ -1,0 +1,240 @@
+"""Processes that work on tasks one by one; one that takes too long or dies is ended and replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing import connection, get_context, parent_process
+from types import TracebackType
+from typing import Any, Self
+
+from evo_libra.errors import InputError
+
+_STARTING_SECONDS = 120.0
+_GROUPS = hasattr(os, "setpgid")
+_SPAWN = get_context("spawn")  # A fork of a process with threads, such as Polars has, may hang.
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a task.
+
+    Attributes
+    ----------
+    task : its number, from `Workers.submit`.
+    result : what the function returned; None where it failed.
+    failure : why it failed, in words; empty where it did not.
+    """
+
+    task: int
+    result: Any
+    failure: str = ""
+
+
+@dataclass
+class _Worker:
+    """A process and what it works on; `since` is when it began, with its task or with starting up."""
+
+    process: Any
+    pipe: connection.Connection
+    since: float
+    ready: bool = False
+    task: int | None = None
+
+
+class Workers:
+    """Worker processes for one function.
+
+    Parameters
+    ----------
+    load : called in each process; returns the function of a task. It is sent to the processes, so it must be a function
+        of a module, or a `functools.partial` of one.
+    count : of processes.
+    timeout : seconds that a task may take; None for any time.
+
+    A worker is its own process group, which is ended as a whole: programs that the function starts end with it, and
+    Ctrl-C reaches the parent alone. Use it in a ``with`` statement, or close it.
+    """
+
+    def __init__(self, load: Callable[[], Callable[[Any], Any]], count: int, timeout: float | None = None) -> None:
+        if count < 1:
+            raise InputError(f"found {count} workers; at least 1 is needed")
+        if timeout is not None and not 0 < timeout < float("inf"):
+            raise InputError(f"found a timeout of {timeout:g} s; a number above 0 is needed")
+        self._load, self._count, self._timeout = load, count, timeout
+        self._workers: list[_Worker] = []
+        self._waiting: deque[tuple[int, Any]] = deque()
+        self._submitted = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Return the tasks that are waiting or worked on."""
+        return len(self._waiting) + sum(worker.task is not None for worker in self._workers)
+
+    def submit(self, task: Any) -> int:  # noqa: ANN401 - whatever the function takes
+        """Add a task and return its number."""
+        self._submitted += 1
+        self._waiting.append((self._submitted, task))
+        self._assign()
+        return self._submitted
+
+    def wait(self) -> list[Done]:
+        """Return the tasks that are done, at least one unless there is none.
+
+        Raises
+        ------
+        InputError : a process cannot load the function.
+        """
+        while len(self):
+            self._assign()
+            handles: dict[Any, _Worker] = {}
+            for worker in self._workers:
+                handles |= {worker.pipe: worker, worker.process.sentinel: worker}
+            woken = connection.wait(list(handles), self._patience())
+            found = [done for worker in _unique(handles[handle] for handle in woken) for done in self._heard(worker)]
+            found += [done for worker in list(self._workers) for done in self._overdue(worker)]
+            if found:
+                self._assign()
+                return found
+        return []
+
+    def close(self) -> None:
+        """End all processes; tasks that are not done are dropped."""
+        for worker in self._workers:
+            _end(worker)
+        self._workers, self._waiting = [], deque()
+
+    def _assign(self) -> None:
+        wanted = min(self._count, len(self))
+        self._workers += [_started(self._load) for _ in range(wanted - len(self._workers))]
+        for worker in self._workers:
+            if worker.ready and worker.task is None and self._waiting:
+                number, task = self._waiting.popleft()
+                worker.task, worker.since = number, time.monotonic()
+                with suppress(BrokenPipeError):  # It has died; `wait` sees that.
+                    worker.pipe.send(task)
+
+    def _patience(self) -> float | None:
+        """Return the seconds until the first worker takes too long."""
+        now = time.monotonic()
+        ends = [worker.since + limit for worker in self._workers if (limit := self._limit(worker)) is not None]
+        return max(min(ends) - now, 0.0) if ends else None
+
+    def _limit(self, worker: _Worker) -> float | None:
+        if not worker.ready:
+            return _STARTING_SECONDS
+        return None if worker.task is None else self._timeout
+
+    def _heard(self, worker: _Worker) -> Iterator[Done]:
+        """Take what a worker has sent; replace it when it has died."""
+        try:
+            if worker.pipe.poll():
+                result, failure = worker.pipe.recv()
+                if worker.ready and worker.task is not None:
+                    yield Done(worker.task, result, failure)
+                    worker.task = None
+                elif failure:
+                    self.close()
+                    raise InputError(f"a worker process cannot load what it has to run: {failure}")
+                worker.ready = True
+                return
+        except (EOFError, OSError):
+            pass
+        worker.process.join()
+        yield from self._dropped(worker, f"the process died: {_ending(worker.process.exitcode)}")
+
+    def _overdue(self, worker: _Worker) -> Iterator[Done]:
+        limit = self._limit(worker)
+        if limit is not None and time.monotonic() >= worker.since + limit and not worker.pipe.poll():
+            yield from self._dropped(worker, f"it took longer than {limit:g} s")
+
+    def _dropped(self, worker: _Worker, reason: str) -> Iterator[Done]:
+        _end(worker)
+        self._workers.remove(worker)
+        if not worker.ready:
+            self.close()
+            raise InputError(f"a worker process does not start: {reason}")
+        if worker.task is not None:
+            yield Done(worker.task, None, reason)
+
+
+def _unique(workers: Iterator[_Worker]) -> list[_Worker]:
+    return list({id(worker): worker for worker in workers}.values())
+
+
+def _started(load: Callable[[], Callable[[Any], Any]]) -> _Worker:
+    ours, theirs = _SPAWN.Pipe()
+    process = _SPAWN.Process(target=_work, args=(theirs, load), daemon=True)
+    try:
+        process.start()
+    except Exception as error:  # noqa: BLE001 - whatever an object raises that cannot be sent
+        raise InputError(f"what a worker process has to run cannot be sent to it: {error}") from None
+    theirs.close()
+    return _Worker(process, ours, time.monotonic())
+
+
+def _end(worker: _Worker) -> None:
+    if worker.process.is_alive():
+        with suppress(ProcessLookupError, PermissionError):
+            # The group is there once the process has made it, and then its number is that of the process.
+            if _GROUPS and os.getpgid(worker.process.pid) == worker.process.pid:
+                os.killpg(worker.process.pid, signal.SIGKILL)
+        worker.process.kill()
+    worker.process.join()
+    worker.pipe.close()
+
+
+def _ending(code: int | None) -> str:
+    if code is not None and code < 0:
+        return signal.Signals(-code).name
+    return f"exit code {code}"
+
+
+def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]]) -> None:
+    """Load the function, say so, and run it on each task until the parent is gone."""
+    if _GROUPS:
+        os.setpgid(0, 0)
+    # What the function prints must not get among the answers of the parent.
+    os.dup2(2, 1)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        function = load()
+    except Exception as error:  # noqa: BLE001 - a user's code may raise anything
+        pipe.send((None, _words(error)))
+        return
+    with suppress(EOFError, BrokenPipeError):
+        pipe.send((None, ""))
+        while True:
+            task = pipe.recv()
+            try:
+                done = function(task), ""
+            except Exception as error:  # noqa: BLE001 - the same
+                done = None, _words(error)
+            pipe.send(done)
+
+
+def _end_with_parent() -> None:
+    """End the process and the programs it has started, even in the middle of a task, when the parent dies."""
+    parent = parent_process()
+    assert parent is not None, "a worker has a parent"  # noqa: S101 - a programming error, not a user's
+    parent.join()
+    if _GROUPS:
+        os.killpg(os.getpid(), signal.SIGKILL)
+    os._exit(1)
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".strip(": ")

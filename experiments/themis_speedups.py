@@ -1,0 +1,193 @@
+"""Themis against the fixed order of dimensions: the paper's algorithm, its published figures, and ASTRA-sim's own.
+
+Repeats the all-reduces of Themis' paper (Rashidi et al., ISCA 2022) on its six networks of 1024 NPUs, in 64 chunks. The
+paper's "1 GB" is 1000 MiB and its GB/s have 2^30 bytes; its mean speed-ups are geometric.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+from common import bars, markdown, picture
+from matplotlib.axes import Axes
+
+from evo_libra.model.arrays import FloatArray
+from evo_libra.model.astra.collective import Choice, System, collective_time
+from evo_libra.model.astra.phase import FULLY_CONNECTED, GIBI, SWITCH, Algorithm, Implementation, Link, Overheads
+from evo_libra.model.astra.queues import Policy
+from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.themis_paper import Fabrics, paper_time, utilisation
+from evo_libra.model.collective import Collective
+from evo_libra.model.fabric import BLOCKS
+
+PUBLISHED = json.loads((Path(__file__).parents[1] / "tests" / "golden" / "themis_published.json").read_text())
+NETWORKS = PUBLISHED["topologies"]
+CHUNKS = 64
+MEBI = 2**20
+LARGEST = 1000 * MEBI
+SIZES = range(100 * MEBI, LARGEST + 1, 50 * MEBI)
+AR = Collective.ALL_REDUCE
+BASELINE, FIFO, SMALLEST = "baseline", "fifo", "smallest_chunk_first"
+PAPER = {
+    BASELINE: (False, Policy.FIFO), FIFO: (True, Policy.FIFO), SMALLEST: (True, Policy.SMALLEST_CHUNK_FIRST),
+}  # fmt: skip
+FLEX = "offlineGreedyFlex"
+ASTRA = {
+    BASELINE: (Scheduler.BASELINE, Policy.FIFO),
+    FIFO: (Scheduler.OFFLINE_GREEDY, Policy.FIFO),
+    SMALLEST: (Scheduler.OFFLINE_GREEDY, Policy.SMALLEST_FIRST),
+    FLEX: (Scheduler.OFFLINE_GREEDY_FLEX, Policy.FIFO),
+}
+PAPER_NAMES = ("baseline", "FIFO", "smallest first")
+ASTRA_NAMES = ("baseline", "offlineGreedy, FIFO", "offlineGreedy, smallestFirst", "offlineGreedyFlex, FIFO")
+NAMES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
+_DEPTH = 4
+
+
+def networks() -> Fabrics:
+    """Return the six networks, (d, n); what has fewer dimensions has others of one NPU."""
+    codes = {block.name: code for code, block in enumerate(BLOCKS)}
+    rows = [
+        [
+            [codes[NAMES[block]] for block in one["block"]] + [0] * (_DEPTH - len(one["npus"])),
+            one["npus"] + [1] * (_DEPTH - len(one["npus"])),
+            [gigabits / 8 * GIBI / 1e9 for gigabits in one["bw_gbps_per_npu_unidir"]]
+            + [1] * (_DEPTH - len(one["npus"])),
+            one["latency_ns"] + [0] * (_DEPTH - len(one["npus"])),
+        ]
+        for one in NETWORKS.values()
+    ]
+    return Fabrics(*(np.array(column).T for column in zip(*rows, strict=True)))
+
+
+def paper_times(size: int) -> dict[str, FloatArray]:
+    """Return (n,) ns of an all-reduce under each scheduler of the paper."""
+    fabrics = networks()
+    return {
+        name: paper_time(AR, size, fabrics, chunks=CHUNKS, greedy=greedy, policy=policy)
+        for name, (greedy, policy) in PAPER.items()
+    }
+
+
+def astra_times(size: int, *, has_latency: bool = True, is_whole: bool = False) -> dict[str, FloatArray]:
+    """Return (n,) ns of an all-reduce under ASTRA-sim's schedulers; NPUs add nothing.
+
+    A link has what the paper's networks have per NPU and step: of a fully connected dimension, whose links all work at
+    a time, its part; and half the latency on the way to a switch.
+
+    Parameters
+    ----------
+    size : bytes.
+    has_latency : whether links have the latency of the networks, or none.
+    is_whole : whether fully connected dimensions run a ring instead, with all the bandwidth of an NPU on a link.
+    """
+    fabrics = networks()
+    direct, switched = (fabrics.block == FULLY_CONNECTED) & (not is_whole), fabrics.block == SWITCH
+    bandwidth = np.where(direct, fabrics.bandwidth / np.maximum(fabrics.npus - 1, 1), fabrics.bandwidth)
+    latency = np.where(switched, fabrics.latency / 2, fabrics.latency) * has_latency
+    links = [Link(*fields) for fields in zip(fabrics.block, fabrics.npus, bandwidth, latency, strict=True)]
+    options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
+    rows = [Choice(options, np.where(switched[d], 2, direct[d])) for d in range(_DEPTH)]
+    found = {}
+    for name, (scheduler, policy) in ASTRA.items():
+        system = System(
+            {AR: rows}, CHUNKS, active=1, shrinking=True, overheads=Overheads(0.0, np.inf), scheduler=scheduler,
+            policy=policy,
+        )  # fmt: skip
+        found[name] = collective_time(AR, size, links, system)
+    return found
+
+
+def published(scheduler: str) -> FloatArray:
+    """Return the (n,) published ns of the largest all-reduce."""
+    return np.array([one[f"{scheduler}_us"] for one in NETWORKS.values()]) * 1e3
+
+
+def used(time: FloatArray, size: int = LARGEST) -> FloatArray:
+    """Return (n,) the utilisation in percent."""
+    return 100 * utilisation(AR, size, networks(), time)
+
+
+def speedups(times: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return (n,) the speed-ups over the baseline of all others."""
+    return {name: times[BASELINE] / time for name, time in times.items() if name != BASELINE}
+
+
+def mean(values: FloatArray) -> float:
+    """Return the geometric mean."""
+    return float(np.exp(np.log(values).mean()))
+
+
+def compared() -> str:
+    """Return the table of utilisations in percent and speed-ups, ours / published, of the largest all-reduce."""
+    ours, theirs = paper_times(LARGEST), {name: published(name) for name in PAPER}
+    shares = [(used(ours[name]), used(theirs[name]), ".1f") for name in PAPER]
+    gains = [(speedups(ours)[name], speedups(theirs)[name], ".2f") for name in (FIFO, SMALLEST)]
+    columns = [[f"{x:{form}} / {y:{form}}" for x, y in zip(*pair, strict=True)] for *pair, form in shares + gains]
+    head = ("network", *(f"{name}, utilisation" for name in PAPER_NAMES), *(f"{n}, speed-up" for n in PAPER_NAMES[1:]))
+    return markdown(head, [list(row) for row in zip(NETWORKS, *columns, strict=True)])
+
+
+def summary() -> str:
+    """Return the table of all sizes and networks together."""
+    paper, astra = [paper_times(size) for size in SIZES], [astra_times(size) for size in SIZES]
+    rows = []
+    for who, times, names in (("paper", paper, PAPER_NAMES), ("ASTRA-sim", astra, ASTRA_NAMES)):
+        for scheduler, name in zip(times[0], names, strict=True):
+            share = np.mean([used(one[scheduler], size) for one, size in zip(times, SIZES, strict=True)])
+            gain = np.array([one[BASELINE] / one[scheduler] for one in times])
+            rows.append([who, name, f"{share:.1f}", f"{mean(gain):.2f}", f"{gain.min():.2f}", f"{gain.max():.2f}"])
+    return markdown(("model", "scheduler", "utilisation [%]", "mean speed-up", "least", "largest"), rows)
+
+
+def explained() -> str:
+    """Return the table of why ASTRA-sim's scheduler gains less."""
+    kinds = [
+        ("ASTRA-sim", astra_times(LARGEST)),
+        ("without latency", astra_times(LARGEST, has_latency=False)),
+        ("and rings for fully connected", astra_times(LARGEST, has_latency=False, is_whole=True)),
+        ("paper", paper_times(LARGEST)),
+    ]
+    rows = [
+        [what, name, *(f"{x:.2f}" for x in gains[scheduler]), f"{mean(gains[scheduler]):.2f}"]
+        for what, times in kinds
+        for gains in [speedups(times)]
+        for scheduler, name in ((FIFO, "FIFO"), (SMALLEST, "smallest first"))
+    ]
+    return markdown(("model", "policy", *NETWORKS, "mean"), rows)
+
+
+def draw() -> None:
+    """Draw utilisations and speed-ups of the largest all-reduce, and the published ones as marks."""
+    ours, astra = paper_times(LARGEST), astra_times(LARGEST)
+    labels = [re.sub(r"^(\dD)-([A-Za-z_]+?)(?:_(h\w+))?$", r"\1 \3\n\2", name) for name in NETWORKS]
+    shares = [(name, used(ours[one]).tolist()) for one, name in zip(PAPER, PAPER_NAMES, strict=True)]
+    gains = [(name, (ours[BASELINE] / ours[one]).tolist()) for one, name in zip(PAPER, PAPER_NAMES, strict=True)]
+    for one, name in zip(ASTRA, ASTRA_NAMES, strict=True):
+        if one in {FIFO, SMALLEST}:
+            gains.append((f"ASTRA-sim's {name}", (astra[BASELINE] / astra[one]).tolist()))
+    with picture("themis", 5.0) as figure:
+        above, below = figure.subplots(2, 1, sharex=True)
+        marked(above, labels, shares, [used(published(one)) for one in PAPER])
+        above.set(ylabel="utilisation [%]", ylim=(0, 100))
+        marked(below, labels, gains, [published(BASELINE) / published(one) for one in PAPER])
+        below.set(ylabel="speed-up over the baseline", xlabel="network")
+        below.tick_params(axis="x", labelsize=7.5)
+        figure.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def marked(axes: Axes, labels: list[str], series: list[tuple[str, list[float]]], marks: list[FloatArray]) -> None:
+    """Draw groups of bars, and marks on the first ones of each group."""
+    bars(axes, labels, series)
+    wide = 0.8 / len(series)
+    for index, values in enumerate(marks):
+        places = np.arange(len(labels)) + (index + 0.5) * wide - 0.4
+        axes.plot(places, values, "kD", markersize=3, label="published" if index == 0 else "")
+
+
+if __name__ == "__main__":
+    print(compared(), summary(), explained(), sep="\n\n")
+    draw()

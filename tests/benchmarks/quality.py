@@ -1,0 +1,166 @@
+"""Fronts of the array engines beside pymoo's: ``python tests/benchmarks/quality.py [SEEDS EVALUATIONS [PROBLEM ...]]``.
+
+pymoo's test problems and the problems that are shipped, population 100 (nsga3: as many directions as that allows), the
+same evaluations for everybody. Hypervolumes are scaled so that the best known front has its ideal at 0 and its nadir at
+1, reference point 1.1, and are quoted over that of the best known front; median and inter-quartile range of the seeds.
+Engines see plain objectives of test problems and logarithms of those of shipped ones, pymoo's, too.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+
+import moocore
+import numpy as np
+from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.core.problem import Problem
+from pymoo.optimize import minimize
+from pymoo.problems import get_problem
+
+from evo_libra.front.archive import Archive, Collection, front
+from evo_libra.problem.genome import Genome
+from evo_libra.problem.registry import load_problem, problem_names
+from evo_libra.search.directions import reference_directions
+from evo_libra.search.nsga import nsga2, nsga3
+from evo_libra.search.run import search
+
+POPULATION = 100
+TESTS = ("zdt1", "zdt2", "zdt3", "zdt4", "zdt6", "dtlz1", "dtlz2", "dtlz7")
+ENGINES = {"nsga2": nsga2, "nsga3": nsga3}
+SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem as arrays: genome, (g, n) genes to (m, n) objectives and (n,) violations, best known front (m, k)."""
+
+    name: str
+    genome: Genome
+    objectives: int
+    evaluate: object
+    best: np.ndarray
+
+
+def test_case(name):
+    problem = get_problem(name)
+    genes = [f"x{i}" for i in range(problem.n_var)]
+    genome = Genome(tuple(genes), problem.xl.astype(float), problem.xu.astype(float), np.zeros(len(genes), dtype=bool))
+
+    def evaluate(genes):
+        return problem.evaluate(genes.T).T, np.zeros(genes.shape[1])
+
+    if name == "dtlz7":
+        best = dtlz7_front()
+    elif name.startswith("dtlz"):
+        best = problem.pareto_front(reference_directions(problem.n_obj, 5000)).T
+    else:
+        best = problem.pareto_front(**{"n_points" if name == "zdt3" else "n_pareto_points": 5000}).T
+    return Case(name, genome, problem.n_obj, evaluate, best)
+
+
+def dtlz7_front():
+    """Every point whose distance function is at its least: pymoo would fetch its own front."""
+    first, second = (part.ravel() for part in np.meshgrid(*[np.linspace(0, 1, 401)] * 2))
+    height = 6 - sum(part * (1 + np.sin(3 * np.pi * part)) for part in (first, second))
+    points = np.stack([first, second, height])
+    return points[:, front(points)]
+
+
+def shipped_case(name):
+    problem = load_problem(name)
+
+    def evaluate(genes):
+        worth = problem.evaluate_genes(genes)
+        return np.log10(worth.objectives), worth.violation
+
+    if hasattr(problem, "tables"):
+        found = search(problem, engine="exhaustive", population=2000, evaluations=1_000_000)
+    else:
+        found = search(problem, engine="nsga2", population=1000, evaluations=1_000_000, seed=12345)
+    scales = [objective.scale for objective in problem.objectives]
+    best = np.log10(found.frame.select(found.objectives).to_numpy() * scales).T
+    return Case(name, problem.genome, len(problem.objectives), evaluate, best)
+
+
+def volume(case, objectives):
+    low, high = case.best.min(axis=1)[:, None], case.best.max(axis=1)[:, None]
+    scaled = (objectives - low) / (high - low)
+    reference = np.full(len(low), 1.1)
+    ideal = moocore.hypervolume(np.ascontiguousarray(((case.best - low) / (high - low)).T), ref=reference)
+    inside = scaled[:, (scaled < 1.1).all(axis=0)]
+    return (moocore.hypervolume(np.ascontiguousarray(inside.T), ref=reference) if inside.size else 0.0) / ideal
+
+
+def ours(case, name, seed, evaluations, operators=None):
+    engine = ENGINES[name](operators)
+    state = engine.start(case.genome, case.objectives, POPULATION, seed)
+    found, done = Collection(Archive.empty(len(case.genome), case.objectives)), 0
+    while done < evaluations:
+        genes, state = engine.ask(state)
+        genes = genes[:, : evaluations - done]
+        if not genes.shape[1]:
+            break
+        objectives, violation = case.evaluate(genes)
+        found = found.add(genes, objectives, violation)
+        state = engine.tell(state, genes, objectives, violation)
+        done += genes.shape[1]
+    feasible = state.arrays["objectives"][:, state.arrays["violation"] <= 0]
+    return volume(case, feasible[:, front(feasible)]), volume(case, found.archive.objectives)
+
+
+def theirs(case, name, seed, evaluations):
+    class Wrapped(Problem):
+        def __init__(self):
+            genome = case.genome
+            super().__init__(n_var=len(genome), n_obj=case.objectives, n_ieq_constr=1, xl=genome.lower, xu=genome.upper)
+
+        def _evaluate(self, x, out, *_args, **_options):
+            objectives, violation = case.evaluate(case.genome.repair(x.T))
+            out["F"], out["G"] = objectives.T, violation[:, None]
+
+    if name == "nsga2":
+        algorithm = NSGA2(pop_size=POPULATION)
+    else:
+        algorithm = NSGA3(reference_directions(case.objectives, POPULATION), pop_size=POPULATION)
+    result = minimize(Wrapped(), algorithm, ("n_eval", evaluations), seed=seed, verbose=False)
+    return volume(case, result.F.T) if result.F is not None else 0.0
+
+
+def row(values):
+    low, median, high = np.percentile(values, (25, 50, 75))
+    return f"{median:.5f} ({high - low:.5f})", median, high - low
+
+
+def main(seeds, evaluations, names):
+    behind = []
+    print(f"{seeds} seeds, {evaluations:,} evaluations\n")
+    print("| problem | engine | pymoo | population | archive | behind pymoo by more than its range |")
+    print("|---|---|---:|---:|---:|---|")
+    for name in names:
+        case = test_case(name) if name in TESTS else shipped_case(name)
+        for engine in ENGINES:
+            start = time.perf_counter()
+            reference, median, spread = row([theirs(case, engine, seed, evaluations) for seed in range(seeds)])
+            middle = time.perf_counter()
+            figures = np.array([ours(case, engine, seed, evaluations) for seed in range(seeds)]).T
+            end = time.perf_counter()
+            population, archive = (row(values) for values in figures)
+            worse = [
+                what
+                for what, (_, value, own) in (("population", population), ("archive", archive))
+                if value < median - max(spread, own) - SLACK
+            ]
+            behind += [(name, engine, what) for what in worse]
+            cells = [name, engine, reference, population[0], archive[0], ", ".join(worse)]
+            print(f"| {' | '.join(cells)} |", flush=True)
+            print(f"{name} {engine}: pymoo {middle - start:.1f} s, ours {end - middle:.1f} s", file=sys.stderr)
+    return not behind
+
+
+if __name__ == "__main__":
+    given = sys.argv[1:]
+    chosen = given[2:] or [*TESTS, *problem_names()]
+    sys.exit(0 if main(int((given or [20])[0]), int((given[1:] or [25_000])[0]), chosen) else 1)

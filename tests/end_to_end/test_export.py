@@ -1,0 +1,114 @@
+"""A front to ASTRA-sim and back, by the real commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evo_libra import load_problem
+from evo_libra.errors import InputError
+from evo_libra.problem.problem import Problem
+from evo_libra.ui.export import export_command, source_of
+from evo_libra.ui.importing import import_command
+
+COMMAND = str(Path(sys.executable).parent / "evo-libra")
+SMALL = ("--set", "npus=64", "--set", "workloads[0].parallelism={tp: 4}")
+ASTRA = ("--time", "astra", "--set", "time.latency_ns=500")
+
+
+def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def run_json(folder: Path, *words: str) -> Any:
+    return json.loads(run(folder, *words, "--json").stdout)
+
+
+def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:
+    # With bandwidths that are solved for, which is LIBRA's time.
+    searched = run_json(
+        tmp_path,
+        "search",
+        "gpt3-4k",
+        *SMALL,
+        "--set",
+        "bandwidth={mode: optimal, max_GBps: 700}",
+        "--evaluations",
+        "200",
+    )
+    result, row = searched["result"], searched["front"][0]
+    out, latency = tmp_path / "out", ["time.latency_ns=500"]
+    with pytest.raises(InputError, match="give --time astra"):
+        export_command((tmp_path / result, 0), out, None, None, [], as_json=True)
+    with pytest.raises(InputError, match="ids are 0 to"):
+        export_command((tmp_path / result, 99999), out, "astra", None, latency, as_json=True)
+    with pytest.raises(InputError, match="the latency of chiplet, package, node, pod is required"):
+        export_command((tmp_path / result, 0), out, "astra", None, [], as_json=True)
+    assert not out.exists()
+
+    exported = run_json(tmp_path, "export", result, "0", "--astra-sim", "out", *ASTRA)
+    workload = exported["workloads"][0]
+    assert (exported["searched_model"], exported["exported_model"]) == ("libra", "astra")
+    assert workload["searched_ms"] == pytest.approx(row["time_ms"])
+    assert workload["ratio"] == pytest.approx(workload["predicted_ns"] / 1e6 / row["time_ms"])
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "README.md", "groups.json", "memory.json", "network.yml", "system.json", "traces",
+    }  # fmt: skip
+    assert len(list((tmp_path / "out" / "traces").iterdir())) == 64
+    assert str(workload["predicted_ns"]) in (tmp_path / "out" / "README.md").read_text()
+
+    files = ("--network", "out/network.yml", "--system", "out/system.json")
+    found = run_json(tmp_path, "import", *files, "--problem", "back.yaml")
+    assert (found["npus"], found["without_counterpart"], found["notices"]) == (64, [], [])
+    assert found["time"]["latency_ns"] == 500
+    assert [part.split("@")[0] for part in found["design"].split("_")] == [
+        part.split("@")[0] for part in row["design"].split("_")
+    ]
+    problem = load_problem(str(tmp_path / "back.yaml"))
+    assert isinstance(problem, Problem)
+    assert problem.evaluate(found["design"]).objectives[0, 0] > problem.time.loops[0].workload.compute > 0
+    for name in ("back.yaml", "back.yml", "back.txt"):
+        with pytest.raises(InputError, match="exists already" if name != "back.txt" else "ends in .yaml"):
+            import_command(tmp_path / files[1], tmp_path / files[3], tmp_path / name, as_json=True)
+    assert sorted(path.name for path in tmp_path.glob("back*")) == ["back.catalog.yaml", "back.yaml"]
+
+
+def test_a_design_in_the_notation_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    design, out = "FC(4)@chiplet:250_SW(16)@pod:20", tmp_path / "out"
+    export_command(design, out, "themis", "gpt3-4k", [*SMALL[1::2], "time.latency_ns=500"], as_json=False)
+    shown = capsys.readouterr().out
+    assert "ASTRA-sim       " in shown
+    assert "with scheduler  " in shown
+    assert "No released ASTRA-sim 2 reads" in shown
+    assert str(out / "README.md") in shown
+    import_command(out / "network.yml", out / "system.json", None, as_json=False)
+    told = capsys.readouterr().out
+    assert "FC(4)@link:250_SW(16)@link:20" in told
+    assert "scheduler: offline-greedy" in told
+    assert "passed over:" in told
+
+
+@pytest.mark.parametrize("given", [
+    (None, None, None, None), (Path("r"), None, None, None), (None, None, "RI(4)", None),
+    (Path("r"), 0, "RI(4)", "p"), (None, 0, "RI(4)", "p"),
+])  # fmt: skip
+def test_a_design_comes_from_one_place(given: tuple[Any, ...]) -> None:
+    with pytest.raises(InputError, match="a design is needed"):
+        source_of(*given)
+
+
+def test_wrong_files_of_astra_sim_are_told_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "network.yml").write_text("topology: [ Ring ]\nnpus_count: [ 1 ]\nbandwidth: [ 1 ]\nlatency: [ 1 ]\n")
+    (tmp_path / "system.json").write_text("{}")
+    words = ("import", "--network", "network.yml", "--system", "system.json")
+    done = run(tmp_path, *words, code=2)
+    assert done.stderr.startswith("evo-libra: network.yml:2:15: npus_count[0]: found 1 (number)")
+    assert done.stdout == ""

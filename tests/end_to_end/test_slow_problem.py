@@ -1,0 +1,136 @@
+"""Problems that take long to evaluate, by the real command."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+COMMAND = str(Path(sys.executable).parent / "evo-libra")
+SIMULATOR = """
+import os, time
+from evo_libra.search.expensive import OneByOne
+from evo_libra.search.toy import Toy
+
+
+class Simulator(OneByOne):
+    name = "simulator"
+    genome, objectives, settings = Toy().genome, Toy().objectives, Toy().settings
+
+    def evaluate_one(self, genes):
+        time.sleep(0.005)
+        if genes[0] == 4:
+            raise ValueError("no convergence")
+        with open("calls", "a") as file:
+            file.write("x\\n")
+        worth = Toy().evaluate_genes(genes[:, None])
+        return worth.objectives[:, 0], worth.violation[0]
+
+    def describe(self, genes):
+        return {"kind": genes[0].tolist()}
+
+    def identity(self):
+        return {"problem": "simulator"}
+
+
+problem = Simulator()
+"""
+WORDS = ("search", "simulator:problem", "--engine", "deap:nsga2", "--population", "20", "--workers", "2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "simulator.py").write_text(SIMULATOR)
+    return tmp_path
+
+
+def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def calls(folder: Path) -> int:
+    return len((folder / "calls").read_text().splitlines()) if (folder / "calls").exists() else 0
+
+
+def killed(folder: Path, number: int, *words: str, after: int) -> int:
+    process = subprocess.Popen([COMMAND, *words], cwd=folder, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while calls(folder) < after:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    return process.wait(timeout=60)
+
+
+def test_designs_that_fail_are_told_and_kept(folder: Path) -> None:
+    done = run(folder, *WORDS, "--evaluations", "60", "--json")
+    found: Any = json.loads(done.stdout)
+    reasons = {row["reason"] for row in found["failures"]}
+    assert reasons == {"ValueError: no convergence"}
+    assert {row["kind"] for row in found["failures"]} == {4}
+    assert f"{len(found['failures'])} designs could not be evaluated" in done.stderr
+    assert all(row["kind"] != 4 for row in found["front"])
+    kept = json.loads((folder / found["result"] / "failures.json").read_text())
+    assert kept["designs"] == found["failures"]
+    assert json.loads((folder / found["result"] / "manifest.json").read_text())["failures"] == len(found["failures"])
+    # The same search again: nothing is evaluated twice but what failed.
+    before = calls(folder)
+    again = json.loads(run(folder, *WORDS, "--evaluations", "60", "--json").stdout)
+    assert again["front"] == found["front"]
+    assert calls(folder) == before
+
+
+def test_a_killed_search_goes_on_to_the_same_bytes(folder: Path) -> None:
+    words = (*WORDS, "--evaluations", "200")
+    assert killed(folder, signal.SIGKILL, *words, "--out", "stopped", after=100) == -signal.SIGKILL
+    resumed = json.loads(run(folder, *words, "--out", "stopped", "--resume", "--json").stdout)
+    straight = json.loads(run(folder, *words, "--out", "straight", "--json").stdout)
+    fronts = [(folder / found["result"] / "front.parquet").read_bytes() for found in (resumed, straight)]
+    assert fronts[0] == fronts[1]
+    assert resumed["failures"] == straight["failures"]
+
+
+def test_an_asynchronous_search_is_interrupted_and_resumed(folder: Path) -> None:
+    words = (*WORDS, "--asynchronous")
+    assert killed(folder, signal.SIGINT, *words, "--evaluations", "100000", after=30) == 130
+    (stopped,) = (folder / "results" / "simulator").glob("deap*")
+    with np.load(stopped / "checkpoint.npz") as data:
+        done = json.loads(bytes(data["head"]).decode())["evaluations"]
+    assert done >= 25
+    found = json.loads(run(folder, *words, "--evaluations", str(done + 10), "--resume", "--json").stdout)
+    assert found["evaluations"] == done + 10
+    assert (folder / found["result"] / "done.json").exists()
+
+
+@pytest.mark.parametrize(("words", "part"), [
+    (["gpt3-4k", "--engine", "pymoo:moead", "--set", "objectives=[time]"], "at least 2 objectives"),
+    (["gpt3-4k", "--asynchronous"], "needs --workers"),
+    (["gpt3-4k", "--timeout", "3"], "belongs to --workers"),
+    (["gpt3-4k", "--workers", "0"], "at least 1 is needed"),
+    (["gpt3-4k", "--workers", "1", "--timeout", "0"], "timeout of 0 s"),
+    (["gpt3-4k", "--workers", "1", "--asynchronous", "--engine", "exhaustive"], "many designs at once"),
+])  # fmt: skip
+def test_wrong_input_is_one_sentence(tmp_path: Path, words: list[str], part: str) -> None:
+    done = run(tmp_path, "search", *words, code=2)
+    assert part in done.stderr
+    assert all(line.startswith("evo-libra: ") for line in done.stderr.splitlines())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_problem_file_is_evaluated_in_processes_to_the_same_front(tmp_path: Path) -> None:
+    words = ("search", "gpt3-4k", "--set", "npus=512", "--evaluations", "60", "--population", "20", "--json")
+    plain = json.loads(run(tmp_path, *words).stdout)
+    spread = json.loads(run(tmp_path, *words, "--workers", "2", "--out", "other").stdout)
+    assert plain["front"] == spread["front"]
+    assert (tmp_path / "other" / "gpt3-4k" / "evaluations.sqlite").exists()

@@ -1,0 +1,221 @@
+"""Populations under ASTRA-sim's schedulers are what plain loops make of each design alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra.model.arrays import IntArray
+from evo_libra.model.astra.collective import Choice, System, collective_time
+from evo_libra.model.astra.phase import Algorithm, Implementation, Link, Overheads, phase_time
+from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish
+from evo_libra.model.astra.themis import Network, Scheduler, plan
+from evo_libra.model.collective import Collective
+
+MEBI = 2**20
+AR = Collective.ALL_REDUCE
+
+
+@dataclass
+class Alone:
+    """ASTRA-sim's greedy scheduler of one design, dimension after dimension, in Python's own numbers."""
+
+    npus: list[int]
+    bandwidth: list[float]
+    involved: list[bool]
+    gathers: bool
+
+    def plan(self, size: int, chunk: int, *, flexible: bool) -> list[tuple[int, list[int]]]:
+        load, every = [0.0] * len(self.npus), list(range(len(self.npus)))
+        listed, found = list(every), []
+        while size > 0:
+            listed.sort(key=load.__getitem__, reverse=False)
+            if self.gathers:
+                listed.reverse()
+            ahead, part = self.ahead(load, listed), min(size, chunk)
+            if ahead < (chunk if flexible else chunk // 16):
+                order, listed = every, every[::-1] if self.gathers else list(every)
+            else:
+                order, part = list(listed), min(size, ahead) if flexible else part
+            inside = part
+            for target, d in zip(listed, order, strict=True):
+                if self.involved[d]:
+                    share = self.npus[d] - 1 if self.gathers else (self.npus[d] - 1) / self.npus[d]
+                    load[target] += (inside / MEBI) * share / (self.bandwidth[d] / self.bandwidth[0])
+                    inside = inside * self.npus[d] if self.gathers else inside // self.npus[d]
+            found.append((part, [d for d in order if self.involved[d]]))
+            size -= part
+        return found
+
+    def ahead(self, load: list[float], listed: list[int]) -> int:
+        taking = [d for d in listed if self.involved[d]]
+        first, last = taking[0], taking[-1]
+        if not self.gathers:
+            share = (self.npus[first] - 1) / self.npus[first]
+            difference = abs(load[listed[-1]] - load[first])
+            return math.floor(difference * (self.bandwidth[first] / self.bandwidth[0]) / share * MEBI)
+        difference = abs(load[last] - load[first]) * (self.bandwidth[last] / self.bandwidth[0])
+        found = math.floor(difference / (self.npus[last] - 1) * MEBI)
+        for d in taking[:-1]:
+            found //= self.npus[d]
+        return found
+
+
+def plan_alone(
+    scheduler: Scheduler, collective: Collective, size: int, chunk: int, network: Alone
+) -> list[tuple[int, list[int]]]:
+    """Return bytes and dimensions of each chunk of one design."""
+    count, depth = -(-size // chunk), len(network.npus)
+    every = [d for d in range(depth) if network.involved[d]]
+    if scheduler is Scheduler.BASELINE:
+        return [(chunk, every)] * count
+    if scheduler is Scheduler.ROUND_ROBIN:
+        turned = [[(turn + d) % depth for d in range(depth)] for turn in range(count)]
+        return [(chunk, [d for d in order if network.involved[d]]) for order in turned]
+    if collective is Collective.ALL_TO_ALL:
+        return [(min(chunk, size - start), every) for start in range(0, size, chunk)]
+    return network.plan(size, chunk, flexible=scheduler is Scheduler.OFFLINE_GREEDY_FLEX)
+
+
+def way_alone(
+    collective: Collective, order: list[int], size: int, npus: list[int], *, greedy: bool, shrinking: bool
+) -> list[tuple[int, Collective, int]]:
+    """Return dimension, collective and bytes of each phase of one chunk."""
+    scatter, gather, reduce = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
+    if collective is Collective.ALL_TO_ALL or (collective is reduce and not shrinking and not greedy):
+        return [(d, collective, size) for d in order]
+    way: list[tuple[int, Collective, int]] = []
+    turning = [] if greedy or collective is not reduce else order[-1:]
+    if collective is not gather:
+        for d in order[: len(order) - len(turning)]:
+            way.append((d, scatter, size))
+            size //= npus[d]
+        way += [(d, reduce, size) for d in turning]
+    if collective is not scatter:
+        back = order[: len(order) - len(turning)]
+        for d in back if collective is gather and greedy else reversed(back):
+            way.append((d, gather, size))
+            size *= npus[d]
+    return way
+
+
+def time_alone(collective: Collective, size: int, links: list[Link], system: System, involved: list[bool]) -> float:
+    """Return the ns of one design, whose links all have more than one NPU, planned and timed phase by phase."""
+    npus, n = [int(link.npus[0]) for link in links], math.prod(int(link.npus[0]) for link in links)
+    chunk = size // int(system.splits)
+    if collective is not Collective.ALL_GATHER and n > chunk:
+        chunk, size = n, n * int(system.splits)
+    network = Alone(npus, [float(link.bandwidth[0]) for link in links], involved, collective is Collective.ALL_GATHER)
+    greedy = system.scheduler.greedy
+    ways = [
+        way_alone(collective, order, part, npus, greedy=greedy, shrinking=system.shrinking)
+        for part, order in plan_alone(system.scheduler, collective, size, chunk, network)
+    ]
+    rows = system.implementations[collective]
+    times, dims = np.zeros((len(ways[0]), len(ways), 1)), np.zeros((len(ways[0]), len(ways), 1), dtype=np.int64)
+    sizes = np.zeros(times.shape)
+    for k, way in enumerate(ways):
+        for p, (d, kind, bytes_) in enumerate(way):
+            implementation = rows[d]
+            assert isinstance(implementation, Implementation)
+            times[p, k] = phase_time(implementation, kind, np.array([float(bytes_)]), links[d], system.overheads)
+            dims[p, k] = d
+            sizes[p, k] = bytes_ * npus[d] if kind is Collective.ALL_GATHER else bytes_
+    codes = {Collective.REDUCE_SCATTER: SCATTERS, Collective.ALL_GATHER: GATHERS}
+    kinds = np.array([[codes.get(kind, ANY)] * len(ways) for _, kind, _ in ways[0]])
+    slots = np.full(len(links), system.active)
+    return float(finish(dims, times, slots, Joining(system.policy, kinds, sizes))[0])
+
+
+def check_plans(
+    scheduler: Scheduler, collective: Collective, size: IntArray, chunk: IntArray, network: Network
+) -> None:
+    together, designs = plan(scheduler, collective, size, chunk, network), len(size)
+    order = np.broadcast_to(together.order, (*together.order.shape[:2], designs))
+    for n in range(designs):
+        alone = Alone(
+            network.npus[:, n].tolist(), network.bandwidth[:, n].tolist(), list(network.involved),
+            collective is Collective.ALL_GATHER,
+        )  # fmt: skip
+        expected = plan_alone(scheduler, collective, int(size[n]), int(chunk[n]), alone)
+        assert together.count[n] == len(expected)
+        for k, (part, dims) in enumerate(expected):
+            assert together.size[k, n] == part
+            assert order[:, k, n].tolist() == dims
+        assert not together.size[len(expected) :, n].any()
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    scheduler=st.sampled_from(Scheduler),
+    collective=st.sampled_from(Collective),
+    depth=st.integers(1, 4),
+)
+@settings(max_examples=100, deadline=None)
+def test_plans_of_a_population_are_those_of_its_designs(
+    seed: int, scheduler: Scheduler, collective: Collective, depth: int
+) -> None:
+    random, designs = np.random.default_rng(seed), 5
+    npus = random.integers(2, 9, (depth, designs))
+    bandwidth = random.choice([25.0, 50.0, 100.0, 100.0 / 3, random.uniform(1, 500)], (depth, designs))
+    # Loads of powers of two are often equal.
+    npus[:, ::2], bandwidth[:, ::2] = (2 ** random.integers(a, b, (depth, 3)) for a, b in ((1, 3), (0, 4)))
+    involved = random.random(depth) < 0.8
+    involved[random.integers(depth)] = True
+    size, splits = random.integers(2**16, 2**30, designs), random.integers(1, 40, designs)
+    size[::2] = 2**20 * splits[::2]
+    chunk = size // splits
+    check_plans(scheduler, collective, size, chunk, Network(npus, bandwidth, involved.tolist()))
+
+
+@pytest.mark.parametrize("scheduler", [Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX])
+@pytest.mark.parametrize("collective", [AR, Collective.ALL_GATHER])
+def test_plans_of_networks_where_loads_become_equal(scheduler: Scheduler, collective: Collective) -> None:
+    npus = np.array([[4, 4, 8, 4, 2], [4, 4, 2, 2, 8], [8, 2, 2, 8, 2]])
+    bandwidth = np.array([[6.0, 16, 6, 6, 1], [3, 32, 6, 6, 32], [32, 4, 2, 3, 16]])
+    chunk = np.full(5, 2**22)
+    check_plans(scheduler, collective, 24 * chunk, chunk, Network(npus, bandwidth, [True] * 3))
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    scheduler=st.sampled_from(Scheduler),
+    collective=st.sampled_from(Collective),
+    policy=st.sampled_from([Policy.FIFO, Policy.ALTERNATING, Policy.SMALLEST_FIRST, Policy.FEWEST_PHASES_FIRST]),
+    shrinking=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_times_of_a_population_are_those_of_its_designs(
+    seed: int, scheduler: Scheduler, collective: Collective, policy: Policy, *, shrinking: bool
+) -> None:
+    random, designs, depth = np.random.default_rng(seed), 4, 3
+    npus = 2 ** random.integers(0, 4, (depth, designs))
+    options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
+    index = random.integers(0, 2 if collective is Collective.ALL_TO_ALL else 3, (depth, designs))
+    involved = [bool(random.integers(4)), True, True]
+    sizes, splits = random.integers(2**12, 2**28, designs), random.integers(1, 12, designs)
+    links = [
+        Link(random.integers(0, 3, designs), row, random.choice([25.0, 50.0, 123.4], designs), 500.0 * np.ones(designs))
+        for row in npus
+    ]
+    active, overheads = int(random.integers(1, 4)), Overheads(10.0, 1600.0)
+    system = System(
+        {collective: [Choice(options, row) for row in index]}, splits, active, shrinking, overheads,
+        scheduler=scheduler, policy=policy,
+    )  # fmt: skip
+    together = collective_time(collective, sizes, links, system, involved)
+    for n in range(designs):
+        present = [d for d in range(depth) if npus[d, n] > 1]
+        taking = [involved[d] for d in present]
+        rows = [options[index[d, n]] for d in present]
+        alone = System(
+            {collective: rows}, int(splits[n]), active, shrinking, overheads, scheduler=scheduler, policy=policy
+        )
+        own = [links[d].select(np.array([n])) for d in present]
+        expected = time_alone(collective, int(sizes[n]), own, alone, taking) if any(taking) else 0.0
+        assert together[n] == expected
