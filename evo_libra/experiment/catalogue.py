@@ -93,7 +93,7 @@ class Catalogue:
             present = _run_ids(self.results)
             before, self._runs = self._runs, {}
             for run_id in [*present, *(planned.keys() - present.keys())]:
-                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), run_id in paused)
+                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), paused=run_id in paused)
                 if run is not None:
                     self._runs[run_id], self._stamps[run_id] = run, stamp
             gone = before.keys() - self._runs.keys()
@@ -115,7 +115,7 @@ class Catalogue:
         return _merged(plan for _, plan in self._plans.values() if plan is not None)
 
     def _reread(
-        self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, paused: bool
+        self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, *, paused: bool
     ) -> tuple[RunInfo | None, str]:
         folder = self.results / run_id
         stamp = _done_stamp(folder) or signature(folder)

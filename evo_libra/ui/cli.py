@@ -411,7 +411,7 @@ def ui(results: Path = Path("results"), *, light: Flag = False, ascii_: Ascii = 
     ascii_:
         Draw with ASCII characters only.
     """
-    from evo_libra.ui.terminal.app import run_ui  # noqa: PLC0415 - see the top
+    from evo_libra.ui.terminal.start import run_ui  # noqa: PLC0415 - see the top
 
     return run_ui(results, light=light, ascii_only=ascii_)
 

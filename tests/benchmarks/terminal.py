@@ -37,11 +37,13 @@ WIDTH, HEIGHT = 160, 45
 FRONT = 200
 SECONDS = 20
 UPDATES = 10
+COMMAND = str(Path(sys.executable).parent / "evo-libra")
 PROGRAM = """
 import sys
-from pathlib import Path
-from evo_libra.ui.terminal.app import TerminalUI
-TerminalUI(Path(sys.argv[1]), cache=Path(sys.argv[2]), updates=float(sys.argv[3])).run()
+from evo_libra.ui.terminal import app
+app.UPDATES_PER_SECOND = float(sys.argv.pop())
+from evo_libra.ui.cli import main
+main()
 """
 
 
@@ -94,13 +96,17 @@ def make_store(results: Path, runs: int, designs: int) -> Path:
 class Terminal:
     """A pseudo-terminal with the UI in it."""
 
-    def __init__(self, results: Path, cache: Path, updates: float) -> None:
+    def __init__(self, results: Path, cache: Path, updates: float | None = None) -> None:
         self.begun = time.perf_counter()
         self.inner, outer = pty.openpty()
         fcntl.ioctl(outer, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
-        environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "POLARS_MAX_THREADS": "1"}
+        environment = {
+            **os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "POLARS_MAX_THREADS": "1",
+            "EVO_LIBRA_CACHE": str(cache),
+        }  # fmt: skip
+        command = [COMMAND] if updates is None else [sys.executable, "-c", PROGRAM]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(results), str(cache), str(updates)],
+            [*command, "ui", str(results), *([] if updates is None else [str(updates)])],
             stdin=outer, stdout=outer, stderr=outer, env=environment, start_new_session=True,
         )  # fmt: skip
         os.close(outer)
@@ -147,7 +153,7 @@ def update(live: Path, step: int, generator: np.random.Generator) -> None:
 
 def measure_opening(results: Path, cache: Path) -> None:
     for what in ("index to be made", *["index there"] * 3):
-        terminal = Terminal(results, cache, 4.0)
+        terminal = Terminal(results, cache)
         listed, plotted = terminal.wait("running", "problem-00"), terminal.wait("cost [USD]")
         print(
             f"opened, {what}: runs after {listed:.2f} s, plot after {plotted:.2f} s, {terminal.cpu():.2f} s of a core"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from textual.pilot import Pilot
 
 from evo_libra.experiment.checkpoint import write_checkpoint
 from evo_libra.experiment.control import request
@@ -21,6 +24,7 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
+from evo_libra.ui.terminal.app import TerminalUI
 
 OBJECTIVES = [
     {"name": "time", "column": "time_ms", "scale": 1e-3, "label": "iteration time [ms]"},
@@ -28,6 +32,7 @@ OBJECTIVES = [
 ]
 BUDGET = 20_000
 Write = Callable[..., Path]
+Drive = Callable[..., None]
 
 
 def front_values(count: int, better: float) -> tuple[np.ndarray, np.ndarray]:
@@ -114,3 +119,69 @@ def store(write_run: Write, tmp_path: Path) -> Path:
     plan = {"experiment": "sweep", "file": str(tmp_path / "sweep.yaml"), "runs": runs}
     (batch / "plan.json").write_text(json.dumps(plan))
     return results
+
+
+class Driver:
+    """A terminal UI without a terminal, and the keys that go to it."""
+
+    def __init__(self, app: TerminalUI, pilot: Pilot[None]) -> None:
+        self.app, self.main, self.pilot = app, app.main, pilot
+
+    @property
+    def text(self) -> str:
+        """What the screen says."""
+        lines = self.app.screen._compositor.render_strips()  # noqa: SLF001 - there is no other way to read a screen
+        return "\n".join(line.text.rstrip() for line in lines)
+
+    async def until(self, what: Callable[[], object], seconds: float = 20.0) -> None:
+        """Wait for something; that it does not come is a failure."""
+        end = time.monotonic() + seconds
+        while not what():
+            assert time.monotonic() < end, f"not in {seconds} s:\n{self.text}"
+            await self.pilot.pause(0.02)
+
+    async def settled(self) -> None:
+        """Wait until the selected run's files are read, and its design is explained."""
+        await self.until(lambda: self.main.state.run in self.main.scene.data)
+        await self.until(lambda: "working out" not in self.text and self.main._asked is None)  # noqa: SLF001 - the same
+        await self.pilot.pause()
+
+    async def press(self, *keys: str) -> None:
+        """Press keys."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, text: str) -> None:
+        """Type a text."""
+        await self.press(*("space" if letter == " " else letter for letter in text))
+
+    async def select(self, name: str) -> None:
+        """Go to the run of a name."""
+        run_id = next(run for run, known in self.main.scene.names.items() if known == name)
+        await self.press("1", "g", *["j"] * [run.id for run in self.main.scene.runs].index(run_id))
+        await self.until(lambda: self.main.state.run == run_id and run_id in self.main.scene.data)
+        await self.pilot.pause()
+
+    async def said(self, text: str) -> None:
+        """Wait until the UI says something."""
+        await self.until(lambda: any(text in note.message for note in self.app._notifications))  # noqa: SLF001 - the same
+
+
+@pytest.fixture
+def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drive:
+    """Return what shows the folder of results in a terminal UI and hands it to a test."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(test: Callable[[Driver], Coroutine[Any, Any, None]], size: tuple[int, int] = (120, 40), **how: Any) -> None:
+        async def body() -> None:
+            app = TerminalUI(Path("results"), cache=tmp_path / "cache", updates=20, **how)
+            async with app.run_test(size=size) as pilot:
+                driver = Driver(app, pilot)
+                if any((tmp_path / "results").iterdir()):
+                    await driver.until(lambda: app.main.scene.every)
+                    await driver.settled()
+                await test(driver)
+
+        asyncio.run(body())
+
+    return run

@@ -196,7 +196,7 @@ def test_course_fills_what_is_done_and_leaves_what_is_to_come() -> None:
     canvas = course([10, 20, 30], [0.1, 0.5, 0.9], 60, 60, 2, UNICODE)
     top, bottom = canvas.plain().split("\n")
     assert bottom.rstrip() == " " * 9 + "▁" * 10 + "█" * 11
-    assert top.rstrip() == " " * 19 + " " * 10 + "█"
+    assert top.rstrip() == " " * 19 + "▁" * 10 + "█"
     assert course([], [], 60, 60, 2, UNICODE).plain().strip() == ""
 
 

@@ -1,9 +1,9 @@
-"""The terminal UI: `run_ui` is what the command calls."""
+"""The program of the terminal UI: a screen, and a thread that reads the store for it."""
 
 from __future__ import annotations
 
+import gc
 import signal
-import sys
 import threading
 from collections.abc import Iterable
 from functools import partial
@@ -16,7 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import EvoLibraError
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.screen import MainScreen
@@ -62,16 +62,17 @@ class TerminalUI(App[None]):
         *,
         light: bool = False,
         ascii_only: bool = False,
-        updates: float = UPDATES_PER_SECOND,
+        updates: float | None = None,
         cache: Path | None = None,
     ) -> None:
         super().__init__()
         self.register_theme(themes.DARK)
         self.register_theme(themes.LIGHT)
         self.theme = themes.LIGHT.name if light else themes.DARK.name
-        self._results, self._cache, self._seconds = results, cache, 1.0 / updates
+        self._results, self._cache = results, cache
+        self._seconds = 1.0 / (updates or UPDATES_PER_SECOND)
         self.main = MainScreen(results, ascii_only=ascii_only)
-        self._state, self._at_once = State(), True
+        self._state, self._at_once = State(), False
         self._wake, self._leaving = threading.Event(), threading.Event()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -128,6 +129,8 @@ class TerminalUI(App[None]):
         """Show what was read."""
         if not self.main.state.frozen:
             self.main.take(event.scene)
+        if event.scene.data and not gc.isenabled():
+            self.call_after_refresh(_collect_from_now_on)
 
     def on_main_screen_wants(self, event: MainScreen.Wants) -> None:
         """Read other things than before."""
@@ -153,18 +156,7 @@ class TerminalUI(App[None]):
                 yield command
 
 
-def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
-    """Run the terminal UI until the user leaves it; return the exit code.
-
-    Raises
-    ------
-    InputError : there is no terminal, or `results` is a file.
-    """
-    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stderr)):
-        raise InputError("the terminal UI needs a terminal; `evo-libra results` prints the same to a file or a pipe")
-    if results.exists() and not results.is_dir():
-        raise InputError(f"{results} is no folder of results: it is a file")
-    encoding = (sys.stdout.encoding or "ascii").lower()
-    app = TerminalUI(results, light=light, ascii_only=ascii_only or not encoding.startswith("utf"))
-    app.run()
-    return app.return_code or 0
+def _collect_from_now_on() -> None:
+    """End what `evo_libra.ui.terminal.start` has begun; what is there by now stays until the program ends."""
+    gc.freeze()
+    gc.enable()

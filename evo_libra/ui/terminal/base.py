@@ -44,6 +44,10 @@ class Base(Screen[None]):
         """
         raise NotImplementedError
 
+    def fit(self) -> None:
+        """Fit the texts to the widths of the panes."""
+        raise NotImplementedError
+
     def spelt(self, text: str) -> str:
         """Return a text as it can be shown."""
         return in_ascii(text) if self.ascii_only else text

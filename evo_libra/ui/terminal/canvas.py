@@ -95,7 +95,7 @@ class Canvas:
     def runs(self, row: int) -> list[tuple[str, int]]:
         """Return a line as texts of one role each."""
         line = "".join(self.text[row])
-        ends = [0, *(np.flatnonzero(np.diff(self.role[row])) + 1), len(line)]
+        ends = [0, *(np.flatnonzero(np.diff(self.role[row])) + 1), len(line)] if line else []
         return [(line[a:b], int(self.role[row, a])) for a, b in pairwise(ends)]
 
     def plain(self) -> str:

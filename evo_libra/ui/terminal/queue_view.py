@@ -110,7 +110,9 @@ def clipped(text: str, width: int, cut: str = "…") -> str:
     return text[: max(width - 1 - tail, 0)] + cut + (text[-tail:] if tail else "")
 
 
-_IN_ASCII = str.maketrans({"…": "~", "·": "|", "━": "=", "█": "#"})
+_IN_ASCII = str.maketrans(
+    {**{sign: ASCII_GLYPHS[status] for status, sign in GLYPHS.items()}, "…": "~", "·": "|", "━": "=", "█": "#"}
+)
 
 
 def in_ascii(text: str) -> str:
@@ -201,15 +203,16 @@ def bar(share: float, width: int, *, ascii_only: bool = False) -> str:
     return "█" * whole + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[part]
 
 
-def summary(runs: Sequence[RunInfo]) -> str:
-    """Return how many runs there are of each status, those first that matter most.
+def summary(runs: Sequence[RunInfo], signs: Mapping[str, str] | None = None) -> str:
+    """Return how many runs there are of each status, those first that matter most; with signs for the statuses if any.
 
     >>> summary([])
     'no runs'
     """
     found = counts(runs)
     order = ("running", "paused", "queued", "interrupted", "done", "stale", "failed")
-    return " · ".join(f"{found[status]:,} {status}" for status in order if status in found) or "no runs"
+    names = signs or {status: status for status in order}
+    return " · ".join(f"{found[status]:,} {names[status]}" for status in order if status in found) or "no runs"
 
 
 def next_sort(sort: str) -> str:

@@ -179,7 +179,8 @@ class RunActions(Base):
         if run is None:
             return
         try:
-            name = launch.free_name(f"{run.experiment.split(", ")[0] or run.problem}-copy", self.scene.batches, self.results)
+            origin = run.experiment.split(", ")[0] or run.problem
+            name = launch.free_name(f"{origin}-copy", self.scene.batches, self.results)
             text = launch.experiment_text(run, name)
         except EvoLibraError as error:
             self.say(str(error), "warning")

@@ -20,14 +20,14 @@ from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 
 from evo_libra.experiment.record import RunInfo
 from evo_libra.experiment.store import RunFolder
-from evo_libra.ui.terminal import plot_view, queue_view, view_model
+from evo_libra.ui.terminal import queue_view, view_model
+from evo_libra.ui.terminal.answers import Answers
 from evo_libra.ui.terminal.details import Breakdown, Design, detail_lines, folded
 from evo_libra.ui.terminal.keys import KEYS
 from evo_libra.ui.terminal.plot_view import PlotView
 from evo_libra.ui.terminal.queue_view import QUEUE, queue_rows
 from evo_libra.ui.terminal.run_actions import RunActions
 from evo_libra.ui.terminal.session import Scene
-from evo_libra.ui.terminal.view_actions import ViewActions
 from evo_libra.ui.terminal.view_model import FrontRows, State
 from evo_libra.ui.terminal.widgets.course import Course
 from evo_libra.ui.terminal.widgets.keybar import KeyBar
@@ -36,14 +36,13 @@ from evo_libra.ui.terminal.widgets.sheet import Sheet
 from evo_libra.ui.terminal.widgets.table import Table
 
 _PANE_NAMES = {"queue": "one", "centre": "two", "details": "three"}
-_SORT_COLUMNS = {0: "status", 2: "id", 4: "-evaluations", 5: "-hypervolume", 6: "-front_size", 7: "-wall_s"}
 _REMEMBERED = 128
 _PATIENCE = 0.3  # Seconds until a design is shown without where its worth comes from.
 _Key = tuple[str, str, tuple[float, ...]]
 _COMPARED = (str, int, tuple, PlotView, Design, RunInfo)
 
 
-class MainScreen(RunActions, ViewActions):
+class MainScreen(RunActions, Answers):
     """Runs at the left, plot in the middle, details at the right; fewer of them on narrow terminals."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -69,6 +68,7 @@ class MainScreen(RunActions, ViewActions):
         self._pushed: dict[str, tuple[object, ...]] = {}
         self._titles: dict[str, tuple[str, str]] = {}
         self._patience: Timer | None = None
+        self._complete = False
         self.set_class(ascii_only, "ascii")
 
     def compose(self) -> ComposeResult:
@@ -100,6 +100,9 @@ class MainScreen(RunActions, ViewActions):
         self.query_one(Tabs).can_focus = False
         self.query_one("#title", Static).update(f"evo-libra: reading {self.results} ...")
         self.query_one("#runs").focus()
+        self._complete = True
+        if self.scene.every:
+            self.show()
 
     def change(self, state: State, *, now: bool = False) -> None:
         """Take another state and show it."""
@@ -119,7 +122,7 @@ class MainScreen(RunActions, ViewActions):
 
     def show(self) -> None:
         """Show what has changed since the last time."""
-        if not self.query("#plot"):
+        if not self._complete or not self.query("#plot"):
             return  # not there yet, or not any more
         state, scene = self.state, self.scene
         data = view_model.selected_data(state, scene)
@@ -150,7 +153,8 @@ class MainScreen(RunActions, ViewActions):
             widget.border_title, widget.border_subtitle = Content(title), Content(subtitle)
 
     def _show_title(self) -> None:
-        text = view_model.title(f"evo-libra {self.results}/", self.scene, frozen=self.state.frozen)
+        width = self.query_one("#title").size.width
+        text = view_model.title(str(self.results), self.scene, width, frozen=self.state.frozen)
         self.query_one("#title", Static).update(self.spelt(text), layout=False)
 
     def _show_runs(self) -> None:
@@ -253,9 +257,13 @@ class MainScreen(RunActions, ViewActions):
 
     def on_resize(self) -> None:
         """Fit the texts to other widths."""
-        self._pushed.pop("runs", None)
-        self._pushed.pop("course", None)
-        self.call_after_refresh(self.show)
+        self.call_after_refresh(self.fit)
+
+    def fit(self) -> None:
+        """Fit the texts to the widths of the panes."""
+        for part in ("title", "runs", "course"):
+            self._pushed.pop(part, None)
+        self.show()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Show which pane has the keys."""
@@ -266,66 +274,6 @@ class MainScreen(RunActions, ViewActions):
         for name, number in _PANE_NAMES.items():
             panes.set_class(name == pane.id, number)
             self.query_one(f"#{name}").set_class(name == pane.id, "active")
-
-    def on_table_moved(self, event: Table.Moved) -> None:
-        """Select a run, or a design."""
-        if event.table.id == "runs":
-            self.change(replace(self.state, run=event.key))
-            return
-        front = view_model.selected_data(self.state, self.scene).front
-        if front is not None:
-            self.change(view_model.with_design(self.state, front, event.index))
-
-    def on_table_opened(self, event: Table.Opened) -> None:
-        """Go from a run to its plot, from a row of the front to its design."""
-        if event.table.id == "runs":
-            self.action_pane(2)
-        else:
-            self.action_tab("design")
-
-    def on_table_head_clicked(self, event: Table.HeadClicked) -> None:
-        """Sort by a column; the other way round when it is clicked again."""
-        sort = _SORT_COLUMNS.get(event.column)
-        if event.table.id == "runs" and sort is not None:
-            turned = sort.removeprefix("-") if sort.startswith("-") else f"-{sort}"
-            self.change(replace(self.state, sort=turned if self.state.sort == sort else sort))
-
-    def on_scatter_stepped(self, event: Scatter.Stepped) -> None:
-        """Select another design."""
-        data = view_model.selected_data(self.state, self.scene)
-        index = view_model.design_index(self.state, data)
-        if data.front is not None and index is not None:
-            self.change(view_model.with_design(self.state, data.front, index + event.by))
-
-    def on_scatter_picked(self, event: Scatter.Picked) -> None:
-        """Select the design that was clicked."""
-        front = view_model.selected_data(self.state, self.scene).front
-        if front is not None:
-            self.change(view_model.with_design(self.state, front, event.index))
-
-    def on_scatter_zoomed(self, event: Scatter.Zoomed) -> None:
-        """Zoom at the pointer."""
-        self.zoom(event.factor, event.at)
-
-    def on_scatter_panned(self, event: Scatter.Panned) -> None:
-        """Pan."""
-        self.change(replace(self.state, plot=plot_view.panned(self.state.plot, self.picture(), event.right, event.up)))
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while the filter is typed."""
-        self.change(replace(self.state, query=event.value))
-
-    def on_input_submitted(self) -> None:
-        """Go from the filter to the runs."""
-        if not self.state.query:
-            self.query_one("#filter").remove_class("on")
-        self.query_one("#runs").focus()
-
-    def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
-        """Show the tab that was clicked."""
-        tab = {"design": "design", "front-tab": "front", "log": "log"}[event.pane.id or "design"]
-        if tab != self.state.tab:
-            self.change(replace(self.state, tab=tab))  # type: ignore[arg-type] # one of the three
 
 
 def _same(one: object, other: object) -> bool:

@@ -118,6 +118,7 @@ class ViewActions(Base):
         panes = self.query_one("#panes")
         for at, name in enumerate(_PANES, start=1):
             panes.set_class(at == number, name)
+        self.call_after_refresh(self.fit)
         target = ("#runs", "#plot", _LISTS[self.state.tab])[number - 1]
         self.call_after_refresh(lambda: self.query_one(target).focus(scroll_visible=False))
 
@@ -135,6 +136,7 @@ class ViewActions(Base):
     def action_zoom_pane(self) -> None:
         """Show the pane alone, or all."""
         self.query_one("#panes").toggle_class("zoomed")
+        self.call_after_refresh(self.fit)
 
     def action_freeze(self) -> None:
         """Let the display stand still, or go on."""
@@ -157,6 +159,7 @@ class ViewActions(Base):
             self.action_pane(1)
         elif panes.has_class("zoomed"):
             panes.remove_class("zoomed")
+            self.call_after_refresh(self.fit)
 
     def action_help(self) -> None:
         """Show every key."""

@@ -15,7 +15,7 @@ from evo_libra.experiment.record import RunInfo
 from evo_libra.model.fabric import parse_fabric
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
-from evo_libra.ui.terminal.queue_view import Column, Row, overall, short_count, short_time, sort_name, summary
+from evo_libra.ui.terminal.queue_view import GLYPHS, Column, Row, overall, short_count, short_time, sort_name, summary
 from evo_libra.ui.terminal.session import RunData, Scene, Wanted
 
 if TYPE_CHECKING:
@@ -161,9 +161,17 @@ def _points(label: str, style: int, data: RunData) -> Points:
     return Points(label, style, data.values, data.designs)
 
 
-def title(results: str, scene: Scene, *, frozen: bool) -> str:
-    """Return the first line of the screen."""
-    return " · ".join([results, summary(scene.every), *(["frozen"] if frozen else [])])
+def title(results: str, scene: Scene, width: int, *, frozen: bool) -> str:
+    """Return the first line of the screen, as much of it as there is room for."""
+    end = ["frozen"] if frozen else []
+    lines = [
+        [f"evo-libra {results}/", summary(scene.every), *end],
+        ["evo-libra", summary(scene.every), *end],
+        [summary(scene.every), *end],
+        [summary(scene.every, GLYPHS), *end],
+    ]
+    texts = [" · ".join(parts) for parts in lines]
+    return next((text for text in texts if len(text) <= width), texts[-1])
 
 
 def queue_title(state: State, scene: Scene) -> str:

@@ -23,6 +23,10 @@ class Styles:
         self._theme: Theme | None = None
         self._known: dict[tuple[str, ...], Style] = {}
 
+    def forget(self) -> None:
+        """Look every style up anew."""
+        self._theme = None
+
     def __call__(self, *roles: str) -> Style:
         """Return the style of the widget's background with those of some roles over it; empty ones add nothing."""
         theme = self._widget.app.current_theme

@@ -67,6 +67,11 @@ class Lines(Widget):
     def notify_style_update(self) -> None:
         """Take the colours of another theme."""
         super().notify_style_update()
+        # The widget has its colours by now, its component classes get theirs next.
+        self.call_later(self._recolour)
+
+    def _recolour(self) -> None:
+        self._styles.forget()
         self._texts = []
         self.redraw()
 
