@@ -83,6 +83,8 @@ def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
     objectives : (m, n).
     front : (n,) number of the front that each design is in; none dominates another one of its front.
     """
+    if not len(front):
+        return np.empty(0)
     if len(objectives) == _PAIR:
         order = _order(objectives[0], front)
         order = order[_changes(objectives[0][order]) | _changes(front[order])]
