@@ -9,7 +9,7 @@ from functools import cached_property
 import moocore
 import numpy as np
 
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, columns
 
 _PAIR = 2
 _BATCH = 4096
@@ -86,15 +86,14 @@ class Collection:
         violation = np.concatenate([violation for *_, violation in self.fresh])
         objectives = np.concatenate([objectives for _, objectives, _ in self.fresh], axis=1)
         feasible = np.flatnonzero(violation <= 0)
-        new = feasible[non_dominated(np.take(objectives, feasible, axis=1))]
-        new = new[self.settled.may_lack(np.take(objectives, new, axis=1))]
+        new = feasible[non_dominated(columns(objectives, feasible))]
+        new = new[self.settled.may_lack(columns(objectives, new))]
         bounds = np.cumsum([0, *(len(violation) for *_, violation in self.fresh)])
         parts = np.split(new, np.searchsorted(new, bounds[1:-1]))
         genes = [
-            np.take(genes, part - start, axis=1)
-            for (genes, *_), part, start in zip(self.fresh, parts, bounds, strict=False)
+            columns(genes, part - start) for (genes, *_), part, start in zip(self.fresh, parts, bounds, strict=False)
         ]
-        return np.concatenate(genes, axis=1), np.take(objectives, new, axis=1)
+        return np.concatenate(genes, axis=1), columns(objectives, new)
 
     @cached_property
     def archive(self) -> Archive:
@@ -107,7 +106,7 @@ def _merged(settled: Archive, waiting: Sequence[tuple[FloatArray, FloatArray]]) 
     genes, objectives = zip((settled.genes, settled.objectives), *waiting, strict=True)
     every = np.concatenate(objectives, axis=1)
     kept = front(every)
-    return Archive(np.take(np.concatenate(genes, axis=1), kept, axis=1), np.take(every, kept, axis=1))
+    return Archive(columns(np.concatenate(genes, axis=1), kept), columns(every, kept))
 
 
 def front(objectives: FloatArray) -> IntArray:
@@ -115,7 +114,7 @@ def front(objectives: FloatArray) -> IntArray:
     if len(objectives) == _PAIR:
         return _staircase(*objectives)
     kept = np.flatnonzero(non_dominated(objectives))
-    return kept[np.lexsort(np.take(objectives, kept, axis=1)[::-1])]
+    return kept[np.lexsort(columns(objectives, kept)[::-1])]
 
 
 def non_dominated(objectives: FloatArray) -> BoolArray:
@@ -127,8 +126,25 @@ def non_dominated(objectives: FloatArray) -> BoolArray:
     if len(objectives) == _PAIR:
         found[_staircase(*objectives)] = True
     elif len(found):
-        found[:] = moocore.is_nondominated(np.ascontiguousarray(objectives.T))
+        # moocore sorts by the last objective, and takes a quarter of the time for many designs that are in its order.
+        order = stable_order(objectives[-1])
+        found[order] = moocore.is_nondominated(np.ascontiguousarray(columns(objectives, order).T))
     return found
+
+
+def stable_order(values: FloatArray) -> IntArray:
+    """Return the order of (n,) values, then by place; where few are the same, twice as fast as a stable sort."""
+    order = np.argsort(values)
+    ordered = values[order]
+    same = ordered[1:] == ordered[:-1]
+    if same.any():
+        tied = np.concatenate([same, [False]])
+        tied[1:] |= same
+        at = np.flatnonzero(tied)
+        # Of one value the places are sorted, as parts of one row of numbers.
+        start = np.concatenate([[0], np.cumsum(~same)])[at] * len(order)
+        order[at] = np.sort(start + order[at]) - start
+    return np.asarray(order)
 
 
 def _staircase(first: FloatArray, second: FloatArray) -> IntArray:

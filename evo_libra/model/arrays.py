@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+Kind = TypeVar("Kind", bound=np.generic)
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -23,6 +26,12 @@ NANO = 1e-9
 
 TILE = 4096
 """Designs evaluated at a time: measured on 512 to 4096, fewer cost more in calls than they save in cache misses."""
+
+
+def columns(values: NDArray[Kind], which: IntArray) -> NDArray[Kind]:
+    """Return the designs `which` of (..., n) values; they must exist, as a place beyond the last means the last."""
+    # Without a check of every place for every row numpy takes half as long.
+    return np.take(values, which, axis=-1, mode="clip")
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -23,13 +24,15 @@ def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray
     names = [objective.name for objective in problem.objectives]
     if TIME.name not in names or not set(names) <= {TIME.name, COST.name}:
         return None
-    known, priced, depth = problem, COST.name in names, len(problem.choices)
+    # Not a function within this one: worker processes are sent it.
+    return partial(_improved, problem)
 
-    def improved(genes: FloatArray) -> FloatArray:
-        structure, gene = genes[0].astype(np.int64), genes[1 : 1 + depth].astype(np.int64)
-        designs = known.tables.skeletons(structure, gene)
-        cost = (designs.price * known.decode(genes).bandwidth).sum(axis=0)
-        bandwidth = allocate(known.tables, known.constraints, designs, cost if priced else None)
-        return known.encode(structure, gene, bandwidth, cost)
 
-    return improved
+def _improved(problem: Problem, genes: FloatArray) -> FloatArray:
+    depth = len(problem.choices)
+    structure, gene = genes[0].astype(np.int64), genes[1 : 1 + depth].astype(np.int64)
+    designs = problem.tables.skeletons(structure, gene)
+    cost = (designs.price * problem.decode(genes).bandwidth).sum(axis=0)
+    priced = any(objective.name == COST.name for objective in problem.objectives)
+    bandwidth = allocate(problem.tables, problem.constraints, designs, cost if priced else None)
+    return problem.encode(structure, gene, bandwidth, cost)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.arrays import FloatArray, IntArray, columns
 from evo_libra.problem.genome import Genome
 from evo_libra.search.engine import Arrays, EngineState
 from evo_libra.search.niching import Niches
@@ -79,7 +79,7 @@ class Nsga:
             new = np.flatnonzero(first_of_kind(hashes, seen))
             share = max(len(new) / len(hashes), _LEAST_SHARE)
             new = new[:missing]
-            found, seen = [*found, np.take(tried, new, axis=1)], np.concatenate([seen, hashes[new]])
+            found, seen = [*found, columns(tried, new)], np.concatenate([seen, hashes[new]])
             missing -= len(new)
             if not missing:
                 break
@@ -93,7 +93,7 @@ class Nsga:
 
     def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
         parents = self._selection.parents(arrays, 2 * pairs, random)
-        children = np.take(arrays["genes"], parents, axis=1)
+        children = columns(arrays["genes"], parents)
         vary(self._known(), children, random, self._operators)
         return children
 
@@ -104,7 +104,7 @@ class Nsga:
         new = {"genes": genes, "objectives": objectives, "violation": violation, "hash": hashes}
         merged = {name: np.concatenate([old[name], values], axis=-1) for name, values in new.items()}
         kept, memory = self._selection.survivors(old, merged["objectives"], merged["violation"], random)
-        population = {name: np.take(values, kept, axis=-1) for name, values in merged.items()}
+        population = {name: columns(values, kept) for name, values in merged.items()}
         arrays = {**old, **population, **memory, "asked": np.empty(0, dtype=np.uint64)}
         return EngineState(arrays, random.bit_generator.state)
 

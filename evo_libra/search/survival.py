@@ -9,8 +9,8 @@ import moocore
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.front.archive import front, non_dominated
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.front.archive import front, non_dominated, stable_order
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, columns
 from evo_libra.search.repeats import first_of_kind, row_hash
 
 ENDS = 1e300
@@ -31,8 +31,10 @@ class Crowding:
         """Return `count` winners of binary tournaments; between equals the first one wins."""
         front, crowding = arrays["front"], arrays["crowding"]
         one, two = turns(len(front), count, random), turns(len(front), count, random)
-        ahead, behind = front[two], front[one]
-        wins = (ahead < behind) | ((ahead == behind) & (crowding[two] > crowding[one]))
+        wins = crowding[two] > crowding[one]
+        if front.any():
+            ahead, behind = front[two], front[one]
+            wins = (ahead < behind) | ((ahead == behind) & wins)
         return np.where(wins, two, one)
 
     def survivors(
@@ -50,7 +52,7 @@ class Crowding:
 def turns(members: int, count: int, random: np.random.Generator) -> IntArray:
     """Return `count` members in random order; each has as many turns as the others, give or take one."""
     order = random.permutation(members)
-    return order[:count] if count <= members else np.resize(order, count)
+    return order[:count] if count <= members else np.concatenate([order] * -(-count // members))[:count]
 
 
 def ranks(objectives: FloatArray, violation: FloatArray) -> IntArray:
@@ -83,6 +85,8 @@ def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
     objectives : (m, n).
     front : (n,) number of the front that each design is in; none dominates another one of its front.
     """
+    if not len(front):
+        return np.empty(0)
     if len(objectives) == _PAIR:
         order = _order(objectives[0], front)
         order = order[_changes(objectives[0][order]) | _changes(front[order])]
@@ -135,21 +139,6 @@ def _order(values: FloatArray, front: IntArray) -> IntArray:
     return order[np.argsort(small[order], kind="stable")]
 
 
-def stable_order(values: FloatArray) -> IntArray:
-    """Return the order of (n,) values, then by place; where few are the same, twice as fast as a stable sort."""
-    order = np.argsort(values)
-    ordered = values[order]
-    same = ordered[1:] == ordered[:-1]
-    if same.any():
-        tied = np.concatenate([same, [False]])
-        tied[1:] |= same
-        at = np.flatnonzero(tied)
-        # Of one value the places are sorted, as parts of one row of numbers.
-        start = np.concatenate([[0], np.cumsum(~same)])[at] * len(order)
-        order[at] = np.sort(start + order[at]) - start
-    return np.asarray(order)
-
-
 def by_front(rank: IntArray, size: int) -> tuple[BoolArray, BoolArray]:
     """Return (n,) which designs survive as all of their front does, and which are of the front that is cut.
 
@@ -183,18 +172,18 @@ def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple
     """
     feasible = np.flatnonzero(violation <= 0)
     if len(feasible) >= size:
-        values = objectives if len(feasible) == len(violation) else np.take(objectives, feasible, axis=1)
+        values = objectives if len(feasible) == len(violation) else columns(objectives, feasible)
         first = front(values) if len(values) == _PAIR else np.flatnonzero(non_dominated(values))
         # Most of a search its first front is larger than the population: nothing else has to be ranked.
         if len(first) >= size:
-            distance = along(np.take(values, first, axis=1))
+            distance = along(columns(values, first))
             best = np.flatnonzero(largest(distance, size))
             return feasible[first[best]], np.zeros(size, dtype=np.int64), distance[best]
     rank = ranks(objectives, violation)
     safe, cut = by_front(rank, size)
     chosen, distance = safe.copy(), np.zeros(len(rank))
     crowded = np.flatnonzero((safe | cut) & (violation <= 0))
-    distance[crowded] = crowding(np.take(objectives, crowded, axis=1), rank[crowded])
+    distance[crowded] = crowding(columns(objectives, crowded), rank[crowded])
     chosen[cut] = largest(distance[cut], size - int(safe.sum()))
     kept = np.flatnonzero(chosen)
     return kept, rank[kept], distance[kept]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, columns
 from evo_libra.problem.genome import Genome
 from evo_libra.search.repeats import is_new
 
@@ -102,21 +102,22 @@ def _cross(genome: Genome, children: FloatArray, random: np.random.Generator, op
     # Genes lie one row after the other, the first children of the pairs in the first half of a row.
     one, flat = at + gene * count, children.reshape(-1)
     two = one + count
-    first, second, real = flat[one], flat[two], ~genome.categorical[gene]
-    # Parents move towards each other: past each other where they are swapped, which is exact for whole numbers.
-    part = np.ones(len(at))
-    part[real] = _sbx_parts(int(real.sum()), random, operators)
-    shift = part * (second - first)
+    first, second = flat[one], flat[two]
+    # Whole numbers are swapped, and real ones move towards each other, maybe past each other.
+    flat[one], flat[two] = second, first
+    real = np.flatnonzero(~genome.categorical[gene])
+    gene, one, two, first, second = gene[real], one[real], two[real], first[real], second[real]
+    shift = _sbx_parts(len(real), random, operators) * (second - first)
     lower, upper = genome.lower[gene], genome.upper[gene]
-    flat[one] = np.clip(first + shift, lower, upper)
-    flat[two] = np.clip(second - shift, lower, upper)
+    flat[one] = (first + shift).clip(lower, upper)
+    flat[two] = (second - shift).clip(lower, upper)
 
 
 def _swap_segments(genome: Genome, children: FloatArray, pairs: IntArray, random: np.random.Generator) -> None:
     segments = np.array(genome.segments)
     swapped = _coins(int(segments.max()) + 1, len(pairs), random)[segments]
     partners = pairs + children.shape[1] // 2
-    one, two = np.take(children, pairs, axis=1), np.take(children, partners, axis=1)
+    one, two = columns(children, pairs), columns(children, partners)
     children[:, pairs], children[:, partners] = np.where(swapped, two, one), np.where(swapped, one, two)
 
 
@@ -131,11 +132,11 @@ def _sbx_parts(count: int, random: np.random.Generator, operators: Operators) ->
     # The logarithm of the spread that their distance is multiplied by is exponential, to either side.
     spread = random.standard_exponential(count) / (operators.crossover_eta + 1)
     signs = random.random(count)
-    spread = np.exp(np.where(signs < _HALF, -spread, spread))
+    signs -= _HALF
+    spread = np.exp(np.copysign(spread, signs))
     if operators.exchange > 0:
-        # What is left of a number once it has decided is uniform again.
-        swapped = np.abs(signs - _HALF) < _HALF * operators.exchange
-        np.negative(spread, out=spread, where=swapped)
+        # What is left of a number once it has decided is uniform again: of swapped genes the spread is negative.
+        spread = np.copysign(spread, np.abs(signs) - _HALF * operators.exchange)
     return _HALF - _HALF * spread
 
 
@@ -170,12 +171,12 @@ def _mutate(genome: Genome, children: FloatArray, random: np.random.Generator, o
     if operators.polynomial > 0:
         smooth = ~whole & (random.random(len(at)) < operators.polynomial)
         step[smooth] = _polynomial(values[smooth], lower[smooth], span[smooth], u[smooth], operators.mutation_eta)
-    genes[at] = np.clip(np.where(whole, other, values + step * span), lower, upper)
+    genes[at] = np.where(whole, other, values + step * span).clip(lower, upper)
 
 
 def _polynomial(values: FloatArray, lower: FloatArray, span: FloatArray, u: FloatArray, eta: float) -> FloatArray:
     """Return the steps of polynomial mutation in units of the range; they stay within the bounds."""
-    below = np.divide(values - lower, span, out=np.zeros_like(span), where=span > 0)
+    below = (values - lower) / np.where(span > 0, span, 1.0)
     power = eta + 1
     down = (2 * u + (1 - 2 * u) * (1 - below) ** power) ** (1 / power) - 1
     up = 1 - (2 * (1 - u) + (2 * u - 1) * below**power) ** (1 / power)

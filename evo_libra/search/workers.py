@@ -30,11 +30,13 @@ class Done:
     task : its number, from `Workers.submit`.
     result : what the function returned; None where it failed.
     failure : why it failed, in words; empty where it did not.
+    died : whether it failed because its process ended; the function may be none the worse for it.
     """
 
     task: int
     result: Any
     failure: str = ""
+    died: bool = False
 
 
 @dataclass
@@ -154,21 +156,21 @@ class Workers:
         except (EOFError, OSError):
             pass
         worker.process.join()
-        yield from self._dropped(worker, f"the process died: {_ending(worker.process.exitcode)}")
+        yield from self._dropped(worker, f"the process died: {_ending(worker.process.exitcode)}", died=True)
 
     def _overdue(self, worker: _Worker) -> Iterator[Done]:
         limit = self._limit(worker)
         if limit is not None and time.monotonic() >= worker.since + limit and not worker.pipe.poll():
             yield from self._dropped(worker, f"it took longer than {limit:g} s")
 
-    def _dropped(self, worker: _Worker, reason: str) -> Iterator[Done]:
+    def _dropped(self, worker: _Worker, reason: str, *, died: bool = False) -> Iterator[Done]:
         _end(worker)
         self._workers.remove(worker)
         if not worker.ready:
             self.close()
             raise InputError(f"a worker process does not start: {reason}")
         if worker.task is not None:
-            yield Done(worker.task, None, reason)
+            yield Done(worker.task, None, reason, died)
 
 
 def _unique(workers: Iterator[_Worker]) -> list[_Worker]:

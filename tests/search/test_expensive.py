@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evo_libra import search
+from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import FloatArray
 from evo_libra.search.cache import Cache, Worth
 from evo_libra.search.engine import load_engine
-from evo_libra.search.exhaustive_engine import ExhaustiveEngine
 from evo_libra.search.expensive import FAILED_VIOLATION, ExpensiveProblem
 from evo_libra.search.run import Snapshot, generations
 from evo_libra.search.steady import completions
@@ -178,8 +177,9 @@ def test_steady_state_ends_when_the_space_does() -> None:
         *_, last = completions(expensive, load_engine("deap:nsga2", Toy()), population=20, seed=0, evaluations=100)
     assert last.exhausted
     assert last.evaluations <= 6
+    exhaustive = load_engine("exhaustive", load_problem("gpt3-4k"))
     with pytest.raises(InputError, match="in order"):
-        next(completions(expensive, ExhaustiveEngine(None), population=20, seed=0, evaluations=9))  # type: ignore[arg-type]
+        next(completions(expensive, exhaustive, population=20, seed=0, evaluations=9))
 
 
 @pytest.mark.parametrize(("load", "message"), [("unable", "RuntimeError: no licence"), ("dying", "exit code 3")])
@@ -221,7 +221,7 @@ KILLED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from simulator import Simulator
-from evo_libra import search
+from evo_libra import load_problem, search
 from evo_libra.search.expensive import ExpensiveProblem
 
 if __name__ == "__main__":

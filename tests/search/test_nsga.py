@@ -16,12 +16,12 @@ from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_function
 from pymoo.util.ref_dirs import get_reference_directions
 
-from evo_libra.front.archive import Archive, Collection, front, non_dominated
+from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
 from evo_libra.model.arrays import FloatArray
 from evo_libra.search.directions import reference_directions
 from evo_libra.search.niching import Scale, chosen_by_niche, nearest, rescaled
 from evo_libra.search.repeats import first_of_kind, row_hash
-from evo_libra.search.survival import ENDS, along, by_front, crowding, largest, ranks, stable_order, survivors, turns
+from evo_libra.search.survival import ENDS, along, by_front, crowding, largest, ranks, survivors, turns
 
 SEEDS = st.integers(0, 2**32 - 1)
 RANDOM = settings(max_examples=60, deadline=None)
