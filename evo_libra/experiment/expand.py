@@ -11,9 +11,9 @@ from typing import Any
 
 from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.include import folder_of, read_with_includes
-from evo_libra.experiment.loop import check
-from evo_libra.experiment.runspec import Origin, RunSpec, build, origin_of, run_of
-from evo_libra.experiment.spec import EngineSpec, ExperimentSpec, RunsSpec
+from evo_libra.experiment.planned import planned_run
+from evo_libra.experiment.runspec import Origin, RunSpec, origin_of
+from evo_libra.experiment.spec import METHOD, EngineSpec, ExperimentSpec, RunsSpec
 from evo_libra.model.mistakes import short
 from evo_libra.model.source import KeyPath, Source, validate
 
@@ -93,30 +93,28 @@ def _runs(
     for variant in _variants(source, where, name, block):
         try:
             origin = _origin(source, variant)
-            yield from _of_origin(origin, variant, block)
+            yield from _of_origin(origin, folder_of(source, _place(source, where, "start_from")), variant, block)
         except InputError as error:
             mistakes += [_placed(source, variant, mistake) for mistake in error.mistakes]
             if len(mistakes) > _ENOUGH:
                 return
 
 
-def _of_origin(origin: Origin, variant: _Variant, block: RunsSpec) -> Iterator[RunSpec]:
+def _of_origin(origin: Origin, folder: Path, variant: _Variant, block: RunsSpec) -> Iterator[RunSpec]:
     budgets: Sequence[int | None] = _several(block.evaluations) or [None]
-    for engine, population in _engines(block):
-        first = run_of(origin, engine=engine, population=population, keep=block.keep)
-        check(first, build(origin))
+    same = {key: getattr(block, key) for key in METHOD}
+    for engine in _engines(block):
+        own = {key: value for key, value in engine.model_dump().items() if value is not None}
+        first = planned_run(origin, folder, **{**same, "population": block.population, **own})
         # Seeds outside, so that runs that can go on from one another follow each other.
         for seed in _seeds(block, first.seed):
             for budget in sorted(budget or first.evaluations for budget in budgets):
                 yield first.varied(seed=seed, evaluations=budget, label=variant.label)
 
 
-def _engines(block: RunsSpec) -> Iterator[tuple[str | None, int | None]]:
+def _engines(block: RunsSpec) -> Iterator[EngineSpec]:
     for engine in _several(block.engines) or [None]:
-        if isinstance(engine, EngineSpec):
-            yield engine.engine, engine.population or block.population
-        else:
-            yield engine, block.population
+        yield engine if isinstance(engine, EngineSpec) else EngineSpec.model_construct(engine=engine)
 
 
 def _seeds(block: RunsSpec, own: int) -> list[int]:

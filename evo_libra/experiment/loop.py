@@ -13,8 +13,9 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.improve import best_bandwidths
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.search.engine import load_engine
+from evo_libra.search.epochs import Epoch
 from evo_libra.search.expensive import CACHE, ExpensiveProblem
-from evo_libra.search.islands import Archipelago, island_generations
+from evo_libra.search.islands import Archipelago, island_generations, life
 from evo_libra.search.memetic import Improve
 from evo_libra.search.run import Options, Snapshot, generations
 from evo_libra.search.steady import completions
@@ -69,6 +70,12 @@ def snapshots(
         yield from completions(problem, engine, **numbers, resume=resume, options=options)
     else:
         yield from generations(problem, engine, **numbers, resume=resume, options=options)
+
+
+def life_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
+    """Return the function that lives through epochs of a run's islands."""
+    improve = _improve(spec, problem)
+    return life(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
 
 
 def check(spec: RunSpec, problem: SearchProblem) -> None:

@@ -194,11 +194,15 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
     for key, least in _LEAST.items():
         if key in chosen and not least <= chosen[key] < 2**63:
             raise InputError(f"--{key.replace('_', '-')}: found {chosen[key]}; it must be at least {least}")
+    for key, (low, high) in _BETWEEN.items():
+        if key in chosen and not low <= chosen[key] <= high:
+            raise InputError(f"--{key}: found {chosen[key]:g}; it must be a number from {low:g} to {high:g}")
     method = Method(**{key: chosen.pop(key) for key in _METHOD if key in chosen})
     return RunSpec(problem.name, identity_of(problem, origin), origin, method=method, **chosen)
 
 
 _LEAST = {"evaluations": 1, "population": 4, "seed": 0, "stagnation": 1, "restarts": 0, "islands": 1}
+_BETWEEN = {"seconds": (1e-3, 1e9), "gap": (0, 1e9), "memetic": (0, 0.5)}
 _METHOD = tuple(field.name for field in fields(Method))
 
 

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Population = Annotated[int, Field(ge=4, le=2**31)]
 Evaluations = Annotated[int, Field(ge=1, le=2**62)]
+Share = Annotated[float, Field(ge=0, le=0.5)]
+Islands = Annotated[int, Field(ge=1, le=4096)]
 Seed = Annotated[int, Field(ge=0, le=2**62)]
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]
 
@@ -19,8 +21,10 @@ class _Strict(BaseModel):
 class EngineSpec(_Strict):
     """An engine with a population of its own."""
 
-    engine: str = Field(description="nsga2, nsga3, random or exhaustive")
+    engine: str = Field(description="nsga2, nsga3, random, exhaustive, pymoo:NAME, deap:NAME, or one of your own")
     population: Population | None = Field(None, description="designs per generation")
+    memetic: Share | None = Field(None, description="share of the evaluations that improve designs")
+    islands: Islands | None = Field(None, description="searches side by side")
 
 
 class RunsSpec(_Strict):
@@ -55,6 +59,39 @@ class RunsSpec(_Strict):
     keep: Literal["front", "designs"] | None = Field(
         None, description="what is kept: the front, or every design that is evaluated as well"
     )
+    seconds: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
+        None,
+        description="of work, after which a run ends whatever its evaluations; where that is depends on the machine",
+    )
+    stagnation: Evaluations | None = Field(
+        None, description="evaluations over which the hypervolume has to grow, or the run ends"
+    )
+    growth: Annotated[float, Field(ge=0, lt=1)] | None = Field(
+        None, description="by how much of itself the hypervolume has to grow; 0.001 when left out"
+    )
+    gap: Annotated[float, Field(ge=0)] | None = Field(
+        None, description="a run ends when its front is proven to be so near the best one, such as 0.01"
+    )
+    gap_every: Evaluations | None = Field(None, description="evaluations before the first proof; 10000 when left out")
+    restarts: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
+        None, description="how often a run that stagnates is started anew instead of being ended"
+    )
+    start_from: str | None = Field(
+        None, description="folder of a run, or file of a front, whose designs a run starts from, relative to this file"
+    )
+    memetic: Share | None = Field(
+        None, description="share of the evaluations that improve designs; what pays when left out, 0 for none"
+    )
+    islands: Islands | None = Field(None, description="searches side by side that exchange designs")
+    workers: Annotated[int, Field(ge=1, le=4096)] | None = Field(
+        None, description="processes of each run that evaluate one design at a time, for designs that take long"
+    )
+    timeout: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
+        None, description="seconds that a design may take in such a process; one that takes longer is infeasible"
+    )
+    asynchronous: bool | None = Field(
+        None, description="tell the engine of each design when it is done, which leaves the order to chance"
+    )
 
 
 class ExperimentSpec(RunsSpec):
@@ -72,3 +109,10 @@ class ExperimentSpec(RunsSpec):
     runs: Annotated[dict[str, RunsSpec], Field(min_length=1)] | None = Field(
         None, description="named sets of runs; each takes what it leaves out from the top of the file"
     )
+
+
+METHOD = (
+    "keep", "seconds", "stagnation", "growth", "gap", "gap_every", "restarts", "start_from", "memetic", "islands",
+    "workers", "timeout", "asynchronous",
+)  # fmt: skip
+"""Keys that say how all runs of a set search, as `evo_libra.experiment.planned.planned_run` takes them."""

@@ -29,7 +29,8 @@ def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)
     # Only now: NumPy and Polars count their threads when they are imported.
+    from evo_libra.experiment.epochs import on_workers  # noqa: PLC0415
     from evo_libra.experiment.job import Job  # noqa: PLC0415
     from evo_libra.experiment.worker import execute  # noqa: PLC0415
 
-    return execute(run, Job(**job))
+    return execute(run, Job(**job), place=on_workers)

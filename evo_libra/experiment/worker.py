@@ -37,7 +37,12 @@ Watcher = Callable[[Snapshot, float], None]
 Finisher = Callable[[Outcome], None]
 
 
-def execute(run: Mapping[str, Any], job: Job, interrupted: Callable[[], bool] = lambda: False) -> Report:
+def execute(
+    run: Mapping[str, Any],
+    job: Job,
+    interrupted: Callable[[], bool] = lambda: False,
+    place: Place = in_this_process,
+) -> Report:
     """Execute a run; what `evo_libra.experiment.task` calls on a worker.
 
     Parameters
@@ -45,6 +50,7 @@ def execute(run: Mapping[str, Any], job: Job, interrupted: Callable[[], bool] = 
     run : from `RunSpec.data`.
     job : how.
     interrupted : whether this process is asked to stop.
+    place : where its islands are, if it has several.
     """
     spec = RunSpec.of(run)
     if job.program != program():
@@ -56,7 +62,7 @@ def execute(run: Mapping[str, Any], job: Job, interrupted: Callable[[], bool] = 
             spec.id, "storage", error=f"{socket.gethostname()} does not see the folder of results {job.results}"
         )
     try:
-        return perform(spec, job, interrupted=interrupted)
+        return perform(spec, job, interrupted=interrupted, place=place)
     except StorageError as error:
         return Report(spec.id, "storage", error=str(error))
 

@@ -32,6 +32,10 @@ LIVES = 3
 """Processes that may die of one epoch of an island, say for want of memory, before the search is given up."""
 
 
+Live = Callable[[Sequence[Epoch]], list[Epoch]]
+Elsewhere = Callable[[Callable[[Epoch], Epoch]], Live]
+
+
 @dataclass(frozen=True)
 class Archipelago:
     """How many islands there are, and where they are.
@@ -41,10 +45,12 @@ class Archipelago:
     islands : searches side by side; with the seed they decide the front.
     workers : processes, which decide nothing but the time; 0 has all islands in this one, None is one an island as far
         as there are processors.
+    elsewhere : lives through epochs on other machines, given one that does so here; None for nowhere else.
     """
 
     islands: int
     workers: int | None = None
+    elsewhere: Elsewhere | None = None
 
 
 def island_generations(
@@ -153,16 +159,16 @@ def _first_told(
     return replace(now, engine=packed(islands, population), found=found, evaluations=genes.shape[1])
 
 
-Live = Callable[[Sequence[Epoch]], list[Epoch]]
-
-
 @contextmanager
 def _lives(
     problem: SearchProblem, engine: str, place: Archipelago, population: int, options: Options
 ) -> Iterator[Live]:
     """Give the function that lives through an epoch of every island."""
-    load = partial(_life, problem, engine, population, options.improve, observed=options.observe is not None)
+    load = partial(life, problem, engine, population, options.improve, observed=options.observe is not None)
     workers = min(place.islands, os.cpu_count() or 1) if place.workers is None else place.workers
+    if place.elsewhere is not None:
+        yield place.elsewhere(load())
+        return
     if workers == 0:
         live = load()
         yield lambda epochs: [live(epoch) for epoch in epochs]
@@ -171,10 +177,17 @@ def _lives(
         yield partial(_all_lived, pool)
 
 
-def _life(
+def life(
     problem: SearchProblem, engine: str, population: int, improve: Improve | None, *, observed: bool
 ) -> Callable[[Epoch], Epoch]:
-    """Return the function of a worker."""
+    """Return the function that lives through epochs.
+
+    Parameters
+    ----------
+    problem, engine, population : of every island.
+    improve : what makes designs better; None for nothing.
+    observed : whether epochs bring all designs that they evaluate.
+    """
     # Whoever observes is in the parent: the worker only has to remember.
     options = Options(improve=improve, observe=_remembered if observed else None)
     return partial(lived, problem, load_engine(engine, problem), population, options)

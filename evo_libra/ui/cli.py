@@ -76,6 +76,14 @@ def search(  # noqa: PLR0913 - each is an option of the command
     workers: int | None = None,
     timeout: float | None = None,
     asynchronous: Annotated[bool, Parameter(negative="")] = False,
+    seconds: float | None = None,
+    stagnation: int | None = None,
+    gap: float | None = None,
+    restarts: int | None = None,
+    start_from: Path | None = None,
+    memetic: float | None = None,
+    islands: int | None = None,
+    keep: Literal["front", "designs"] | None = None,
     set_: Assignments = None,
     json_: Json = False,
 ) -> int:
@@ -105,6 +113,22 @@ def search(  # noqa: PLR0913 - each is an option of the command
     asynchronous:
         Ask for another design whenever one is done, without waiting for the others of its generation; which is done
         first is chance, so that the seed does not decide the front.
+    seconds:
+        Of work, after which the search ends whatever its evaluations.
+    stagnation:
+        Evaluations over which the hypervolume has to grow by 0.1 %, or the search ends.
+    gap:
+        The search ends when its front is proven to be so near the best one, such as 0.01.
+    restarts:
+        How often a search that stagnates is started anew instead of being ended.
+    start_from:
+        Folder of a run, or file of a front, whose designs the search starts from.
+    memetic:
+        Share of the evaluations that give designs of the front better bandwidths; what pays when left out, 0 for none.
+    islands:
+        Searches side by side, in processes of their own, that exchange designs; each has the whole population.
+    keep:
+        What is kept: the front, or every design that is evaluated as well.
     set_:
         KEY=VALUE, replaces a value of the problem file; may be repeated.
     json_:
@@ -113,7 +137,9 @@ def search(  # noqa: PLR0913 - each is an option of the command
     from evo_libra.ui.commands import search_command  # noqa: PLC0415 - see the top
 
     options: dict[str, Any] = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
-    options |= {"workers": workers, "timeout": timeout, "asynchronous": asynchronous}
+    options |= {"workers": workers, "timeout": timeout, "asynchronous": asynchronous, "seconds": seconds}
+    options |= {"stagnation": stagnation, "gap": gap, "restarts": restarts, "start_from": start_from}
+    options |= {"memetic": memetic, "islands": islands, "keep": keep}
     return search_command(problem, options, out, set_ or [], resume=resume, as_json=json_)
 
 

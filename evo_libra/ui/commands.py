@@ -17,9 +17,10 @@ from rich.text import Text
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError
 from evo_libra.experiment.failures import read_failures
 from evo_libra.experiment.job import Job, Report
-from evo_libra.experiment.loop import check, in_processes
+from evo_libra.experiment.loop import in_processes
+from evo_libra.experiment.planned import planned_run
 from evo_libra.experiment.runner import Outcome, catching_interrupts
-from evo_libra.experiment.runspec import build, origin_of, run_of
+from evo_libra.experiment.runspec import build, origin_of
 from evo_libra.experiment.store import DONE, FAILURES, LOG, MANIFEST, PLOT, RunFolder
 from evo_libra.experiment.worker import perform
 from evo_libra.front.front import Front
@@ -49,8 +50,7 @@ def search_command(
 ) -> int:
     """Search, keep the result, show the front."""
     origin = origin_of(name, assignments)
-    spec, problem = run_of(origin, **options), build(origin)
-    check(spec, problem)
+    spec, problem = planned_run(origin, **options), build(origin)
     job = Job(
         str(results.absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
         command=tuple(sys.argv),

@@ -1,0 +1,40 @@
+"""A run from what a user says of it: what is left out is chosen, what cannot be is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evo_libra.experiment.loop import check
+from evo_libra.experiment.runspec import Origin, RunSpec, build, run_of
+from evo_libra.experiment.warm import digest_of, genes_from
+from evo_libra.search.memetic import usual
+
+
+def planned_run(origin: Origin, folder: Path | None = None, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
+    """Return a run of a problem, checked.
+
+    Parameters
+    ----------
+    origin : of the problem.
+    folder : what ``start_from`` is relative to; the current folder when left out.
+    settings : as for `run_of`, and ``start_from``: where an earlier front is. Without ``memetic`` the share is the one
+        that was measured to pay, of that engine on that problem.
+
+    Raises
+    ------
+    InputError : as for `run_of` and `check`.
+    """
+    start = settings.pop("start_from", None)
+    spec = run_of(origin, **settings)
+    problem, method = build(origin), spec.method
+    step = usual(problem, spec.engine) if settings.get("memetic") is None else None
+    if step is not None and not (method.asynchronous or spec.workers):
+        method = replace(method, memetic=step.count / step.every)
+    if start is not None:
+        path = ((folder or Path()) / start).resolve()
+        method = replace(method, start_from=str(path), start_digest=digest_of(genes_from(problem, path)))
+    spec = replace(spec, method=method)
+    check(spec, problem)
+    return spec
