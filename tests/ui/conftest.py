@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from textual.pilot import Pilot
 
+from evo_libra import load_problem
 from evo_libra.experiment.checkpoint import write_checkpoint
 from evo_libra.experiment.control import request
 from evo_libra.experiment.events import Progress, tell_progress
@@ -55,8 +56,13 @@ def problem_data() -> Any:
     return origin_of("gpt3-4k", []).data
 
 
+@pytest.fixture(scope="session")
+def genome() -> Any:
+    return load_problem("gpt3-4k").genome
+
+
 @pytest.fixture
-def write_run(tmp_path: Path, problem_data: Any) -> Write:
+def write_run(tmp_path: Path, problem_data: Any, genome: Any) -> Write:
     """Return what writes a run into the folder of results, and returns its folder."""
     results = tmp_path / "results"
     results.mkdir()
@@ -87,7 +93,7 @@ def write_run(tmp_path: Path, problem_data: Any) -> Write:
             (folder / "done.json").write_text(json.dumps(done))
         elif share > 0:
             values = np.array([front.frame["time_ms"].to_numpy() * 1e-3, front.frame["cost_usd"].to_numpy()])
-            archive = Archive(np.zeros((3, designs)), values)
+            archive = Archive(genome.sample(np.random.default_rng(seed), designs), values)
             state = Snapshot(EngineState({}, {}), Collection(archive), evaluations)
             write_checkpoint(RunFolder(folder), state, f"{seed:064x}")
         if status == "failed":

@@ -27,9 +27,9 @@ def test_runs_are_filtered_while_the_filter_is_typed(drive: Drive) -> None:
         await driver.press("enter", "j")
         await driver.until(lambda: driver.main.run.seed == 1)
         await driver.press("slash")
-        await driver.type(" seed>")
+        await driver.type(" seed>many")
         await driver.until(lambda: driver.main.scene.error)
-        assert len(driver.main.scene.runs) == 3  # those of the last good filter
+        assert "many" in driver.main.query_one("#queue").border_subtitle
         await driver.press("escape")
         await driver.until(lambda: len(driver.main.scene.runs) == 9)
 
@@ -135,7 +135,7 @@ def test_tabs_show_design_front_and_log(drive: Drive) -> None:
         await driver.settled()
         assert "design 1 of 21" in driver.text
         await driver.press("v")
-        await driver.until(lambda: "started on node:0" in driver.text)
+        await driver.until(lambda: "started on node" in driver.text)
         await driver.press("d", "1", "j", "j", "j")
         await driver.until(lambda: "no luck today" in driver.text)
 

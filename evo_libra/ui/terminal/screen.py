@@ -36,6 +36,7 @@ from evo_libra.ui.terminal.widgets.sheet import Sheet
 from evo_libra.ui.terminal.widgets.table import Table
 
 _PANE_NAMES = {"queue": "one", "centre": "two", "details": "three"}
+_FILTER_HINT = "filter: status:failed seed:3 4k"
 _REMEMBERED = 128
 _PATIENCE = 0.3  # Seconds until a design is shown without where its worth comes from.
 _Key = tuple[str, str, tuple[float, ...]]
@@ -77,7 +78,7 @@ class MainScreen(RunActions, Answers):
         with Horizontal(id="panes", classes="one"):
             with Vertical(id="queue", classes="pane active"):
                 yield Table(QUEUE, id="runs", ascii_only=self.ascii_only)
-                yield Input(placeholder="filter: status:failed seed:3 4k", id="filter", compact=True)
+                yield Input(placeholder=_FILTER_HINT, id="filter", compact=True, select_on_focus=False)
                 yield Static("", id="foot", markup=False)
             with Vertical(id="centre", classes="pane"):
                 yield Scatter(id="plot", ascii_only=self.ascii_only)

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.claim import Lease
+from evo_libra.experiment.control import all_requested, requested
+from evo_libra.ui.terminal import launch
+from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Form
+
+Drive = Callable[..., None]
+QUEUED = "npus=1024 nsga2 s7"
+
+
+@pytest.fixture
+def batch(store: Path) -> Iterator[Path]:
+    """Return a batch that somebody executes."""
+    folder = store / ".batches" / "sweep"
+    with Lease(folder, "sweep"):
+        yield folder
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...], str]]:
+    """Return the batches that were started: file, which runs again, options; none of them really is."""
+    calls: list[tuple[str, tuple[str, ...], str]] = []
+
+    def start(path: Path, results: Path, *, again: tuple[str, ...] = (), options: str = "") -> str:
+        assert results == Path("results")
+        if "missing" in path.name:
+            raise InputError("no such file")
+        calls.append((path.name, tuple(again), options))
+        return "started"
+
+    monkeypatch.setattr(launch, "start", start)
+    return calls
+
+
+def queued_id(seed: int) -> str:
+    return f"gpt3-4k/nsga2-00009999-e20000-s{seed}"
+
+
+@pytest.mark.usefixtures("batch")
+def test_runs_at_work_are_paused_resumed_and_stopped(drive: Drive, store: Path) -> None:
+    async def look(driver: Any) -> None:
+        await driver.select(QUEUED)
+        await driver.press("r")
+        await driver.said("waits for a worker")
+        await driver.press("p")
+        await driver.said("pause requested")
+        assert requested(store, queued_id(7)) == "pause"
+        await driver.until(lambda: driver.main.run.status == "paused")
+        await driver.press("r")
+        await driver.said("resume requested")
+        assert requested(store, queued_id(7)) == "resume"
+        await driver.press("ctrl+x")
+        assert isinstance(driver.app.screen, Confirm)
+        await driver.press("escape")
+        assert requested(store, queued_id(7)) == "resume"
+        await driver.press("ctrl+x", "enter")
+        await driver.said("stop requested")
+        assert requested(store, queued_id(7)) == "stop"
+
+    drive(look)
+
+
+@pytest.mark.usefixtures("batch")
+def test_whole_batches_are_paused_resumed_and_stopped(drive: Drive, store: Path) -> None:
+    async def look(driver: Any) -> None:
+        await driver.select(QUEUED)
+        await driver.press("P")
+        assert requested(store, ".batches/sweep") == "pause"
+        await driver.until(lambda: driver.main.scene.requests.get(".batches/sweep") == "pause")
+        await driver.press("r")
+        assert requested(store, ".batches/sweep") == "resume"
+        await driver.press("ctrl+x")
+        await driver.pilot.click("#answer-1")
+        await driver.said("all of sweep: stop requested")
+        assert requested(store, ".batches/sweep") == "stop"
+
+    drive(look)
+
+
+@pytest.mark.usefixtures("store")
+def test_leaving_stops_nothing_unless_asked(drive: Drive, store: Path) -> None:
+    async def leave(driver: Any) -> None:
+        await driver.press("q")
+        assert driver.app._exit  # noqa: SLF001 - Textual tells nobody else
+
+    async def stop_and_leave(driver: Any) -> None:
+        await driver.press("Q")
+        assert "Stop sweep, and leave?" in driver.text
+        await driver.pilot.click("#answer-stop")
+        await driver.until(lambda: driver.app._exit)  # noqa: SLF001 - Textual tells nobody else
+
+    before = all_requested(store)
+    with Lease(store / ".batches" / "sweep", "sweep"):
+        drive(leave)
+        assert all_requested(store) == before
+        drive(stop_and_leave)
+        assert requested(store, ".batches/sweep") == "stop"
+
+
+@pytest.mark.usefixtures("batch")
+def test_failed_runs_of_a_batch_at_work_are_tried_again(drive: Drive, write_run: Callable[..., Path]) -> None:
+    failed = write_run(7, "failed", share=0.1)
+    failed.rename(failed.with_name(Path(queued_id(7)).name))
+
+    async def look(driver: Any) -> None:
+        await driver.until(lambda: any(run.status == "failed" and run.seed == 7 for run in driver.main.scene.every))
+        await driver.select(QUEUED)
+        await driver.press("R")
+        assert requested(Path("results"), queued_id(7)) == "retry"
+
+    drive(look)
+
+
+@pytest.mark.usefixtures("store")
+def test_batches_and_single_runs_are_started(drive: Drive, started: list[Any]) -> None:
+    async def look(driver: Any) -> None:
+        await driver.select(QUEUED)
+        await driver.press("r")
+        assert "2 of its 2 runs are to be executed" in driver.text
+        await driver.type("--workers 2")
+        await driver.press("enter")
+        await driver.until(lambda: len(started) == 1)
+        await driver.press("n")
+        assert isinstance(driver.app.screen, Form)
+        await driver.type("mine.yaml")
+        await driver.press("enter")
+        await driver.until(lambda: len(started) == 2)
+        await driver.press("n")
+        await driver.type("missing.yaml")
+        await driver.press("enter")
+        await driver.said("no such file")
+
+    drive(look)
+    assert started == [("sweep.yaml", (), "--workers 2"), ("mine.yaml", (), "")]
+
+
+@pytest.mark.usefixtures("store")
+def test_what_cannot_be_asked_is_said(drive: Drive, started: list[Any]) -> None:
+    async def look(driver: Any) -> None:
+        await driver.press("r")
+        await driver.said("is done; c makes a copy")
+        await driver.press("p")
+        await driver.said("there is nothing to pause")
+        await driver.press("R")
+        await driver.said("only runs that failed")
+        await driver.press("P")
+        await driver.said("belongs to no batch")
+        await driver.select("gpt3-4k nsga2 s3")
+        await driver.press("r")
+        await driver.said("is failed; R runs it again")
+        await driver.select("gpt3-4k nsga2 s5")
+        await driver.press("ctrl+x")
+        await driver.said("nobody is at work")
+
+    drive(look)
+    assert not started
+
+
+@pytest.mark.usefixtures("store")
+def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
+    async def look(driver: Any) -> None:
+        await driver.press("c")
+        assert isinstance(driver.app.screen, Editor)
+        area = driver.app.screen.query_one("#text")
+        good = area.text
+        assert "problem: gpt3-4k\nengines: nsga2\npopulation: 100\nevaluations: 20000\nseeds: 0\n" in good
+        area.text = good.replace("evaluations:", "evaluation:")
+        await driver.press("ctrl+s")
+        await driver.until(lambda: isinstance(driver.app.screen, Editor) and "did you mean" in driver.text)
+        driver.app.screen.query_one("#text").text = good.replace("20000", "300")
+        await driver.press("ctrl+s")
+        await driver.said("runs as process")
+        await driver.until(lambda: any(run.budget == 300 and run.status == "done" for run in driver.main.scene.every))
+
+    drive(look)
