@@ -15,7 +15,7 @@ class Method:
     stagnation : evaluations over which the hypervolume has to grow, or the search ends; None for no such end.
     growth : by how much of itself it has to grow over them.
     gap : the search ends when its front is proven to be so near the best one; None for no such end.
-    gap_every : evaluations between two proofs.
+    gap_every : evaluations before the first proof; each further one comes after a quarter more of them.
     restarts : how often a search that stagnates is started anew instead of being ended.
     start_from : folder of the run, or file of the front, that the search starts from; empty for none. Where it lies is
         no part of what the run is.
@@ -42,6 +42,12 @@ class Method:
         """Return what differs from a plain search, as JSON-able data; the results depend on nothing else here."""
         plain = asdict(PLAIN)
         return {key: value for key, value in asdict(self).items() if value != plain[key] and key != "start_from"}
+
+    def keys(self) -> dict[str, Any]:
+        """Return what differs from a plain search as an experiment file says it."""
+        told = {key: value for key, value in self.settings().items() if key != "start_digest"}
+        # What pays is chosen where a file does not say it; none has to be said.
+        return {**told, "memetic": self.memetic, **({"start_from": self.start_from} if self.start_from else {})}
 
 
 PLAIN = Method()

@@ -12,9 +12,8 @@ from evo_libra.experiment.checkpoint import read_genes
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import FRONT, RunFolder
 from evo_libra.front.front import Front
+from evo_libra.front.genes import front_genes
 from evo_libra.model.arrays import FloatArray
-from evo_libra.problem.designs import read_designs
-from evo_libra.problem.encode import genes_of, in_space
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 
@@ -49,7 +48,7 @@ def genes_from(problem: SearchProblem, path: Path) -> FloatArray:
         raise InputError(f"start_from: there is no {path}; the folder of a run or the file of a front is needed")
     genes = _of_file(problem, path) if isinstance(problem, Problem) else _of_checkpoint(problem, path)
     if not genes.shape[1]:
-        raise InputError(f"start_from: none of the designs of {path} is in the search space of '{problem.name}'")
+        raise InputError(f"start_from: {path} has no design of '{problem.name}'")
     return genes
 
 
@@ -62,20 +61,10 @@ def _of_file(problem: Problem, path: Path) -> FloatArray:
     file = path / FRONT if path.is_dir() else path
     if not file.is_file():
         raise InputError(f"start_from: {path} has no front: its run was not finished")
-    front = Front.read(file)
-    if "design" not in front.frame.columns:
-        raise InputError(f"start_from: {file} has no column 'design'; it is no front of a problem file")
-    found = [genes for text in front.frame["design"] if (genes := _genes(problem, text)) is not None]
-    return np.concatenate(found, axis=1) if found else np.empty((len(problem.genome), 0))
-
-
-def _genes(problem: Problem, text: str) -> FloatArray | None:
-    """Return the (g, 1) genes of a design; None when the problem has none for it."""
     try:
-        designs = read_designs(problem, text)
-    except InputError:
-        return None
-    return genes_of(problem, designs) if in_space(problem, designs).all() else None
+        return front_genes(problem, Front.read(file)).genes
+    except InputError as error:
+        raise InputError(f"start_from: {file}: {error}") from None
 
 
 def _of_checkpoint(problem: SearchProblem, path: Path) -> FloatArray:

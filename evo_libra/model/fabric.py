@@ -155,19 +155,20 @@ def _gigabytes(bandwidth: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str]) -> Population:
+def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth: int = 1) -> Population:
     """Pack fully specified networks into a population, padded with unused dimensions of size 1.
 
     Parameters
     ----------
     fabrics : networks in which every dimension has a technology and a bandwidth.
     technologies : names in the order of the catalogue.
+    depth : dimensions of the arrays at least.
 
     Raises
     ------
     InputError : a dimension lacks its technology or bandwidth, or names an unknown technology.
     """
-    depth = max((len(fabric.dimensions) for fabric in fabrics), default=1)
+    depth = max([depth, *(len(fabric.dimensions) for fabric in fabrics)])
     npus = np.ones((depth, len(fabrics)), dtype=np.int64)
     block = np.zeros_like(npus)
     technology = np.zeros_like(npus)

@@ -23,7 +23,7 @@ def read_designs(problem: Problem, designs: str | Sequence[str]) -> Population:
     fabrics = [parse_fabric(text) for text in texts]
     for fabric in fabrics:
         _check(problem, fabric)
-    population = with_kits(population_of(fabrics, problem.catalog.names), problem.catalog)
+    population = with_kits(population_of(fabrics, problem.catalog.names, len(problem.choices)), problem.catalog)
     if problem.time.fidelity is not None:
         population = replace(population, schedule=problem.time.fidelity.read(fabrics, population.block))
     for fabric, fits in zip(fabrics, problem.time.fits(population.npus), strict=True):

@@ -91,7 +91,7 @@ class ExhaustiveEngine:
     def _genes(self, bounds: Screen, ideal: Ideal) -> FloatArray:
         new = np.flatnonzero(ideal.variant >= 0)
         part = bounds.select(ideal.variant[new])
-        if self._problem.tables.kits:
+        if self._problem.tables.kits and len(new):
             return _whole(self._problem, part, ideal.bandwidth[:, new])
         return self._problem.encode(part.structure, part.gene, ideal.bandwidth[:, new], ideal.cost[new])
 

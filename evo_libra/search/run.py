@@ -70,6 +70,12 @@ class Options:
     improve: Improve | None = None
     observe: Callable[[FloatArray, Evaluation], None] | None = None
 
+    def __post_init__(self) -> None:
+        if self.restarts < 0:
+            raise InputError(f"found {self.restarts} restarts; at least 0 are needed")
+        if self.restarts and self.stop.stagnation is None:
+            raise InputError("restarts belong to a search that ends by stagnation")
+
 
 PLAIN = Options()
 """Nothing but the evaluations ends a search, and nothing but its engine works on it."""
@@ -110,7 +116,8 @@ def generations(
         before = now.evaluations
         genes, state = engine.ask(now.engine)
         if not genes.shape[1]:
-            yield replace(now, engine=state, exhausted=True, ended=EXHAUSTED)
+            seconds = time.perf_counter() - start
+            yield replace(now, engine=state, exhausted=True, ended=EXHAUSTED, seconds=seconds)
             return
         now = _told(problem, engine, replace(now, engine=state), genes[:, : evaluations - before], options)
         if options.improve is not None and passed(before, now.evaluations, options.improve.every):
@@ -118,7 +125,7 @@ def generations(
             now = _told(problem, engine, now, better, options) if better.shape[1] else now
         now = judged(replace(now, seconds=time.perf_counter() - start), before, evaluations, options)
         if now.ended == STAGNATION and now.restarts < options.restarts:
-            now = _restarted(engine, problem, now, population, seed)
+            now = restarted(engine, problem, now, population, seed)
         yield now
         if now.ended:
             return
@@ -126,11 +133,7 @@ def generations(
 
 def _told(problem: SearchProblem, engine: Engine, now: Snapshot, genes: FloatArray, options: Options) -> Snapshot:
     """Return the search once designs have been evaluated and the engine has been told."""
-    return told(engine, now, genes, problem.evaluate_genes(genes), options)
-
-
-def told(engine: Engine, now: Snapshot, genes: FloatArray, worth: Evaluation, options: Options) -> Snapshot:
-    """Return the search once the engine has been told what designs are worth."""
+    worth = problem.evaluate_genes(genes)
     if options.observe is not None:
         options.observe(genes, worth)
     found = now.found.add(genes, worth.objectives, worth.violation)
@@ -145,11 +148,7 @@ def judged(now: Snapshot, before: int, evaluations: int, options: Options) -> Sn
         return replace(now, ended=EVALUATIONS)
     if stop.seconds is not None and now.seconds >= stop.seconds:
         return replace(now, ended=SECONDS)
-    if (
-        stop.gap is not None
-        and passed(before, done, stop.gap.every)
-        and stop.gap.measure(now.archive) <= stop.gap.target
-    ):
+    if stop.gap is not None and stop.gap.due(before, done) and stop.gap.measure(now.archive) <= stop.gap.target:
         return replace(now, ended=GAP)
     if stop.stagnation is not None and passed(before, done, stop.stagnation.every):
         mark = grown(now.mark, now.archive, done, stop.stagnation)
@@ -158,7 +157,7 @@ def judged(now: Snapshot, before: int, evaluations: int, options: Options) -> Sn
     return now
 
 
-def _restarted(engine: Engine, problem: SearchProblem, now: Snapshot, population: int, seed: int) -> Snapshot:
+def restarted(engine: Engine, problem: SearchProblem, now: Snapshot, population: int, seed: int) -> Snapshot:
     """Return the search with an engine that knows nothing; the archive stays, and the mark is as of now."""
     restarts = now.restarts + 1
     state = engine.start(problem.genome, len(problem.objectives), population, derived_seed(seed, restarts))

@@ -33,6 +33,13 @@ class Stagnation:
     evaluations: int
     growth: float = 1e-3
 
+    def __post_init__(self) -> None:
+        if self.evaluations < 1 or not 0 <= self.growth < 1:
+            raise InputError(
+                f"found a stagnation of {self.evaluations} evaluations that grow by {self.growth:g}; "
+                "at least 1 is needed, and a growth from 0 to below 1"
+            )
+
     @property
     def every(self) -> int:
         """Evaluations between two looks."""
@@ -47,12 +54,24 @@ class Gap:
     ----------
     target : largest gap that is good enough.
     measure : returns the gap of an archive; see `certified_gap`.
-    every : evaluations between two proofs; a proof takes as long as hundreds of thousands of them.
+    every : evaluations before the first proof; each further one comes after a quarter more of them, as a proof takes as
+        long as hundreds of thousands.
     """
 
     target: float
     measure: Callable[[Archive], float]
     every: int = 100_000
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.target < np.inf or self.every < 1:
+            raise InputError(f"found a gap of {self.target:g}; a number of at least 0 is needed")
+
+    def due(self, before: int, after: int) -> bool:
+        """Return whether a proof is due between two numbers of evaluations."""
+        at = self.every
+        while at <= before:
+            at += max(at // 4, 1)
+        return at <= after
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,10 @@ class Stop:
     seconds: float | None = None
     stagnation: Stagnation | None = None
     gap: Gap | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < np.inf:
+            raise InputError(f"found {self.seconds:g} s to search for; a number above 0 is needed")
 
 
 @dataclass(frozen=True)

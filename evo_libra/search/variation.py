@@ -13,8 +13,7 @@ from evo_libra.search.repeats import is_new
 __all__ = ["Operators", "is_new", "offspring"]
 
 _HALF = 0.5
-_NEAR_REACH = 3
-_SPARE = 6.0
+_NEAR = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
 
 
 @dataclass(frozen=True)
@@ -141,35 +140,27 @@ def _sbx_parts(count: int, random: np.random.Generator, operators: Operators) ->
 
 
 def _hits(random: np.random.Generator, count: int, probability: float) -> IntArray:
-    """Return which of `count` trials succeed, in order; drawn by the gaps between them, as they are few."""
-    if probability >= 1.0 or probability <= 0.0:
-        return np.arange(count if probability > 0.0 else 0)
-    expected = count * probability
-    scale = -1.0 / np.log1p(-probability)
-    draws = int(expected + _SPARE * expected**0.5 + _SPARE)
-    at = np.full(1, -1)
-    while at[-1] < count:
-        # The whole part of an exponential variable is a geometric one.
-        gaps = np.minimum(random.standard_exponential(draws) * scale, count).astype(np.int64) + 1
-        gaps[0] += at[-1]
-        at = np.concatenate([at, np.cumsum(gaps)])
-    return np.asarray(at[1 : np.searchsorted(at, count)])
+    """Return which of `count` trials succeed, in any order, some of them more than once."""
+    if probability >= 1.0:
+        return np.arange(count)
+    # Of trials that are hit a Poisson number of times each, independent of each other, these were hit at all.
+    times = random.poisson(-count * np.log1p(-probability))
+    return np.asarray(random.integers(0, count, times))
 
 
 def _mutate(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
-    """Mutate genes, in place; only those that are hit cost anything."""
+    """Mutate genes, in place; only those that are hit cost anything, and one that is hit twice mutates once."""
     at, genes = _hits(random, children.size, operators.mutation / len(genome)), children.reshape(-1)
     gene = at // children.shape[1]
     values, lower, upper, whole = genes[at], genome.lower[gene], genome.upper[gene], genome.categorical[gene]
     span = upper - lower
-    u, v = random.random((2, len(at)))
-    # Whole numbers: the same number tells how far and, by its half, which way.
-    near = np.floor(v * (2 * _NEAR_REACH)) - _NEAR_REACH
-    near += near >= 0
+    u, v, w = random.random((3, len(at)))
+    # Whole numbers: the same number tells how far and which way.
+    near = _NEAR[(v * len(_NEAR)).astype(np.int64)]
     other = np.where(u < operators.near, values + near, np.floor(v * (span + 1)) + lower)
     step = np.exp(v * (-np.log(10.0) * operators.decades)) * (2.0 * u - 1.0)
     if operators.polynomial > 0:
-        smooth = ~whole & (random.random(len(at)) < operators.polynomial)
+        smooth = np.flatnonzero(~whole & (w < operators.polynomial))
         step[smooth] = _polynomial(values[smooth], lower[smooth], span[smooth], u[smooth], operators.mutation_eta)
     genes[at] = np.where(whole, other, values + step * span).clip(lower, upper)
 
@@ -177,7 +168,9 @@ def _mutate(genome: Genome, children: FloatArray, random: np.random.Generator, o
 def _polynomial(values: FloatArray, lower: FloatArray, span: FloatArray, u: FloatArray, eta: float) -> FloatArray:
     """Return the steps of polynomial mutation in units of the range; they stay within the bounds."""
     below = (values - lower) / np.where(span > 0, span, 1.0)
-    power = eta + 1
-    down = (2 * u + (1 - 2 * u) * (1 - below) ** power) ** (1 / power) - 1
-    up = 1 - (2 * (1 - u) + (2 * u - 1) * below**power) ** (1 / power)
-    return np.where(u <= _HALF, down, up)
+    # What goes down from a place is what goes up from the place that is as far from the other bound.
+    side = u - _HALF
+    away = np.where(side <= 0, below, 1.0 - below)
+    part = 1.0 - 2.0 * np.abs(side)
+    down = (part + (1.0 - part) * (1.0 - away) ** (eta + 1)) ** (1 / (eta + 1)) - 1.0
+    return np.copysign(down, side)

@@ -20,6 +20,7 @@ from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 
+from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive, Collection, front
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.registry import load_problem, problem_names
@@ -76,10 +77,10 @@ def shipped_case(name):
         worth = problem.evaluate_genes(genes)
         return np.log10(worth.objectives), worth.violation
 
-    if hasattr(problem, "tables"):
+    try:
         found = search(problem, engine="exhaustive", population=2000, evaluations=1_000_000)
-    else:
-        found = search(problem, engine="nsga2", population=1000, evaluations=1_000_000, seed=12345)
+    except InputError:
+        found = search(problem, engine="nsga2", population=1000, evaluations=300_000, seed=12345)
     scales = [objective.scale for objective in problem.objectives]
     best = np.log10(found.frame.select(found.objectives).to_numpy() * scales).T
     return Case(name, problem.genome, len(problem.objectives), evaluate, best)

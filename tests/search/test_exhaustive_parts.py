@@ -9,6 +9,7 @@ from evo_libra import certify, load_problem, search
 from evo_libra.front.ideal import ideal_of
 from evo_libra.front.screen import screen
 from evo_libra.problem.problem import Problem
+from evo_libra.search import exhaustive_engine
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +56,10 @@ def test_screened_bounds_are_below_what_is_solved(problem: Problem) -> None:
     assert (np.maximum(bounds.base[mine] + bounds.kappa[mine] / usd, bounds.saturated[mine]) <= time * (1 + 1e-9)).all()
     assert (bounds.least[mine] <= usd * (1 + 1e-9)).all()
     assert (lower >= bounds.saturated).all()
+
+
+def test_structures_that_add_nothing_are_passed_by(problem: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    once = search(problem, engine="exhaustive", population=10)
+    tiles = exhaustive_engine.tiles
+    monkeypatch.setattr(exhaustive_engine, "tiles", lambda bounds: [*tiles(bounds), *tiles(bounds)])
+    assert search(problem, engine="exhaustive", population=10).frame.equals(once.frame)

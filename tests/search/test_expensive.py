@@ -20,8 +20,10 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.search.cache import Cache, Worth
 from evo_libra.search.engine import load_engine
 from evo_libra.search.expensive import FAILED_VIOLATION, ExpensiveProblem
-from evo_libra.search.run import Snapshot, generations
+from evo_libra.search.memetic import Improve
+from evo_libra.search.run import SECONDS, STAGNATION, Options, Snapshot, generations
 from evo_libra.search.steady import completions
+from evo_libra.search.termination import Stagnation, Stop
 from evo_libra.search.toy import Toy
 from evo_libra.search.workers import Workers
 
@@ -29,6 +31,7 @@ SIMULATOR = '''
 import os, signal, subprocess, sys, time
 from dataclasses import dataclass
 
+from evo_libra.search.termination import Stagnation, Stop
 from evo_libra.search.toy import Toy
 
 
@@ -170,6 +173,29 @@ def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simu
     assert "it took longer than 0.3 s" in reasons
     assert not np.isin(last.archive.genes[0], [2, 4]).any()
     assert len(last.archive) > 0
+
+
+def test_steady_state_starts_from_designs_stops_and_restarts() -> None:
+    seen: list[FloatArray] = []
+    toy = Toy()
+    first = toy.genome.sample(np.random.default_rng(1), 8)
+    numbers = {"population": 10, "seed": 1, "evaluations": 100_000}
+    options = Options(
+        stop=Stop(stagnation=Stagnation(150, 0.2)), restarts=1, first=first,
+        observe=lambda genes, _worth: seen.append(genes),
+    )  # fmt: skip
+    with ExpensiveProblem(toy, workers=2) as expensive:
+        snapshots = list(completions(expensive, load_engine("nsga2", toy), **numbers, options=options))
+        last = snapshots[-1]
+        assert (last.ended, last.restarts, last.evaluations) == (STAGNATION, 1, len(seen))
+        assert {genes.tobytes() for genes in seen[:8]} == {genes.tobytes() for genes in first.T}
+        (ended,) = completions(
+            expensive, load_engine("nsga2", toy), **numbers, resume=last, options=Options(stop=Stop(seconds=1e-3))
+        )
+        assert ended.ended == SECONDS
+        assert ended.seconds > last.seconds > 0
+        with pytest.raises(InputError, match="improves no designs"):
+            next(completions(expensive, load_engine("nsga2", toy), **numbers, options=Options(improve=Improve(abs))))
 
 
 def test_steady_state_ends_when_the_space_does() -> None:

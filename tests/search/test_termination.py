@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -95,7 +96,11 @@ def test_certified_gap_ends_a_search() -> None:
     *_, last = run(small, Options(stop=Stop(gap=Gap(0.1, noted, every=1200))), 100_000)
     assert last.ended == GAP
     assert measured[-1] <= 0.1 < min([*measured[:-1], np.inf])
-    assert last.evaluations == 1200 * len(measured)
+    due, evaluations = [1200], last.evaluations
+    while due[-1] < evaluations:
+        due.append(due[-1] * 5 // 4)
+    # At the end of the generation in which a proof is due.
+    assert due[len(measured) - 1] <= evaluations < due[len(measured) - 1] + 60
     assert certify(small, front_of(small, last.archive)).largest_factor - 1 == pytest.approx(measured[-1])
     assert measure(Archive.empty(3, 2)) == np.inf
 
@@ -124,6 +129,30 @@ def test_few_given_designs_are_joined_by_a_sample(problem: Problem) -> None:
     *_, last = run(problem, Options(first=first), 60)
     assert last.evaluations == 60
     assert last.engine.arrays["genes"].shape[1] == 60
+
+
+@pytest.mark.parametrize(("make", "part"), [
+    (lambda: Stop(seconds=0.0), "0 s to search for"),
+    (lambda: Stop(seconds=float("nan")), "nan s to search for"),
+    (lambda: Stagnation(0), "stagnation of 0 evaluations"),
+    (lambda: Stagnation(10, -0.1), "grow by -0.1"),
+    (lambda: Gap(-0.1, lambda _archive: 0.0), "gap of -0.1"),
+    (lambda: Options(restarts=-1), "-1 restarts"),
+    (lambda: Options(restarts=1), "belong to a search that ends by stagnation"),
+])  # fmt: skip
+def test_ends_that_make_no_sense_are_refused(make: Callable[[], object], part: str) -> None:
+    with pytest.raises(InputError, match=part):
+        make()
+
+
+def test_proofs_are_due_more_and_more_seldom() -> None:
+    gap = Gap(0.1, lambda _archive: 1.0, every=100)
+    steps = range(0, 1000, 10)
+    assert [end for start, end in pairwise(steps) if gap.due(start, end)] == [
+        100, 130, 160, 200, 250, 310, 380, 480, 590, 740, 930,
+    ]  # fmt: skip
+    # However long generations are, one proof in each at most.
+    assert gap.due(0, 10_000)
 
 
 def test_passed() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.method import Method
 from evo_libra.experiment.record import RUNNER, BatchInfo, RunInfo
 from evo_libra.experiment.store import MANIFEST, RunFolder, explained, plain_name
 
@@ -45,7 +46,8 @@ def experiment_text(run: RunInfo, name: str) -> str:
         values = {
             "name": name, "problem": source["problem"], "engines": manifest["engine"],
             "population": manifest["population"], "evaluations": manifest["budget"], "seeds": manifest["seed"],
-            "keep": manifest["keep"],
+            "keep": manifest["keep"], **Method(**manifest["method"]).keys(),
+            **{key: manifest[key] for key in ("seconds", "workers") if manifest[key] is not None},
         }  # fmt: skip
         assignments = [assignment.partition("=") for assignment in source["set"]]
     except KeyError as error:
