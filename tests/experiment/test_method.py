@@ -58,14 +58,12 @@ def elsewhere(job: Job, tmp_path: Path) -> Job:
 
 def begun(spec: RunSpec, job: Job, evaluations: int) -> Report:
     """Interrupt a run after each generation, until it has so many evaluations."""
-    reached = [0]
-
-    def watch(snapshot: Any, _seconds: float) -> None:
-        reached[0] = snapshot.evaluations
-
     report = Report(spec.id, "interrupt")
-    while report.ending == "interrupt" and reached[0] < evaluations:
-        report = perform(spec, job, interrupted=lambda: reached[0] > 0, watch=watch)
+    while report.ending == "interrupt" and report.evaluations < evaluations:
+        told: list[Any] = []
+        report = perform(
+            spec, job, interrupted=lambda told=told: bool(told), watch=lambda *now, told=told: told.append(now)
+        )  # type: ignore[misc]
     return report
 
 
