@@ -110,6 +110,14 @@ class Fidelity:
                 algorithm[: len(fabric.dimensions), n] = self._algorithms(fabric, options["algorithms"])
         return Schedule(np.array(chunks), np.array(scheduler), algorithm)
 
+    def offers(self, fabric: Fabric, option: tuple[str, str]) -> bool:
+        """Return whether an option, name and value, is among the choices for a network."""
+        try:
+            self.read([replace(fabric, options=(option,))], np.array([[part.block] for part in fabric.dimensions]))
+        except InputError:
+            return False
+        return True
+
     def _algorithms(self, fabric: Fabric, text: str) -> list[int]:
         names = text.split(",")
         if len(names) != len(fabric.dimensions):

@@ -126,7 +126,7 @@ def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
         raise _fail(
             source,
             ("latency_ns",) if given else (),
-            f"the latency of {', '.join(missing)} is required and not in the catalogue; give latency_ns, a number "
+            f"the latency of {', '.join(missing)} is required and not in the catalogue; give time.latency_ns, a number "
             "or one for each technology",
         )
     return np.array([latency[name] for name in catalog.names])

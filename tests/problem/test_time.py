@@ -205,6 +205,19 @@ def test_chunks_scheduler_and_algorithms_are_searched() -> None:
     np.testing.assert_allclose(again.objectives[0] * 1e3, front.frame["time_ms"].to_numpy(), rtol=1e-12)
 
 
+def test_a_front_whose_schedules_were_searched_is_rescored_where_they_are_not_offered() -> None:
+    front = search(load(astra(chunks=[4, 16], algorithms="search", latency_ns=500)), evaluations=300, population=50)
+    plain = rescore(front, LIBRA)
+    assert set(plain.dropped) == {"chunks", "algorithms"}
+    assert plain.frame["design"].to_list() == front.frame["design"].to_list()
+    assert set(plain.frame.columns) >= {"time_ms", "time_ms_rescored"}
+    fixed = rescore(front, load(astra(chunks=64, algorithms="search", latency_ns=500)))
+    assert fixed.dropped == ("chunks",)
+    again = rescore(front, load(astra(chunks=[16, 4], algorithms="search", latency_ns=500)))
+    assert again.dropped == ()
+    np.testing.assert_allclose(again.frame["time_ms"], again.frame["time_ms_rescored"], rtol=1e-12)
+
+
 def test_a_front_of_solved_bandwidths_is_rescored() -> None:
     solved = load("bandwidth={mode: optimal, min_GBps: 0, max_GBps: 700}")
     front = search(solved, evaluations=300, population=60, seed=1)

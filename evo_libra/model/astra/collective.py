@@ -16,7 +16,7 @@ from evo_libra.model.astra.system import Choice, Part, System, cut
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.collective import Collective
 
-__all__ = ["Choice", "System", "collective_time"]
+__all__ = ["Choice", "System", "collective_time", "phases"]
 
 _THERE_AND_BACK = 3
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
@@ -61,7 +61,7 @@ def collective_time(
     apart = system.queues > 1 or (system.shrinking and collective is _AR)
     for group in part.packed(part.used) if apart else [part]:
         designs = group.designs
-        way, times = _phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
+        way, times = phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
         time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
         if not exact.all():
             time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
@@ -81,8 +81,8 @@ def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Wa
     return tuple(inwards if collective is _RS else outwards)
 
 
-def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
-    """Return the way of a chunk and the (n,) ns of each of its phases."""
+def phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
+    """Return the way of a chunk and the (n,) ns of each of its phases in designs that use the same dimensions."""
     dims = np.flatnonzero(part.used.any(axis=1)).tolist()
     way = _way(collective, dims, shrinking=shrinking)
     times, size = [], chunk.astype(np.float64)
