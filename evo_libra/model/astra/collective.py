@@ -14,6 +14,7 @@ from evo_libra.model.astra.queues import Policy, finish
 from evo_libra.model.astra.scheduled import scheduled_time
 from evo_libra.model.astra.system import Choice, Part, System, cut
 from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.untimed import refuse_untimed
 from evo_libra.model.collective import Collective
 
 __all__ = ["Choice", "System", "collective_time"]
@@ -47,13 +48,15 @@ def collective_time(
 
     Raises
     ------
-    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang.
+    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang; or no exact time is known
+        of it, as `evo_libra.model.astra.untimed.refuse_untimed` and `evo_libra.model.astra.phase.phase_time` say.
     """
     part = Part.of(collective, links, system, involved)
     npus = np.full(len(part.designs), 1 if world is None else world)
     for link in links if world is None else ():
         npus = npus * link.npus
     chunks = cut(collective, size, npus, system.splits)
+    refuse_untimed(chunks, part, system)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
         return scheduled_time(collective, chunks, part, system)
     time = np.zeros(len(part.designs))
