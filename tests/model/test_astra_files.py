@@ -182,6 +182,12 @@ def test_what_makes_astra_sim_hang_when_it_is_missing_is_needed(key: str) -> Non
     [
         ({"preferred-dataset-splits": 0}, "preferred-dataset-splits: found 0 (number), a number of at least 1"),
         ({"active-chunks-per-dimension": 0}, "at least 1"),
+        (
+            {"preferred-dataset-splits": 2**20},
+            "preferred-dataset-splits: found 1048576 (number), a number of at most 65536",
+        ),
+        ({"active-chunks-per-dimension": 2**16 + 1}, "active-chunks-per-dimension: found 65537"),
+        ({"endpoint-delay": 10**9 + 1}, "endpoint-delay: found 1000000001 (number), a number of at most 1000000000"),
         ({"collective-optimization": "local"}, "allowed: baseline, localBWAware"),
         ({"all-reduce-implementation": ["ring", "halvingdoubling"]}, "did you mean 'halvingDoubling'?"),
         ({"all-reduce-implementation": ["ring"] * 3}, "names 3 algorithms, the network has 2 dimensions"),

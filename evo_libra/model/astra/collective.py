@@ -10,7 +10,7 @@ import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.astra.phase import Link
-from evo_libra.model.astra.queues import Policy, finish
+from evo_libra.model.astra.queues import Policy, check_chunks, finish
 from evo_libra.model.astra.scheduled import scheduled_time
 from evo_libra.model.astra.system import Choice, Part, System, cut
 from evo_libra.model.astra.themis import Scheduler
@@ -48,8 +48,9 @@ def collective_time(
 
     Raises
     ------
-    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang; or no exact time is known
-        of it, as `evo_libra.model.astra.untimed.refuse_untimed` and `evo_libra.model.astra.phase.phase_time` say.
+    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang; or there are more chunks
+        than the queue model runs, where that is needed; or no exact time is known of it, as
+        `evo_libra.model.astra.untimed.refuse_untimed` and `evo_libra.model.astra.phase.phase_time` say.
     """
     part = Part.of(collective, links, system, involved)
     npus = np.full(len(part.designs), 1 if world is None else world)
@@ -58,6 +59,7 @@ def collective_time(
     chunks = cut(collective, size, npus, system.splits)
     refuse_untimed(chunks, part, system)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
+        check_chunks(system.splits)
         return scheduled_time(collective, chunks, part, system)
     time = np.zeros(len(part.designs))
     # In which dimension an all-reduce turns, and the queues, depend on the dimensions that a design uses.
@@ -67,6 +69,7 @@ def collective_time(
         way, times = _phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
         time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
         if not exact.all():
+            check_chunks(np.broadcast_to(system.splits, len(time))[designs[~exact]])
             time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
     return time
 

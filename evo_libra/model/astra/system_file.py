@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, Mistake
 from evo_libra.model.astra.graph.machine import Compute
+from evo_libra.model.astra.limits import LONGEST_ENDPOINT_NS, MOST_CHUNKS
 from evo_libra.model.astra.network_file import NetworkFile, known_keys
 from evo_libra.model.astra.phase import FULLY_CONNECTED, Algorithm, Implementation, Overheads, phase_time
 from evo_libra.model.astra.queues import Policy
@@ -27,8 +28,7 @@ UNLIMITED = 1e15
 
 _ENDPOINT_NS, _TERA = 10, 1e12
 
-_Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
-_FromOne = Annotated[int, Field(ge=1, le=2**31 - 1)]
+_Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 _Positive = Annotated[float, Field(gt=0, le=1e18)]
 # A number: ASTRA-sim compares with 0, and neither true nor false is 0.
 _Switch = Annotated[int, Field(ge=0, le=1)]
@@ -41,9 +41,9 @@ class _SystemSpec(BaseModel):
     )
 
     scheduling_policy: Literal["LIFO", "FIFO", "EXPLICIT"] = "LIFO"
-    endpoint_delay: _Whole = _ENDPOINT_NS
-    active_chunks_per_dimension: _FromOne = 1
-    preferred_dataset_splits: _FromOne
+    endpoint_delay: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] = _ENDPOINT_NS
+    active_chunks_per_dimension: _Chunks = 1
+    preferred_dataset_splits: _Chunks
     all_reduce_implementation: _Names | None = None
     all_gather_implementation: _Names | None = None
     reduce_scatter_implementation: _Names | None = None
