@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS
-from evo_libra.model.source import parse_source
+from evo_libra.model.source import Source, parse_source
 
 CASES = json.loads((Path(__file__).parent.parent / "golden" / "astra_collectives.json").read_text())
 COLLECTIVES = {collective.name: collective for collective in Collective}
@@ -145,7 +146,7 @@ def test_units() -> None:
         ({"topology": []}, "topology", "at least 1"),
         ({"npus_count": [4, 1]}, "npus_count[1]", "at least 2"),
         ({"npus_count": [4, 8.0]}, "npus_count[1]", "whole number"),
-        ({"npus_count": [4]}, "npus_count", "has 1 items, topology has 2"),
+        ({"npus_count": [4]}, "npus_count", "has 1 item, topology has 2"),
         ({"bandwidth": [200, 0]}, "bandwidth[1]", "above 0"),
         ({"bandwidth": [200, "fast"]}, "bandwidth[1]", "a number is needed"),
         ({"latency": [-1, 0]}, "latency[0]", "at least 0"),
@@ -159,6 +160,21 @@ def test_wrong_networks_are_told(changes: dict[str, Any], place: str, part: str)
     assert str(caught.value).startswith("network.yml:")
     assert place in str(caught.value)
     assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(("read", "parts"), [
+    (parse_network, ("a network file of ASTRA-sim", "topology, npus_count, bandwidth, latency")),
+    (lambda source: parse_system(source, network()), ("a system file", "preferred-dataset-splits, collective")),
+    (parse_memory, ("a file of remote memory of ASTRA-sim", "memory-type")),
+])  # fmt: skip
+def test_files_of_something_else_are_told(read: Callable[[Source], object], parts: tuple[str, str]) -> None:
+    with pytest.raises(InputError) as caught:
+        read(parse_source("version: 1\nname: mine\nnpus: 4\n", "other.yml"))
+    told = str(caught.value)
+    assert told.startswith(f"other.yml:1:1: is no {parts[0].removeprefix('a ')}")
+    assert f"has the keys {parts[1]}" in told
+    assert told.endswith("; found: version, name, npus")
+    assert "\n" not in told
 
 
 def test_a_misspelt_key_that_is_needed_is_a_mistake_and_others_are_noticed() -> None:
@@ -233,6 +249,9 @@ def test_collectives_that_no_algorithm_runs_are_left_out() -> None:
     file = system({"all-to-all-implementation": ["ring", "halvingDoubling"]})
     assert Collective.ALL_TO_ALL not in file.system.implementations
     assert "halvingDoubling has no all-to-all" in file.notices[0]
+    assert "no trace with an all-to-all can run" in file.notices[0]
+    tree = system({"reduce-scatter-implementation": ["ring", "doubleBinaryTree"]})
+    assert "no trace with a reduce-scatter can run" in tree.notices[0]
     assert Collective.ALL_GATHER not in system(without="all-gather-implementation").system.implementations
     short = system({"all-gather-implementation": ["ring"]})
     assert len(short.system.implementations[Collective.ALL_GATHER]) == 1

@@ -149,6 +149,15 @@ def test_systems_without_an_algorithm() -> None:
         assert found == ["trace of NPU 0: node 2: runs all-to-all, for which the system has no algorithm"]
 
 
+def test_groups_that_nobody_has_given() -> None:
+    node = collective_node(5, "", AR, 2**20, group="7")
+    for network in (machine(), 4):
+        with pytest.raises(InputError) as caught:
+            compile_program([[node]], {}, network)
+        reason = "unknown communicator group '7'; no groups are given; give their file as 'groups:'"
+        assert str(caught.value) == f"trace of NPU 0: node 5: {reason}"
+
+
 def test_trees_of_several_chunks_in_groups() -> None:
     nodes = [collective_node(5, "", AR, 2**20, group="1")]
     traces = [nodes, nodes, nodes, nodes, *[IDLE] * 4]

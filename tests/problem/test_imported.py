@@ -169,6 +169,7 @@ MEANS = "what a problem file calls halving-doubling would run"
     ({"all-reduce-implementation": ["halvingDoubling", "doubleBinaryTree"], "preferred-dataset-splits": 1},
      "all-reduce runs doubleBinaryTree"),
     ({"all-gather-implementation": ["halvingDoubling"]}, "dimension 1 is not used by an all-gather"),
+    ({"reduce-scatter-implementation": ["halvingDoubling"]}, "dimension 1 is not used by a reduce-scatter"),
     ({"replay-only": 1}, "replay-only"),
 ])  # fmt: skip
 def test_what_a_problem_file_cannot_say_is_told(system: dict[str, Any], sentence: str) -> None:

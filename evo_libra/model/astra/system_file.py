@@ -112,7 +112,7 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
         run on the NPUs of its dimension, or no exact time is known of it; there are more algorithms than
         dimensions; the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are told.
     """
-    known, notices = known_keys(source, _SystemSpec)
+    known, notices = known_keys(source, _SystemSpec, "system file")
     spec = validate(_SystemSpec, known)
     mistakes = [source.mistake(path, message) for path, message in _unsupported(spec)]
     implementations, told = {}, list(notices)
@@ -222,7 +222,7 @@ class _Implementations:
         self.mistakes.append(self.source.mistake((self.key, *path), message))
 
     def _pass_over(self, _: KeyPath, message: str) -> None:
-        self.notices.append(f"{self.key}: {message}, so that no trace with an {self.collective.value} can run")
+        self.notices.append(f"{self.key}: {message}, so that no trace with {self.collective.called} can run")
 
 
 def system_text(file: SystemFile) -> str:
