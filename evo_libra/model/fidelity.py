@@ -35,7 +35,8 @@ SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex"
 _SCHEDULERS = (
     Scheduler.BASELINE, Scheduler.ROUND_ROBIN, Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX,
 )  # fmt: skip
-_PAPER = SCHEDULERS.index("themis-paper")
+PAPER = "themis-paper"
+_PAPER = SCHEDULERS.index(PAPER)
 
 POLICIES = {
     "first-come": Policy.FIFO,
@@ -43,6 +44,8 @@ POLICIES = {
     "smallest-first": Policy.SMALLEST_FIRST,
     "fewest-phases-first": Policy.FEWEST_PHASES_FIRST,
 }
+PAPER_POLICIES = ("first-come", "smallest-first")
+"""Those that Themis' paper has; its smallest-first is not ASTRA-sim's: see `Policy`."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +206,9 @@ class Fidelity:
         latency = self.latency[designs.technology]
         if scheduler == _PAPER:
             fabrics = Fabrics(designs.block, extent, per_npu, latency)
-            policy = self.policy or Policy.SMALLEST_CHUNK_FIRST
+            policy = self.policy
+            if policy is None or policy is Policy.SMALLEST_FIRST:
+                policy = Policy.SMALLEST_CHUNK_FIRST
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
         greedy = _SCHEDULERS[scheduler] in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
         policy = self.policy or (Policy.SMALLEST_FIRST if greedy else Policy.FIFO)

@@ -202,21 +202,26 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         print(
             f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute"
         )
-        beyond = any("beyond_bandwidth_ms" in entry for entry in workload["collectives"])
+        entries = [*workload["collectives"], *workload["messages"]]
+        beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
         dimensions = ", and bytes over bandwidth of each" if beyond else " and"
-        title = f"time by collective{dimensions} dimension [ms]; bold is the bottleneck"
+        kinds = "collective and message" if workload["messages"] else "collective"
+        title = f"time by {kinds}{dimensions} dimension [ms]; bold is the bottleneck"
         table = Table(title=Text(title), title_justify="left")
-        for column in ("phase", "collectives", "time"):
+        what = "communication" if workload["messages"] else "collectives"
+        for column in ("phase", what, "time"):
             table.add_column(column, justify="right" if column == "time" else "left", no_wrap=True)
         for dimension in breakdown["dimensions"]:
             table.add_column(f"dim {dimension['dimension']}", justify="right", no_wrap=True)
-        for entry in workload["collectives"]:
+        for entry in entries:
             slowest = entry["bottleneck_dimension"]
             times = [
                 Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "")
                 for d in entry["dimensions"]
             ]
-            what = f"{entry['count']} {entry['collective']} ({entry['group']})"
+            what = f"{entry['count']} send over dim {slowest}"
+            if "collective" in entry:
+                what = f"{entry['count']} {entry['collective']} ({entry['group']})"
             words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
             table.add_row(*map(Text, words), *times)
         console.print(table)

@@ -230,3 +230,30 @@ def test_bandwidths_too_low_to_be_timed_are_told() -> None:
     slow = load(astra(latency_ns=1), "bandwidth={min_GBps: 1e-12, max_GBps: 700}")
     with pytest.raises(InputError, match=r"bandwidth\.min_GBps has to be higher"):
         slow.evaluate("RI(2)@chiplet:1e-12_RI(2)@package:1e-12_RI(16)@node:1_SW(64)@pod:1")
+
+
+@pytest.mark.parametrize("scheduler", ["themis-paper", "[baseline, themis-paper]"])
+@pytest.mark.parametrize("policy", ["alternate", "fewest-phases-first"])
+def test_a_policy_that_themis_paper_lacks_is_refused(scheduler: str, policy: str, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "problems" / "gpt3-4k.yaml").read_text().replace("time: libra\n", "")
+    file = tmp_path / "problem.yaml"
+    file.write_text(f"{text}\ntime:\n  model: themis\n  latency_ns: 0\n  scheduler: {scheduler}\n  policy: {policy}\n")
+    with pytest.raises(InputError) as caught:
+        load_problem(str(file))
+    line = len(file.read_text().splitlines())
+    assert str(caught.value) == (
+        f"{file}:{line}:3: time.policy: found {policy}; allowed with the scheduler themis-paper: first-come, "
+        "smallest-first"
+    )
+
+
+@pytest.mark.parametrize("policy", ["first-come", "smallest-first"])
+def test_policies_of_themis_paper(policy: str) -> None:
+    design = "RI(4)@chiplet:100_RI(4)@package:50_RI(4)@node:50_SW(64)@pod:20"
+    paper, left_out = (
+        load(astra(model="themis", latency_ns=500, scheduler="themis-paper", chunks=8, **more))
+        for more in ({"policy": policy}, {})
+    )
+    same = paper.evaluate(design).objectives[0] == left_out.evaluate(design).objectives[0]
+    # The paper's own policy is to take the smallest chunk first.
+    assert same == (policy == "smallest-first")

@@ -11,6 +11,7 @@ from evo_libra.model.astra.collective import phases
 from evo_libra.model.astra.phase import Link
 from evo_libra.model.astra.system import Part, System, cut
 from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.untimed import refuse_untimed
 from evo_libra.model.collective import Collective
 
 
@@ -43,6 +44,7 @@ def all_reduce_bound(
     part = Part.of(Collective.ALL_REDUCE, links, system, None)
     npus = np.prod([link.npus for link in links], axis=0) if world is None else np.full(len(part.designs), world)
     chunks = cut(Collective.ALL_REDUCE, size, npus, system.splits)
+    refuse_untimed(chunks, part, system)
     time = np.zeros(len(part.designs))
     for group in part.packed(part.used):
         way, times = phases(Collective.ALL_REDUCE, chunks.size[group.designs], group, shrinking=True)

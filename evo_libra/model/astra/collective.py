@@ -10,10 +10,11 @@ import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.astra.phase import Link
-from evo_libra.model.astra.queues import Policy, finish
+from evo_libra.model.astra.queues import Policy, check_chunks, finish
 from evo_libra.model.astra.scheduled import scheduled_time
 from evo_libra.model.astra.system import Choice, Part, System, cut
 from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.untimed import refuse_untimed
 from evo_libra.model.collective import Collective
 
 __all__ = ["Choice", "System", "collective_time", "phases"]
@@ -47,14 +48,18 @@ def collective_time(
 
     Raises
     ------
-    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang.
+    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang; or there are more chunks
+        than the queue model runs, where that is needed; or no exact time is known of it, as
+        `evo_libra.model.astra.untimed.refuse_untimed` and `evo_libra.model.astra.phase.phase_time` say.
     """
     part = Part.of(collective, links, system, involved)
     npus = np.full(len(part.designs), 1 if world is None else world)
     for link in links if world is None else ():
         npus = npus * link.npus
     chunks = cut(collective, size, npus, system.splits)
+    refuse_untimed(chunks, part, system)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
+        check_chunks(system.splits)
         return scheduled_time(collective, chunks, part, system)
     time = np.zeros(len(part.designs))
     # In which dimension an all-reduce turns, and the queues, depend on the dimensions that a design uses.
@@ -64,6 +69,7 @@ def collective_time(
         way, times = phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
         time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
         if not exact.all():
+            check_chunks(np.broadcast_to(system.splits, len(time))[designs[~exact]])
             time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
     return time
 
