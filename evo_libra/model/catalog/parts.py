@@ -33,9 +33,12 @@ _ROLES = {
 }
 """Kind of part in each role of a technology."""
 
-Amount = Annotated[float, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
+_MOST = 1_000_000_000
+"""Of any figure of a part: far above what is built, and no sum over a network overflows."""
+
+Amount = Annotated[float, Field(ge=0, le=_MOST)]
+Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
+Count = Annotated[int, Field(ge=1, le=_MOST)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
 
@@ -68,7 +71,7 @@ class KitSpec(_Strict):
 
     lane_GBps: Rate = Field(description="GB/s of a lane in one direction")
     lanes: Count = Field(description="most lanes of an NPU")
-    span: Annotated[int, Field(ge=2)] | None = Field(
+    span: Annotated[int, Field(ge=2, le=_MOST)] | None = Field(
         None, description="most NPUs in one domain: of a dimension and all inside it; no limit when left out"
     )
     reach_m: Rate | None = Field(None, description="longest link; for the reader, nothing is computed of it")
@@ -124,7 +127,7 @@ def parts_names() -> list[str]:
 
 
 def is_parts(name: str, folder: Path = Path()) -> bool:
-    """Return whether a catalogue is one of parts, by its name or by what its file says.
+    """Return whether a catalogue is one of parts, or means to be, by its name or by the keys of its file.
 
     Raises
     ------
@@ -133,7 +136,7 @@ def is_parts(name: str, folder: Path = Path()) -> bool:
     if not name.endswith((".yaml", ".yml", ".json")):
         return name in parts_names()
     data = read_source(folder / name).data
-    return isinstance(data, dict) and data.get("kind") == "parts"
+    return isinstance(data, dict) and ("kind" in data or "parts" in data)
 
 
 def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
