@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.model.arrays import GIGA, Population
+from evo_libra.model.arrays import GIGA, FloatArray, Population
 from evo_libra.model.bill import ITEMS, bill, cost_by_item, power_by_item
-from evo_libra.model.collective import Collective, traffic
+from evo_libra.model.collective import Collective, pattern_of, traffic
 from evo_libra.model.cost import cost_by_part, part_prices
 from evo_libra.model.fabric import BLOCK_NAMES, PARTS
 from evo_libra.model.parallelism import ALL
@@ -19,14 +19,15 @@ from evo_libra.model.trace_time import TracedWorkload
 from evo_libra.model.workload import PHASES
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.sharing import Placed, relative_bytes
 
 
 def explain(problem: Problem, population: Population) -> dict[str, Any]:
     """Return the breakdown of the first design of a population, with units in its keys.
 
     Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are
-    those without overlap, which the total takes into account. The times of their dimensions are bytes over bandwidth,
-    of chunks that take the dimensions in order; under LIBRA's time the longest of them is the collective's time,
+    those without overlap, which the total takes into account. The times of their dimensions are bytes over the share of
+    the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of them is the collective's time,
     otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or what a scheduler saves.
     """
     used = np.flatnonzero(population.npus[:, 0] > 1)
@@ -52,15 +53,16 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
     placed = problem.time.placed(population.npus)
     entries = []
     for (name, collective, group, size), count in _counted(loop).items():
-        extent = placed[loop.layouts[group], group].extent
+        where = placed[loop.layouts[group], group]
+        extent = where.extent
         sent = traffic(collective, size, extent)[used, 0]
-        seconds = sent / population.bandwidth[used, 0]
+        seconds = sent * _per_byte(problem, collective, where, population)[used, 0] / population.bandwidth[used, 0]
         slowest = int(np.argmax(seconds)) if len(seconds) else 0
         time = float(seconds.max())
         beyond = {}
         if problem.time.fidelity is not None:
             bytes_over_bandwidth = time
-            time = float(problem.time.fidelity.seconds(collective, round(size), extent, population)[0])
+            time = float(problem.time.seconds(collective, round(size), where, population)[0])
             beyond = {"beyond_bandwidth_ms": (time - bytes_over_bandwidth) * 1e3 * count}
         entries.append(
             {
@@ -84,6 +86,14 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
             }
         )
     return entries
+
+
+def _per_byte(problem: Problem, collective: Collective, where: Placed, population: Population) -> FloatArray:
+    """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs; 1 but for parts."""
+    kits = problem.tables.kits
+    if not kits:
+        return np.ones(population.npus.shape)
+    return relative_bytes(kits, pattern_of(collective), collective, where, population.npus, population.technology)
 
 
 def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -176,7 +177,8 @@ def buildable(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Bool
 
 
 def _columns(array: FloatArray, chosen: IntArray) -> FloatArray:
-    rows = columns(array.reshape(-1, array.shape[-1]), chosen)
+    # Not -1: of no designs nothing can be inferred.
+    rows = columns(array.reshape(math.prod(array.shape[:-1]), array.shape[-1]), chosen)
     return rows.reshape(*array.shape[:-1], len(chosen))
 
 

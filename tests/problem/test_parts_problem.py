@@ -163,3 +163,14 @@ def test_the_bill_is_explained(small: Problem) -> None:
     assert pieces[1, "nic"] == 512
     assert pieces[1, "transceiver"] == 2 * 2 * 512
     assert BLOCKS[int(designs.block[0, 0])].code == "FC"
+
+
+@pytest.mark.parametrize("time", ["libra", "{model: astra, latency_ns: 100, chunks: 4}"])
+def test_times_of_collectives_are_those_of_the_shares_that_groups_get(tmp_path: Path, time: str) -> None:
+    problem = load(tmp_path, f"time={time}")
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(3), 40))
+    worth = problem.evaluate(designs)
+    for n in range(len(designs)):
+        (loop,) = explain(problem, designs.select([n]))["workloads"]
+        collectives = sum(entry["time_ms"] for entry in loop["collectives"])
+        assert worth.objectives[0, n] * 1e3 == pytest.approx(loop["compute_ms"] + collectives, rel=1e-6)

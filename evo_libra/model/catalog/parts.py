@@ -18,7 +18,7 @@ from evo_libra.model.catalog.technologies import BlockName
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.source import KeyPath, Source, read_source, validate
 
-__all__ = ["Kit", "Part", "PartsCatalog", "Range", "is_parts", "load_parts", "parts_names"]
+__all__ = ["Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_names"]
 
 _FOLDER = Path(__file__).parent
 _PICO = 1e-12
@@ -151,7 +151,7 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
     ------
     InputError : no such catalogue, or its file is wrong.
     """
-    spec = _spec_of(_path(name, folder))
+    spec = load_parts_spec(name, folder)
     parts = {name: _part(name, part) for name, part in spec.parts.items()}
     kits = [
         _kit(name, kit, rank, block, parts)
@@ -159,6 +159,11 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
         for block in dict.fromkeys(kit.blocks)
     ]
     return PartsCatalog(spec.name, spec.source, tuple(kits))
+
+
+def load_parts_spec(name: str, folder: Path = Path()) -> PartsSpec:
+    """Load a catalogue of parts as its file says it, with what it extends; the parameters are those of `load_parts`."""
+    return _spec_of(_path(name, folder))
 
 
 def _path(name: str, folder: Path) -> Path:
