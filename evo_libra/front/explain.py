@@ -26,9 +26,10 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     """Return the breakdown of the first design of a population, with units in its keys.
 
     Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are
-    those without overlap, which the total takes into account. The times of their dimensions are bytes over the share of
-    the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of them is the collective's time,
-    otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or what a scheduler saves.
+    those without overlap, which the total takes into account. The times of their dimensions are bytes over the part of
+    the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of
+    them is the collective's time, otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or
+    what a scheduler saves.
     """
     used = np.flatnonzero(population.npus[:, 0] > 1)
     times = problem.time.workload_times(population)

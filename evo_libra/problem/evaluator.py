@@ -174,7 +174,7 @@ class TimeModel:
             found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
 
-    def seconds(self, collective: Collective, size: float, placed: Placed, designs: Population) -> FloatArray:
+    def seconds(self, collective: Collective, size: int, placed: Placed, designs: Population) -> FloatArray:
         """Return (n,) seconds of a collective of so many bytes among groups that lie so, but for LIBRA's time."""
         assert self.fidelity is not None, "LIBRA's time is bytes over bandwidth"  # noqa: S101 - our mistake
         share = bandwidth_share(self.kits, placed, designs.npus, designs.technology) if self.kits else None

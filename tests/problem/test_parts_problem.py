@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -174,3 +175,39 @@ def test_times_of_collectives_are_those_of_the_shares_that_groups_get(tmp_path: 
         (loop,) = explain(problem, designs.select([n]))["workloads"]
         collectives = sum(entry["time_ms"] for entry in loop["collectives"])
         assert worth.objectives[0, n] * 1e3 == pytest.approx(loop["compute_ms"] + collectives, rel=1e-6)
+
+
+OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
+
+
+@given(st.sampled_from(["dense-1k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20"]), SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str, seed: int) -> None:
+    problem = shipped(name)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(seed), 5))
+    worth = problem.evaluate(designs)
+    for n in range(len(designs)):
+        bill = bill_of(problem, designs.select([n]))
+        cost, power = (sum(row[key] for row in bill) for key in ("cost_usd", "power_W"))
+        assert cost == pytest.approx(worth.objectives[1, n], abs=0.005)
+        assert power == pytest.approx(worth.objectives[2, n], rel=1e-9)
+        assert worth.objectives[3, n] == pytest.approx(cost + power / 1e3 * 1.3 * 0.1 * 8760 * 4, abs=0.005)
+
+
+@cache
+def shipped(name: str) -> Problem:
+    found = load_problem(name, ["objectives=[time, cost, power, ownership]", OWNED])
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
+def test_fronts_of_many_objectives_are_the_archives(tmp_path: Path, engine: str) -> None:
+    names = "[ownership, bisection, energy, time-cost]"
+    problem = load(tmp_path, f"objectives={names}", OWNED)
+    front = search(problem, engine=engine, evaluations=1500, population=40, seed=1)
+    assert len(front) > 40
+    values = front.frame.select(front.objectives).to_numpy()
+    better = (values[None] <= values[:, None]).all(axis=2) & (values[None] < values[:, None]).any(axis=2)
+    assert not better.any()
+    assert len(front.objectives) == 4

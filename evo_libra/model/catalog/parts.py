@@ -18,7 +18,9 @@ from evo_libra.model.catalog.technologies import BlockName
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.source import KeyPath, Source, read_source, validate
 
-__all__ = ["Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_names"]
+__all__ = [
+    "Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_names",
+]  # fmt: skip
 
 _FOLDER = Path(__file__).parent
 _PICO = 1e-12
