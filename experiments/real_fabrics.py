@@ -32,7 +32,7 @@ NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-
 SEED = 0
 _SHOWN = 6
 _MILLISECONDS, _MILLION = 1e3, 1e6
-_MARKERS = "osD^vPX*"
+_MARKERS = "osD^vPX*<>"
 
 
 @dataclass(frozen=True)
