@@ -218,6 +218,11 @@ def _relaxed(
     price, low, high = _merged(problem, space, depth, last)
     for target, values in ((designs.price, price), (designs.low, low), (designs.high, high)):
         target[depth, every] = values
+    if tables.kits:
+        # What is still open gets its group all the bandwidth: no share of it can be more.
+        open_ = designs.technology.copy()
+        open_[depth, every] = -1
+        designs = replace(designs, technology=open_)
     program = tables.program_of(designs)
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     saturated = optimal_bandwidth(program).bound
@@ -243,7 +248,7 @@ def _merged(
     for kind, (first, before) in enumerate(kinds.T.tolist()):
         cheapest, least, most = np.inf, np.inf, 0.0
         for d in range(first, len(space.rules)):
-            allowed = [t for t in space.rules[d].technologies if t > before or (t == before and not space.one_each)]
+            allowed = [t for t in space.rules[d].technologies if space.may_follow(t, before)]
             for t in allowed:
                 cheapest = min(cheapest, float(tables.least_price[d, t]))
                 least = min(least, float(tables.low[d, t]))

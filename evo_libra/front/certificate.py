@@ -135,6 +135,7 @@ def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
     if not len(front):
         raise InputError("the front is empty: there is nothing to certify")
+    problem = problem.relaxed()
     time = front.frame[TIME.column].to_numpy() * TIME.scale
     cost = front.frame[COST.column].to_numpy() * COST.scale
     order = np.lexsort((time, cost))

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.model.arrays import GIGA, Population
-from evo_libra.model.collective import Collective, traffic
+from evo_libra.model.arrays import GIGA, FloatArray, Population
+from evo_libra.model.bill import ITEMS, bill, cost_by_item, power_by_item
+from evo_libra.model.collective import Collective, pattern_of, traffic
 from evo_libra.model.cost import cost_by_part, part_prices
 from evo_libra.model.fabric import BLOCK_NAMES, PARTS
 from evo_libra.model.parallelism import ALL, offsets
@@ -19,6 +20,7 @@ from evo_libra.model.training import Message
 from evo_libra.model.workload import PHASES
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.sharing import Placed, relative_bytes
 
 
 def explain(problem: Problem, population: Population) -> dict[str, Any]:
@@ -26,9 +28,10 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
 
     Messages of traces that are alike (bytes, dimension and time) are one entry, too; a message uses one dimension.
     Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are
-    those without overlap, which the total takes into account. The times of their dimensions are bytes over bandwidth,
-    of chunks that take the dimensions in order; under LIBRA's time the longest of them is the collective's time,
-    otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or what a scheduler saves.
+    those without overlap, which the total takes into account. The times of their dimensions are bytes over the part of
+    the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of
+    them is the collective's time, otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or
+    what a scheduler saves.
     """
     used = np.flatnonzero(population.npus[:, 0] > 1)
     times = problem.time.workload_times(population)
@@ -46,22 +49,24 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
             for loop, time in zip(problem.time.loops, times, strict=True)
         ],
         "dimensions": _dimensions(problem, population, used),
+        **({"bill": bill_of(problem, population)} if problem.tables.kits else {}),
     }
 
 
 def _collectives(problem: Problem, loop: WeightedLoop, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
-    extents = problem.time.extents(population.npus)
+    placed = problem.time.placed(population.npus)
     entries = []
     for (name, collective, group, size), count in _counted(loop).items():
-        extent = extents[loop.layouts[group], group]
+        where = placed[loop.layouts[group], group]
+        extent = where.extent
         sent = traffic(collective, size, extent)[used, 0]
-        seconds = sent / population.bandwidth[used, 0]
+        seconds = sent * _per_byte(problem, collective, where, population)[used, 0] / population.bandwidth[used, 0]
         slowest = int(np.argmax(seconds)) if len(seconds) else 0
         time = float(seconds.max())
         beyond = {}
         if problem.time.fidelity is not None:
             bytes_over_bandwidth = time
-            time = float(problem.time.fidelity.seconds(collective, round(size), extent, population)[0])
+            time = float(problem.time.seconds(collective, round(size), where, population)[0])
             beyond = {"beyond_bandwidth_ms": (time - bytes_over_bandwidth) * 1e3 * count}
         entries.append(
             {
@@ -85,6 +90,30 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
             }
         )
     return entries
+
+
+def _per_byte(problem: Problem, collective: Collective, where: Placed, population: Population) -> FloatArray:
+    """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs; 1 but for parts."""
+    kits = problem.tables.kits
+    if not kits:
+        return np.ones(population.npus.shape)
+    return relative_bytes(kits, pattern_of(collective), collective, where, population.npus, population.technology)
+
+
+def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:
+    rows = [row for row in bill_of(problem, population) if row["dimension"] == d]
+    kit = problem.tables.kits[int(population.technology[d, 0])]
+    bandwidth = float(population.bandwidth[d, 0])
+    return {
+        "dimension": d,
+        "block": BLOCK_NAMES[int(population.block[d, 0])],
+        "npus": int(population.npus[d, 0]),
+        "technology": kit.technology,
+        "bandwidth_GBps": bandwidth / GIGA,
+        "lanes": round(bandwidth / kit.lane_rate),
+        "cost_usd": sum(row["cost_usd"] for row in rows),
+        "power_W": sum(row["power_W"] for row in rows),
+    }
 
 
 _Key = tuple[str, Collective, str, float]
@@ -149,7 +178,32 @@ def _message(
     }
 
 
+def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:
+    """Return the bill of materials of the first design: parts by dimension, with pieces, USD and W.
+
+    The sums over all rows are the design's cost and power. It is empty where prices are per bandwidth.
+    """
+    kits, one = problem.tables.kits, population.select([0])
+    if not kits:
+        return []
+    hardware = problem.tables.hardware_of(one.npus, one.technology)
+    items = bill(kits, one.technology, one.npus, hardware.lanes(one.bandwidth, up=True).astype(np.int64))
+    usd, watts = cost_by_item(items, kits, one.technology), power_by_item(items, kits, one.technology)
+    rows = []
+    for d, i in [(d, i) for d in range(len(one.npus)) for i in range(len(ITEMS)) if items[i, d, 0] > 0]:
+        kit = kits[int(one.technology[d, 0])]
+        part = dict(zip(ITEMS, (kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch), strict=True))[ITEMS[i]]
+        rows.append({
+            "dimension": d, "item": ITEMS[i], "part": None if part is None else part.name,
+            "pieces": round(float(items[i, d, 0])), "unit_usd": None if part is None else part.price.value,
+            "cost_usd": float(usd[i, d, 0]), "power_W": float(watts[i, d, 0]),
+        })  # fmt: skip
+    return rows
+
+
 def _dimensions(problem: Problem, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
+    if problem.tables.kits:
+        return [_built(problem, population, int(d)) for d in used]
     cost = cost_by_part(population, part_prices(problem.catalog))
     return [
         {

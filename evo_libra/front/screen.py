@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.model.allocation.bound import ascend, hyperbola
-from evo_libra.model.allocation.program import only_price
+from evo_libra.model.allocation.program import Program, only_price
 from evo_libra.model.allocation.solve import optimal_bandwidth
-from evo_libra.model.arrays import TILE, FloatArray, IntArray
+from evo_libra.model.arrays import TILE, BoolArray, FloatArray, IntArray
 from evo_libra.problem.allocate import program_for, variants
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures
@@ -20,6 +20,7 @@ EXACT = 1e-9
 """Relative gap up to which a time counts as the least one."""
 
 _STEPS = 12
+_BATCH = 256
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def screen(problem: Problem) -> Screen:
         )
     npus, technology = problem.structures.npus, problem.structures.technology
     structure, gene = variants(problem.tables, problem.constraints, npus, technology)
-    return bounded(problem, structure, npus[:, structure], technology[:, structure], gene)
+    found = bounded(problem, structure, npus[:, structure], technology[:, structure], gene)
+    return _fastest_exact(problem, found) if _only_lanes(problem) else found
 
 
 def bounded(problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray) -> Screen:
@@ -96,9 +98,47 @@ def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArra
     program = program_for(problem.tables, problem.constraints, designs, None)
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     least = (designs.price * designs.low).sum(axis=0)
+    if _only_lanes(problem):
+        return base, kappa, _saturated(program), np.where(_affords(program), least, np.inf)
     if len(program.limit):
         least = np.maximum(least, optimal_bandwidth(only_price(program, designs.price)).bound)
     return base, kappa, optimal_bandwidth(program).bound, least
+
+
+def _only_lanes(problem: Problem) -> bool:
+    return bool(problem.tables.kits) and all(c.lanes or c.quantity == "time" for c in problem.constraints)
+
+
+def _affords(program: Program) -> BoolArray:
+    """Return (n,) whether the least bandwidths meet rows without a negative coefficient; if not, none do."""
+    return np.asarray(((program.rows * program.low).sum(axis=1) <= program.limit * (1.0 + EXACT)).all(axis=0))
+
+
+def _saturated(program: Program) -> FloatArray:
+    """Return (n,) seconds that no bandwidths undercut: those of the box, and of each row for itself."""
+    free = replace(program, rows=program.rows[:0], limit=program.limit[:0], equality=program.equality[:0])
+    found = optimal_bandwidth(free).bound
+    for row, limit in zip(program.rows, program.limit, strict=True):
+        mine = np.flatnonzero(row.any(axis=0))
+        part, price = free.select(mine), row[:, mine]
+        base, kappa = hyperbola(part, ascend(part, price, _STEPS), price)
+        found[mine] = np.maximum(found[mine], base + kappa / limit[mine])
+    return found
+
+
+def _fastest_exact(problem: Problem, bounds: Screen) -> Screen:
+    """Return the bounds with exact saturated times of the fastest variants, so that no others are as fast."""
+    saturated, best = bounds.saturated.copy(), np.inf
+    order = np.argsort(saturated, kind="stable")
+    for start in range(0, len(order), _BATCH):
+        some = order[start : start + _BATCH]
+        if saturated[some[0]] > best * (1.0 + EXACT):
+            break
+        designs = skeletons(problem, bounds.select(some))
+        found = optimal_bandwidth(program_for(problem.tables, problem.constraints, designs, None))
+        saturated[some] = np.maximum(saturated[some], found.bound)
+        best = min(best, float(found.objective.min()))
+    return replace(bounds, saturated=saturated)
 
 
 def skeletons(problem: Problem, part: Screen) -> Skeletons:

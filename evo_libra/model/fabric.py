@@ -11,6 +11,7 @@ import numpy as np
 
 from evo_libra.errors import InputError, printable, suggestion, unknown
 from evo_libra.model.arrays import Population
+from evo_libra.model.blocks import PHYSICS
 
 
 @dataclass(frozen=True)
@@ -19,9 +20,9 @@ class Block:
 
     Attributes
     ----------
-    code : the two letters of the notation.
+    code : the letters of the notation.
     name : the word used in files.
-    parts : what has to be bought per unit of bandwidth, named as a technology's prices are.
+    parts : what LIBRA has to buy per unit of bandwidth, named as prices are; empty where it has no price.
     """
 
     code: str
@@ -31,11 +32,10 @@ class Block:
 
 # Links, switches and NICs per block: LIBRA (ISPASS 2024), whose counts of links and whose bandwidth per link cancel
 # to one link price per NPU and unit of bandwidth, for each block.
-BLOCKS = (
-    Block("RI", "ring", ("link",)),
-    Block("FC", "fully-connected", ("link",)),
-    Block("SW", "switch", ("link", "switch", "nic")),
-)
+_LIBRA_PARTS = {"ring": ("link",), "fully-connected": ("link",), "switch": ("link", "switch", "nic")}
+
+BLOCKS = tuple(Block(block.code, block.name, _LIBRA_PARTS.get(block.name, ())) for block in PHYSICS)
+"""Every block, LIBRA's first; what they are physically is `evo_libra.model.blocks.PHYSICS`, in the same order."""
 BLOCK_NAMES = tuple(block.name for block in BLOCKS)
 PARTS = ("link", "switch", "nic")
 

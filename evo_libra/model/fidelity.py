@@ -20,16 +20,22 @@ from evo_libra.model.astra.queues import Policy, TooLongError
 from evo_libra.model.astra.system import Choice, System
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.astra.themis_paper import Fabrics, paper_time
+from evo_libra.model.bill import inner_npus
+from evo_libra.model.blocks import PHYSICS, Kit
 from evo_libra.model.collective import Collective
-from evo_libra.model.fabric import OPTIONS, Fabric
+from evo_libra.model.fabric import BLOCKS, OPTIONS, Fabric
 from evo_libra.model.parallelism import offsets
 from evo_libra.model.training import Message
 
 ALGORITHMS = ("ring", "direct", "halving-doubling")
 _IMPLEMENTATIONS = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
 _RING, _DIRECT, _HALVING_DOUBLING = range(3)
-NATURAL = {RING: _RING, FULLY_CONNECTED: _DIRECT, SWITCH: _HALVING_DOUBLING}
+NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(PHYSICS)}
 """The algorithm of each block unless a problem says otherwise."""
+
+TIMED_BLOCKS = {"RI": RING, "FC": FULLY_CONNECTED, "SW": SWITCH, "CL": SWITCH}
+"""Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
+_ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 
 SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper")
 _SCHEDULERS = (
@@ -37,6 +43,8 @@ _SCHEDULERS = (
 )  # fmt: skip
 PAPER = "themis-paper"
 _PAPER = SCHEDULERS.index(PAPER)
+
+_OUTWEIGHS_ROUNDING = 2.0
 
 POLICIES = {
     "first-come": Policy.FIFO,
@@ -57,6 +65,7 @@ class Fidelity:
     chunks, schedulers : choices; of several the search chooses. Schedulers are indices into `SCHEDULERS`.
     algorithms : (block, choice) index into `ALGORITHMS`; of several the search chooses, for each dimension.
     latency : (t,) ns of a link of each technology.
+    kits : what technologies are built of; with them, switches that a message passes add to its latency.
     overheads : of the NPUs.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
@@ -71,6 +80,13 @@ class Fidelity:
     active: int
     shrinking: bool
     policy: Policy | None
+    kits: tuple[Kit, ...] = ()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether LIBRA's time is a lower bound of every time."""
+        in_order = set(self.schedulers) == {SCHEDULERS.index("baseline")}
+        return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
 
     def genes(self, depth: int) -> list[tuple[str, int]]:
         """Return name and highest value of the genes of what is left open, for that many dimensions."""
@@ -159,22 +175,27 @@ class Fidelity:
                 found[f"algorithm[{d}]"] = names[np.where(npus > 1, schedule.algorithm[d], -1)].tolist()
         return found
 
-    def seconds(self, collective: Collective, size: int, extent: IntArray, designs: Population) -> FloatArray:
+    def seconds(
+        self, collective: Collective, size: int, extent: IntArray, designs: Population, share: FloatArray | None = None
+    ) -> FloatArray:
         """Return (n,) s of one collective of a process group that all its NPUs begin at once.
 
-        A group that holds a part of a dimension runs as on a dimension of its own size, with all the bandwidth its
-        NPUs have in that dimension, as in LIBRA.
+        A group that holds a part of a dimension runs as on a dimension of its own size, with the share of its NPUs'
+        bandwidth that is given; without any with all of it, as in LIBRA.
 
         Parameters
         ----------
         collective, size : what runs, and its bytes: the whole message, for an all-gather the shard.
         extent : (d, n) NPUs of each dimension in the group.
         designs : the networks, with their schedules.
+        share : (d, n) of the bandwidth of its NPUs that the group has; None for all.
 
         Raises
         ------
         ValueError : an all-gather cannot be cut into so many chunks.
         """
+        if share is not None:
+            designs = replace(designs, bandwidth=designs.bandwidth * share)
         scheduler = _of(designs).scheduler
         kinds = np.unique(scheduler).tolist()
         if len(kinds) == 1:
@@ -189,13 +210,28 @@ class Fidelity:
         """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
         apart = offsets(message.source, message.target, designs.npus)
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * NANO
-        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), designs.block, designs.npus)
-        latency, size = self.latency[designs.technology], np.full(len(designs), float(message.size))
+        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), _ASTRA_BLOCK[designs.block], designs.npus)
+        latency, size = self._latency(designs), np.full(len(designs), float(message.size))
+        block = _ASTRA_BLOCK[designs.block]
         time = np.zeros(len(designs))
         for d, offset in enumerate(apart):
-            link = Link(designs.block[d], designs.npus[d], bandwidth[d], latency[d])
+            link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
             time += np.where(offset > 0, link.transfer(size, link.hops(offset.astype(np.float64))), 0.0)
         return time * NANO
+
+    def _latency(self, designs: Population) -> FloatArray:
+        """Return (d, n) ns of a link; of kits, of a message between neighbours over the hops that it is charged."""
+        latency = self.latency[designs.technology]
+        if not self.kits:
+            return latency
+        inside = inner_npus(designs.npus)
+        for k in np.unique(designs.technology[designs.npus > 1]).tolist():
+            mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
+            links, switches = PHYSICS[kit.block].hops(designs.npus[mine], kit, inside[mine])
+            passing = 0.0 if kit.switch is None else kit.switch.latency / NANO
+            hops = 2.0 if _ASTRA_BLOCK[kit.block] == SWITCH else 1.0
+            latency[mine] = (links * latency[mine] + switches * passing) / hops
+        return latency
 
     def _seconds(
         self, scheduler: int, collective: Collective, size: int, extent: IntArray, designs: Population
@@ -203,18 +239,18 @@ class Fidelity:
         schedule = _of(designs)
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * NANO
-        latency = self.latency[designs.technology]
+        latency, block = self._latency(designs), _ASTRA_BLOCK[designs.block]
         if scheduler == _PAPER:
-            fabrics = Fabrics(designs.block, extent, per_npu, latency)
+            fabrics = Fabrics(block, extent, per_npu, latency)
             policy = self.policy
             if policy is None or policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
         greedy = _SCHEDULERS[scheduler] in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
         policy = self.policy or (Policy.SMALLEST_FIRST if greedy else Policy.FIFO)
-        algorithm = runnable(schedule.algorithm, collective, designs.block, extent)
-        bandwidth = link_bandwidth(per_npu, algorithm, designs.block, extent)
-        links = [Link(*fields) for fields in zip(designs.block, extent, bandwidth, latency, strict=True)]
+        algorithm = runnable(schedule.algorithm, collective, block, extent)
+        bandwidth = link_bandwidth(per_npu, algorithm, block, extent)
+        links = [Link(*fields) for fields in zip(block, extent, bandwidth, latency, strict=True)]
         system = System(
             {collective: [Choice(_IMPLEMENTATIONS, row) for row in algorithm]},
             schedule.chunks, self.active, self.shrinking, self.overheads,

@@ -13,6 +13,11 @@ ALL = "all"
 """The process group of all NPUs."""
 
 
+def parts_of(group: str) -> tuple[str, ...]:
+    """Return the groups that one is made of: ``ep+dp`` is all NPUs of both."""
+    return tuple(group.split("+"))
+
+
 def lay_groups(npus: IntArray, degrees: IntArray) -> tuple[IntArray, BoolArray]:
     """Lay process groups on the dimensions, the first group innermost.
 

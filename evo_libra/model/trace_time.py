@@ -15,9 +15,9 @@ from evo_libra.model.astra.graph.operations import Action
 from evo_libra.model.astra.graph.population import execute_population
 from evo_libra.model.astra.graph.program import Program
 from evo_libra.model.chakra.groups import Groups
-from evo_libra.model.collective import Collective, bytes_of_pattern, pattern_of
+from evo_libra.model.collective import Collective
 from evo_libra.model.parallelism import ALL
-from evo_libra.model.training import Message, Operation, Stream
+from evo_libra.model.training import Merging, Message, Stream, stream_of, units_of
 
 MEMBER, BETWEEN = "member", "between"
 """Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""
@@ -159,13 +159,13 @@ def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accele
     return TracedWorkload(name, program, _computing(program, accelerator), layouts, npus)
 
 
-def trace_time(workload: TracedWorkload, *, merged: bool) -> TraceTime:
+def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
     """Return the iteration time of traces.
 
     Parameters
     ----------
     workload : the traces.
-    merged : whether collectives of a pattern are one stream of bytes; see `evo_libra.model.training.iteration_time`.
+    merging : which collectives are one stream.
     """
     program, streams = workload.program, dict[Stream, int]()
     stream, units = np.full(len(program), -1), np.zeros(len(program))
@@ -173,18 +173,15 @@ def trace_time(workload: TracedWorkload, *, merged: bool) -> TraceTime:
         if operation.action is Action.COLLECTIVE and operation.collective is not None:
             members = program.parties[program.party[at]].members
             group = group_name(grid_of(members, workload.npus))
-            load: Stream = (group, Operation(operation.collective, operation.size))
-            units[at] = 1.0
-            if merged:
-                load = group, pattern_of(operation.collective)
-                units[at] = bytes_of_pattern(operation.collective, operation.size, len(members))
+            load = stream_of(group, operation.collective, operation.size, merging)
+            units[at] = units_of(operation.collective, operation.size, len(members), merging)
         elif operation.action is Action.SEND:
             load = ALL, _message(program, at)
             units[at] = 1.0
         else:
             continue
         stream[at] = streams.setdefault(load, len(streams))
-    return TraceTime(tuple(streams), program, workload.computing, stream, units, whole=not merged)
+    return TraceTime(tuple(streams), program, workload.computing, stream, units, whole=merging is Merging.NONE)
 
 
 def _message(program: Program, at: int) -> Message:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 
 import numpy as np
 
@@ -30,8 +32,17 @@ class Message:
     size: int
 
 
-Stream = tuple[str, Pattern | Operation | Message]
-"""Traffic of a process group that costs the same per unit: per byte of a pattern, or per operation or message."""
+Stream = tuple[str, Pattern | Collective | Operation | Message]
+"""Traffic of a process group that costs the same per unit: per byte of a pattern or of one kind of collectives of it,
+or per operation or message."""
+
+
+class Merging(Enum):
+    """Which collectives of a group are one stream."""
+
+    PATTERN = "all of a pattern, whose bytes cost the same where only NPUs reduce"
+    COLLECTIVE = "those of a kind, as where the network itself reduces"
+    NONE = "those of a kind and a size, as where messages have a latency"
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,7 @@ def _chain(size: FloatArray, time_per_unit: Sequence[FloatArray]) -> FloatArray 
 
 
 def iteration_time(
-    workload: Workload, degrees: Mapping[str, int], overlap: str, *, merged: bool = True
+    workload: Workload, degrees: Mapping[str, int], overlap: str, *, merging: Merging = Merging.PATTERN
 ) -> IterationTime:
     """Compile a workload's training loop.
 
@@ -99,13 +110,12 @@ def iteration_time(
         layer the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes
         the longer of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute +
         its collective). The forward pass is the same in both.
-    merged : whether collectives of a pattern are one stream of bytes, as times without latency allow; otherwise those
-        of a kind and size are one stream.
+    merging : which collectives are one stream.
     """
-    stream = _merged if merged else _single
+    stream = partial(_stream, merging=merging)
     phases = [phase for layer in workload.layers for phase in layer.phases]
     streams = tuple(dict.fromkeys(stream(phase) for phase in phases if phase.collective))
-    size = _sizes(streams, stream, degrees)
+    size = _sizes(streams, stream, degrees, merging)
     if overlap == "none":
         return IterationTime(streams, workload.compute, size(phases), ())
     forward = [layer.forward for layer in workload.layers]
@@ -120,26 +130,32 @@ def iteration_time(
     )
 
 
-def _merged(phase: Phase) -> Stream:
+def _stream(phase: Phase, merging: Merging) -> Stream:
     assert phase.collective is not None  # noqa: S101 - callers have filtered
-    return phase.group, pattern_of(phase.collective)
+    return stream_of(phase.group, phase.collective, phase.size, merging)
 
 
-def _single(phase: Phase) -> Stream:
-    assert phase.collective is not None  # noqa: S101 - callers have filtered
-    return phase.group, Operation(phase.collective, round(phase.size))
+def stream_of(group: str, collective: Collective, size: float, merging: Merging) -> Stream:
+    """Return the stream that a collective is part of."""
+    if merging is Merging.PATTERN:
+        return group, pattern_of(collective)
+    return group, collective if merging is Merging.COLLECTIVE else Operation(collective, round(size))
+
+
+def units_of(collective: Collective, size: float, degree: int, merging: Merging) -> float:
+    """Return how many units of its stream a collective is."""
+    return 1.0 if merging is Merging.NONE else float(bytes_of_pattern(collective, size, degree))
 
 
 def _sizes(
-    streams: Sequence[Stream], stream: Callable[[Phase], Stream], degrees: Mapping[str, int]
+    streams: Sequence[Stream], stream: Callable[[Phase], Stream], degrees: Mapping[str, int], merging: Merging
 ) -> Callable[[Sequence[Phase]], FloatArray]:
     def size(phases: Sequence[Phase]) -> FloatArray:
         total = np.zeros(len(streams))
         for phase in phases:
             if phase.collective:
-                place = streams.index(stream(phase))
-                single = isinstance(streams[place][1], Operation)
-                total[place] += 1.0 if single else bytes_of_pattern(phase.collective, phase.size, degrees[phase.group])
+                units = units_of(phase.collective, phase.size, degrees[phase.group], merging)
+                total[streams.index(stream(phase))] += units
         return total
 
     return size

@@ -11,18 +11,27 @@ from evo_libra.model.allocation.program import Program, only_price
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.hardware import lanes_rows
 from evo_libra.problem.tables import Skeletons, Tables
 
 
 def program_for(
-    tables: Tables, constraints: Sequence[Constraint], designs: Skeletons, budget: FloatArray | None
+    tables: Tables,
+    constraints: Sequence[Constraint],
+    designs: Skeletons,
+    budget: FloatArray | None,
+    *,
+    separate: bool = False,
 ) -> Program:
     """Return the convex program of designs under linear constraints and (n,) USD, which come last, of budget.
 
-    Constraints on time are not linear in bandwidth and have no part in it.
+    Constraints on time are not linear in bandwidth and have no part in it. Those on lanes are merged to as many as a
+    design has technologies of several dimensions, unless each is to have a row of its own, in their order (`separate`).
     """
-    linear = [constraint for constraint in constraints if constraint.quantity != "time"]
+    merged = [] if separate or designs.hardware is None else lanes_rows(designs.hardware.shared)
+    linear = [c for c in constraints if c.quantity != "time" and (separate or designs.hardware is None or not c.lanes)]
     rows = [c.coefficients(designs.technology, designs.price) * designs.used for c in linear]
+    linear, rows = [*linear, *(c for c, _ in merged)], [*rows, *(row for _, row in merged)]
     count = designs.low.shape[1]
     limits = [np.full(count, constraint.limit) for constraint in linear]
     equality = [constraint.equality for constraint in linear]

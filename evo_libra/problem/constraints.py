@@ -37,6 +37,7 @@ class Constraint:
     objective : coefficient of cost or time.
     limit : in SI.
     at_least : whether it was written with ``>=``; the terms are then those of the other direction.
+    lanes : whether it says that dimensions of one technology share its lanes, which a catalogue does and no user.
     """
 
     text: str
@@ -47,6 +48,7 @@ class Constraint:
     objective: float
     limit: float
     at_least: bool = False
+    lanes: bool = False
 
     def coefficients(self, technology: IntArray, unit_cost: FloatArray) -> FloatArray:
         """Return the coefficient of every bandwidth: (d, n) from (d, n) technologies and USD per B/s of a network."""
@@ -161,7 +163,8 @@ class _Parser:
                 raise self.error(f"bw[{index}] does not exist; dimensions count from 0 to {self.dimensions - 1}")
             terms.dimension[int(index)] += factor
         elif index in self.technologies:
-            terms.technology[self.technologies.index(index)] += factor
+            # A technology of several blocks has that many kits.
+            terms.technology[[name == index for name in self.technologies]] += factor
         else:
             raise self.error(unknown("technology", index, self.technologies))
 

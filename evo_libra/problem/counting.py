@@ -11,7 +11,7 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import IntArray
 from evo_libra.model.catalog import Technology
-from evo_libra.problem.space import DimensionRule, divisors_of, permits
+from evo_libra.problem.space import DimensionRule, divisors_of, permits, ranks_of
 
 _MOST = 2**53
 """Above that, a gene cannot hold every index."""
@@ -72,9 +72,20 @@ class CountedStructures:
         options = self.options(depth, left, last)
         return int(options.ends[-1]) if len(options.ends) else 0
 
+    def may_follow(self, technology: int, last: int) -> bool:
+        """Return whether a dimension may have a technology if the one before has another, -1 for none."""
+        if last < 0:
+            return True
+        rank, before = self._ranks[technology], self._ranks[last]
+        return rank > before or (rank == before and not self.one_each)
+
     @cached_property
     def _known(self) -> dict[tuple[int, int, int], Options]:
         return {}
+
+    @cached_property
+    def _ranks(self) -> tuple[int, ...]:
+        return tuple(ranks_of(self.technologies).tolist())
 
     @cached_property
     def _divisors(self) -> tuple[int, ...]:
@@ -86,10 +97,12 @@ class CountedStructures:
         if key not in self._known:
             ways = []
             for technology in self.rules[depth].technologies:
-                if technology < last or (self.one_each and technology == last):
+                if not self.may_follow(technology, last):
                     continue
                 for size in self._divisors:
-                    if left % size == 0 and permits(self.rules[depth], self.technologies[technology], size):
+                    if left % size == 0 and permits(
+                        self.rules[depth], self.technologies[technology], size, self.npus // left
+                    ):
                         count = self.count(depth + 1, left // size, technology)
                         if count:
                             ways.append((technology, size, count))

@@ -10,6 +10,7 @@ from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA, Population
 from evo_libra.model.fabric import BLOCKS, Fabric, parse_fabric, population_of
 from evo_libra.problem.constraints import excess
+from evo_libra.problem.kits import with_kits
 from evo_libra.problem.repair import violation
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def read_designs(problem: Problem, designs: str | Sequence[str]) -> Population:
     fabrics = [parse_fabric(text) for text in texts]
     for fabric in fabrics:
         _check(problem, fabric)
-    population = population_of(fabrics, problem.catalog.names)
+    population = with_kits(population_of(fabrics, problem.catalog.names), problem.catalog)
     if problem.time.fidelity is not None:
         population = replace(population, schedule=problem.time.fidelity.read(fabrics, population.block))
     for fabric, fits in zip(fabrics, problem.time.fits(population.npus), strict=True):
@@ -44,13 +45,13 @@ def _check(problem: Problem, fabric: Fabric) -> None:
             f"the design '{fabric}' has {len(fabric.dimensions)} dimensions, more than {len(problem.choices)}"
         )
     for dimension in fabric.dimensions:
-        for technology in problem.catalog.technologies:
-            block = BLOCKS[dimension.block].name
-            if technology.name == dimension.technology and block not in technology.blocks:
-                raise InputError(
-                    f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {technology.name}; "
-                    f"allowed: {', '.join(technology.blocks)}"
-                )
+        block, name = BLOCKS[dimension.block].name, dimension.technology
+        allowed = [known for t in problem.catalog.technologies if t.name == name for known in t.blocks]
+        if allowed and block not in allowed:
+            raise InputError(
+                f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {name}; "
+                f"allowed: {', '.join(allowed)}"
+            )
 
 
 def violations(problem: Problem, population: Population) -> list[str]:
@@ -59,8 +60,9 @@ def violations(problem: Problem, population: Population) -> list[str]:
     for d in range(population.npus.shape[0]):
         npus, bandwidth = int(population.npus[d, 0]), float(population.bandwidth[d, 0])
         technology = problem.catalog.technologies[int(population.technology[d, 0])]
-        if npus > (technology.largest_dimension or npus):
-            found.append(f"dimension {d} has {npus} NPUs; {technology.name} reaches {technology.largest_dimension}")
+        inside = int(population.npus[:d, 0].prod())
+        if npus > 1 and not technology.permits(npus, inside):
+            found.append(f"dimension {d} has {npus} NPUs; {technology.reach(inside)}")
         if technology.bandwidth_cap and npus > 1 and bandwidth > technology.bandwidth_cap:
             cap = technology.bandwidth_cap / GIGA
             found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")

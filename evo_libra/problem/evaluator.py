@@ -11,12 +11,14 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.model.allocation.program import Program
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.model.collective import Pattern, time_per_byte, unit_traffic
+from evo_libra.model.blocks import Kit
+from evo_libra.model.collective import Collective, Pattern, pattern_of, time_per_byte, unit_traffic
 from evo_libra.model.fidelity import Fidelity
-from evo_libra.model.parallelism import ALL, lay_groups, offsets
+from evo_libra.model.parallelism import ALL, lay_groups, offsets, parts_of
 from evo_libra.model.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
 from evo_libra.model.training import (
     IterationTime,
+    Merging,
     Message,
     Operation,
     Race,
@@ -24,6 +26,7 @@ from evo_libra.model.training import (
     iteration_time,
 )
 from evo_libra.model.workload import Workload
+from evo_libra.problem.sharing import Placed, bandwidth_share, relative_bytes
 
 
 @dataclass(frozen=True)
@@ -47,22 +50,33 @@ class WeightedLoop:
 
 
 def weighted_loop(
-    workload: Workload, degrees: Mapping[str, int], weight: float, overlap: str, npus: int, *, merged: bool = True
+    workload: Workload,
+    degrees: Mapping[str, int],
+    weight: float,
+    overlap: str,
+    npus: int,
+    *,
+    merging: Merging = Merging.PATTERN,
 ) -> WeightedLoop:
-    """Compile a training loop with its process groups; `merged` is that of `iteration_time`."""
-    complete, layout = {**degrees, ALL: npus}, tuple(degrees.items())
-    layouts = {**dict.fromkeys(degrees, layout), ALL: ()}
-    return WeightedLoop(workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merged=merged))
+    """Compile a training loop with its process groups; `merging` is that of `iteration_time`."""
+    layout = tuple(degrees.items())
+    joined = {group: prod(degrees[part] for part in parts_of(group)) for group in workload.groups if group != ALL}
+    complete = {**degrees, **joined, ALL: npus}
+    layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
+    return WeightedLoop(
+        workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merging=merging)
+    )
 
 
-def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merged: bool) -> WeightedLoop:
-    """Compile traces; `merged` is that of `trace_time`."""
+def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merging: Merging) -> WeightedLoop:
+    """Compile traces; `merging` is that of `trace_time`."""
     layouts = {**workload.layouts, ALL: ()}
     degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
-    return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merged=merged))
+    return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging))
 
 
-Channel = tuple[Layout, str, Pattern | Operation | Message]
+Load = Pattern | Collective | Operation | Message
+Channel = tuple[Layout, str, Load]
 """Traffic that costs the same time per unit whichever workload it belongs to."""
 
 
@@ -80,17 +94,19 @@ class TimeModel:
     loops : the workloads.
     channels : the distinct traffic among them.
     fidelity : how collectives are timed; None is LIBRA's time, where they take their bytes over the bandwidth.
+    kits : what dimensions are built of; without any, every group has all the bandwidth of its NPUs, as in LIBRA.
     """
 
     loops: tuple[WeightedLoop, ...]
     channels: tuple[Channel, ...]
     fidelity: Fidelity | None = None
+    kits: tuple[Kit, ...] = ()
 
     @staticmethod
-    def of(loops: Sequence[WeightedLoop], fidelity: Fidelity | None = None) -> TimeModel:
+    def of(loops: Sequence[WeightedLoop], fidelity: Fidelity | None = None, kits: tuple[Kit, ...] = ()) -> TimeModel:
         """Collect the channels of the loops."""
         channels = (_channel(loop, stream) for loop in loops for stream in loop.time.streams)
-        return TimeModel(tuple(loops), tuple(dict.fromkeys(channels)), fidelity)
+        return TimeModel(tuple(loops), tuple(dict.fromkeys(channels)), fidelity, kits)
 
     def fits(self, npus: IntArray) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group."""
@@ -99,31 +115,41 @@ class TimeModel:
             fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
         return fits
 
-    def extents(self, npus: IntArray) -> dict[tuple[Layout, str], IntArray]:
-        """Return the (d, n) extent of each process group on (d, n) dimensions."""
-        found: dict[tuple[Layout, str], IntArray] = {((), ALL): npus}
+    def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placed]:
+        """Return where each process group lies on (d, n) dimensions."""
+        found: dict[tuple[Layout, str], Placed] = {((), ALL): Placed(npus, np.ones_like(npus))}
         laid = dict[Layout, IntArray]()
         for layout, group in {(layout, group) for layout, group, _ in self.channels if group != ALL}:
             if layout not in laid:
                 laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
-            # The members of a trace's group may lie in several parts.
-            mine = [g for g, (name, _) in enumerate(layout) if name in (group, MEMBER)]
-            found[layout, group] = laid[layout][mine].prod(axis=0)
+            # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
+            mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
+            extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
+            # Groups of several parts lie as far apart as the innermost one.
+            found[layout, group] = Placed(extent, laid[layout][: mine[0]].prod(axis=0))
         return found
 
-    def traffic(self, npus: IntArray) -> FloatArray:
-        """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty but for LIBRA's time."""
+    def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:
+        """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty but for LIBRA's time.
+
+        A group that gets a share of the bandwidth counts as if it sent as many times more.
+        """
         if self.fidelity is not None:
             return np.empty((0, *npus.shape))
-        extents = self.extents(npus)
-        rows = [
-            load.size * (offsets(load.source, load.target, npus) > 0)
-            if isinstance(load, Message)
-            else unit_traffic(load, extents[layout, group])
-            for layout, group, load in self.channels
-            if not isinstance(load, Operation)
-        ]
+        placed = self.placed(npus)
+        rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
         return np.array(rows).reshape(len(rows), *npus.shape)
+
+    def _traffic(self, load: Load, placed: Placed, npus: IntArray, technology: IntArray) -> FloatArray:
+        if isinstance(load, Message):
+            return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
+        assert not isinstance(load, Operation), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        pattern = pattern_of(load) if isinstance(load, Collective) else load
+        unit = unit_traffic(pattern, placed.extent)
+        if not self.kits:
+            return unit
+        collective = load if isinstance(load, Collective) else Collective.ALL_REDUCE
+        return unit * relative_bytes(self.kits, pattern, collective, placed, npus, technology)
 
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
         """Return (n,) seconds per unit of each channel.
@@ -136,18 +162,23 @@ class TimeModel:
         if self.fidelity is None:
             # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
             bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
-            traffic = self.traffic(designs.npus) if traffic is None else traffic
+            traffic = self.traffic(designs.npus, designs.technology) if traffic is None else traffic
             return {channel: time_per_byte(traffic[c], bandwidth) for c, channel in enumerate(self.channels)}
-        extents = self.extents(designs.npus)
+        placed = self.placed(designs.npus)
         found: dict[Channel, FloatArray] = {}
         for layout, group, load in self.channels:
             if isinstance(load, Message):
                 found[layout, group, load] = self.fidelity.message_seconds(load, designs)
                 continue
             assert isinstance(load, Operation), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
-            extent = extents[layout, group]
-            found[layout, group, load] = self.fidelity.seconds(load.collective, load.size, extent, designs)
+            found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
+
+    def seconds(self, collective: Collective, size: int, placed: Placed, designs: Population) -> FloatArray:
+        """Return (n,) seconds of a collective of so many bytes among groups that lie so, but for LIBRA's time."""
+        assert self.fidelity is not None, "LIBRA's time is bytes over bandwidth"  # noqa: S101 - our mistake
+        share = bandwidth_share(self.kits, placed, designs.npus, designs.technology) if self.kits else None
+        return self.fidelity.seconds(collective, size, placed.extent, designs, share)
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""

@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.arrays import GIGA
-from evo_libra.model.catalog import Catalog, load_catalog
+from evo_libra.model.catalog import Catalog
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
 from evo_libra.model.source import KeyPath, Source
 from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures
-from evo_libra.problem.load_time import fidelity_of, time_spec
-from evo_libra.problem.load_workloads import WorkloadLoader
+from evo_libra.problem.hardware import buildable
+from evo_libra.problem.kits import kits_of, lanes_constraints
+from evo_libra.problem.ledger import Ownership
+from evo_libra.problem.load_catalog import CatalogLoader
+from evo_libra.problem.load_time import fidelity_of, merging_of, time_spec
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
 from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, enumerate_structures
@@ -43,7 +45,7 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     return _Loader(source, folder, open_box=open_box).load()
 
 
-class _Loader(WorkloadLoader):
+class _Loader(CatalogLoader):
     """Collects mistakes while it builds the parts of one problem."""
 
     def __init__(self, source: Source, folder: Path, *, open_box: bool) -> None:
@@ -51,14 +53,16 @@ class _Loader(WorkloadLoader):
         self.open_box = open_box
 
     def load(self) -> Problem:
-        catalog = self._catalog()
+        catalog = self.catalog()
         pins = self._pins()
         choices = self._choices(catalog, pins)
+        kits = kits_of(catalog)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.source)
         if fidelity is not None and self._bandwidth().mode == "optimal":
             raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
-        time = TimeModel.of(self.loops(fidelity), fidelity)
-        constraints = self._constraints(len(choices), catalog)
+        self._check_mode(parts=bool(kits))
+        time = TimeModel.of(self.loops(fidelity, merging_of(fidelity, kits)), fidelity, kits)
+        constraints = self._constraints(len(choices), catalog) + lanes_constraints(catalog, len(choices))
         rules = [
             DimensionRule(
                 pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
@@ -78,10 +82,30 @@ class _Loader(WorkloadLoader):
             tuple(OBJECTIVES[name] for name in dict.fromkeys(self.spec.objectives)),
             constraints,
             SearchSettings(settings.engine, settings.evaluations, settings.population, settings.seed),
-            self._identity(catalog),
+            self.identity(catalog),
             counted,
             self._bandwidth().mode == "optimal",
+            self._ownership(),
+            time if fidelity is None else TimeModel.of(self.loops(None, merging_of(None, kits)), None, kits),
         )
+
+    def _check_mode(self, *, parts: bool) -> None:
+        mode = self._bandwidth().mode
+        if parts and mode == "search":
+            raise self.fail(("bandwidth",), "bandwidths of parts come in lanes; use `bandwidth: lanes`")
+        if not parts and mode == "lanes":
+            raise self.fail(
+                ("bandwidth",), "the catalogue has prices per bandwidth, but no lanes; use search or optimal"
+            )
+        watts = [name for name in self.spec.objectives if name in ("power", "ownership", "energy")]
+        if watts and not parts:
+            raise self.fail(("objectives",), f"{' and '.join(watts)} need a catalogue of parts: others have no watts")
+
+    def _ownership(self) -> Ownership | None:
+        given, asked = self.spec.ownership, "ownership" in self.spec.objectives
+        if asked and given is None:
+            raise self.fail((), "the objective ownership needs the key 'ownership': years, usd_per_kWh and pue")
+        return None if given is None else Ownership(given.years, given.usd_per_kWh, given.pue)
 
     def _rescoring(self) -> str:
         return f"with `time: {time_spec(self.spec).model}` they are searched, or a front of LIBRA's time is rescored"
@@ -113,34 +137,16 @@ class _Loader(WorkloadLoader):
                 place, f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
             )
         structures = structures.select(time.fits(structures.npus))
+        if time.kits and len(structures):
+            # What a kit costs depends on its size: no linear program holds for all structures of some kits.
+            built = buildable(time.kits, structures.npus, structures.technology)
+            return structures.select(built) if built.any() else structures
         if not len(structures):
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
         try:
             return feasible_structures(structures, choices, constraints, catalog, self.spec.npus)
         except ConflictError as error:
             raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
-
-    def _identity(self, catalog: Catalog) -> dict[str, Any]:
-        prices = {
-            t.name: [t.link, t.switch, t.nic, t.largest_dimension, t.bandwidth_cap, t.blocks]
-            + ([] if t.latency is None else [t.latency])
-            for t in catalog.technologies
-        }
-        files = self.files()
-        return {**self.spec.model_dump(mode="json"), "technologies": prices} | ({"files": files} if files else {})
-
-    def _catalog(self) -> Catalog:
-        fabric = self.spec.fabric
-        try:
-            catalog = load_catalog(fabric.catalog, self.folder)
-        except InputError as error:
-            raise (error if error.mistakes[0].file else self.fail(("fabric", "catalog"), str(error))) from None
-        for index, name in enumerate(fabric.technologies or ()):
-            if name not in catalog.names:
-                raise self.fail(("fabric", "technologies", index), unknown("technology", name, catalog.names))
-        if len(set(fabric.technologies or ())) < len(fabric.technologies or ()):
-            raise self.fail(("fabric", "technologies"), "a technology is named twice")
-        return catalog.select(fabric.technologies) if fabric.technologies else catalog
 
     def _pins(self) -> dict[int, PinSpec]:
         fabric = self.spec.fabric
@@ -227,10 +233,15 @@ class _Loader(WorkloadLoader):
                 and (pin is None or pin.block in (None, name))
                 and (pin is None or pin.technology in (None, technology.name))
             ]
-            cap = technology.bandwidth_cap or np.inf
+            cap, kit = technology.bandwidth_cap or np.inf, getattr(technology, "kit", None)
             pinned = None if pin is None or pin.bandwidth_GBps is None else pin.bandwidth_GBps * GIGA
             most = min(bandwidth.max_GBps * GIGA, cap) if pinned is None else pinned
             least = min(bandwidth.min_GBps * GIGA if pinned is None else pinned, most)
+            if kit is not None and pinned is None:
+                stated = bandwidth.model_fields_set
+                least = bandwidth.min_GBps * GIGA if "min_GBps" in stated else kit.lane_rate
+                most = min(bandwidth.max_GBps * GIGA, cap) if "max_GBps" in stated else cap
+                least = min(least, most)
             if pinned is not None and pinned > cap:
                 allowed = []
             blocks.append(tuple(BLOCK_NAMES.index(name) for name in allowed))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -11,13 +11,25 @@ import numpy as np
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import GIGA, NANO, FloatArray, IntArray
 from evo_libra.model.astra.phase import Overheads
+from evo_libra.model.blocks import PHYSICS, Kit
 from evo_libra.model.catalog import Catalog
-from evo_libra.model.collective import Collective
+from evo_libra.model.collective import Collective, Pattern
 from evo_libra.model.fabric import BLOCK_NAMES
-from evo_libra.model.fidelity import ALGORITHMS, NATURAL, PAPER, PAPER_POLICIES, POLICIES, SCHEDULERS, Fidelity
+from evo_libra.model.fidelity import (
+    ALGORITHMS,
+    NATURAL,
+    PAPER,
+    PAPER_POLICIES,
+    POLICIES,
+    SCHEDULERS,
+    TIMED_BLOCKS,
+    Fidelity,
+)
 from evo_libra.model.source import KeyPath, Source
 from evo_libra.model.trace_time import TracedWorkload
+from evo_libra.model.training import Merging
 from evo_libra.model.workload import Workload
+from evo_libra.problem.kits import kits_of
 from evo_libra.problem.spec import ProblemSpec, TimeSpec
 
 _CHUNKS, _ENDPOINT_NS = 64, 10
@@ -57,7 +69,28 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         spec.active_chunks or 1,
         spec.collective_optimization != "baseline",
         None if spec.policy is None else POLICIES[spec.policy],
+        _timed(kits_of(catalog), source),
     )
+
+
+def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
+    untimed = sorted({BLOCK_NAMES[kit.block] for kit in kits if PHYSICS[kit.block].code not in TIMED_BLOCKS})
+    if untimed:
+        allowed = ", ".join(block.name for block in PHYSICS if block.code in TIMED_BLOCKS)
+        raise _fail(
+            source, ("model",), f"ASTRA-sim has no phases on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
+            "or under LIBRA's time, the problem can be searched",
+        )  # fmt: skip
+    return kits
+
+
+def merging_of(fidelity: Fidelity | None, kits: Sequence[Kit]) -> Merging:
+    """Return which collectives are one stream."""
+    if fidelity is not None:
+        return Merging.NONE
+    both = np.array([2])
+    reduces = any(PHYSICS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
+    return Merging.COLLECTIVE if reduces else Merging.PATTERN
 
 
 def check_chunks(fidelity: Fidelity | None, workload: Workload | TracedWorkload) -> None:
@@ -101,7 +134,7 @@ def _fail(source: Source, path: KeyPath, message: str) -> InputError:
 
 
 def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
-    natural = [NATURAL[block] for block in range(len(BLOCK_NAMES))]
+    natural = [NATURAL.get(TIMED_BLOCKS.get(block.code, -1), 0) for block in PHYSICS]
     if spec.algorithms == "search":
         every = range(len(ALGORITHMS))
         rows = [[first, *(a for a in every if a != first)] for first in natural]

@@ -7,16 +7,18 @@ from pathlib import Path
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
-from evo_libra.model.catalog.models import DlrmSpec, TableSpec, TransformerSpec
+from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.model.chakra.groups import read_groups
 from evo_libra.model.chakra.read import read_traces, trace_files
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
+from evo_libra.model.generators.moe import Mixture, moe
 from evo_libra.model.generators.transformer import transformer
-from evo_libra.model.parallelism import complete_degrees
+from evo_libra.model.parallelism import ALL, complete_degrees, parts_of
 from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
 from evo_libra.model.source import KeyPath, Source, file_digest, validate
 from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workload
+from evo_libra.model.training import Merging
 from evo_libra.model.workload import Workload, scale_compute
 from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.problem.load_time import check_chunks, time_spec
@@ -44,8 +46,8 @@ class WorkloadLoader:
         """Return the error for a key of the file."""
         return InputError(self.source.mistake(path, message))
 
-    def loops(self, fidelity: Fidelity | None = None) -> list[WeightedLoop]:
-        """Return the compiled training loops of the file's workloads."""
+    def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
+        """Return the compiled workloads of the file."""
         time = time_spec(self.spec)
         parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
         weights = [spec.weight for spec in self.spec.workloads]
@@ -60,11 +62,10 @@ class WorkloadLoader:
                 check_chunks(fidelity, workload)
             except InputError as error:
                 raise self.fail(("workloads", index), str(error)) from None
-        merged = fidelity is None
         return [
-            weighted_traces(workload, weight, self.spec.npus, merged=merged)
+            weighted_traces(workload, weight, self.spec.npus, merging=merging)
             if isinstance(workload, TracedWorkload)
-            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merged=merged)
+            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merging=merging)
             for (workload, degrees), weight in zip(parts, weights, strict=True)
         ]
 
@@ -95,8 +96,8 @@ class WorkloadLoader:
         except InputError as error:
             raise self.fail((*path, "parallelism"), str(error)) from None
         workload = self._layers(path, spec, complete)
-        for group in workload.groups:
-            if group != "all" and group not in complete:
+        for group in dict.fromkeys(part for joined in workload.groups for part in parts_of(joined)):
+            if group != ALL and group not in complete:
                 raise self.fail(
                     (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
                 )
@@ -140,7 +141,12 @@ class WorkloadLoader:
         return self._generated(path, model, name, spec.compute_TFLOPS * TERA, degrees)
 
     def _generated(
-        self, path: KeyPath, model: TransformerSpec | DlrmSpec, name: str, rate: float, degrees: dict[str, int]
+        self,
+        path: KeyPath,
+        model: TransformerSpec | MoeSpec | DlrmSpec,
+        name: str,
+        rate: float,
+        degrees: dict[str, int],
     ) -> Workload:
         if isinstance(model, DlrmSpec):
             fields = model.model_dump(exclude={"kind", "source"})
@@ -150,7 +156,16 @@ class WorkloadLoader:
                 (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
             )
         fields = model.model_dump(exclude={"kind", "source"})
-        return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+        if isinstance(model, TransformerSpec):
+            return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+        expert_parallel = degrees.get("ep", 1)
+        if model.experts % expert_parallel:
+            raise self.fail(
+                (*path, "parallelism", "ep"), f"found {expert_parallel}; it must divide the {model.experts} experts"
+            )
+        if model.top_k > model.experts:
+            raise self.fail((*path, "generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts")
+        return moe(name, Mixture(**fields), tensor_parallel=degrees["tp"], expert_parallel=expert_parallel, rate=rate)
 
     def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
         if spec.compute_TFLOPS is not None:

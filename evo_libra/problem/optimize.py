@@ -126,7 +126,7 @@ def optimize(
         more += [] if cost is None else [f"cost <= {_positive('cost', cost):.15g} USD"]
         problem = load_open_problem(problem, assignments, shape, [*more, *constraints])
     designs = _every_design(problem)
-    program = program_for(problem.tables, problem.constraints, designs, None)
+    program = program_for(problem.tables, problem.constraints, designs, None, separate=True)
     return _time(problem, designs, program) if objective == "time" else _product(problem, designs, program)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA, TILE, FloatArray, IntArray, Population, Schedule
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import network_cost
@@ -19,6 +20,8 @@ from evo_libra.problem.counting import CountedStructures
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
+from evo_libra.problem.hardware import Hardware, lanes_rows, whole_lanes, within_lanes
+from evo_libra.problem.ledger import Ownership, Worth, values
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
 from evo_libra.problem.space import Space, Structures
@@ -49,6 +52,8 @@ class Problem:
     spec : the validated problem file as plain data.
     counted : the structures as they grow, dimension by dimension.
     optimal : whether bandwidths are solved for instead of being genes.
+    ownership : what it costs to run a network, where that is an objective.
+    bounding : LIBRA's time of the same workloads, which bounds that of other models; None where it is `time`.
     """
 
     name: str
@@ -63,6 +68,29 @@ class Problem:
     spec: Mapping[str, Any]
     counted: CountedStructures
     optimal: bool
+    ownership: Ownership | None = None
+    bounding: TimeModel | None = None
+
+    def relaxed(self) -> Problem:
+        """Return the problem that bounds this one from below: parts in any fraction, bandwidths solved for.
+
+        Its time is LIBRA's. Chunks that take the dimensions in order cannot be faster, if each dimension runs one at a
+        time and a message has at least 2 ns of latency or delay, which outweighs that ASTRA-sim rounds it down.
+
+        Raises
+        ------
+        InputError : a scheduler may be faster than LIBRA's time.
+        """
+        fidelity = self.time.fidelity
+        if fidelity is None and not self.tables.kits:
+            return self
+        if fidelity is not None and not fidelity.bounded:
+            raise InputError(
+                "proofs are of chunks that take the dimensions in order, one at a time in each, with an endpoint delay "
+                f"of 2 ns or more; those of '{self.name}' may be faster than LIBRA's time, which bounds them"
+            )
+        kept = tuple(c for c in self.constraints if c.quantity != "cost" or (c.objective > 0 and not c.equality))
+        return replace(self, time=self.bounding or self.time, constraints=kept, optimal=True)
 
     def identity(self) -> Mapping[str, Any]:
         """Return the validated problem file as plain data, without the settings of the search."""
@@ -85,6 +113,10 @@ class Problem:
         high = max(float(choice.high.max()) for choice in self.choices)
         level = low, high * len(most) * _OVERSHOOT
         return genome_of(len(self.structures), most, level, max(high / low, 1.0), schedule)
+
+    @cached_property
+    def _powered(self) -> bool:
+        return any(objective.name in ("power", "ownership", "energy") for objective in self.objectives)
 
     def budgets(self) -> tuple[float, float]:
         """Return the least and the largest budget in USD that can make a difference, linear constraints aside."""
@@ -112,14 +144,25 @@ class Problem:
         else:
             share = np.exp(genes[-depth:]) * designs.used
             bandwidth = share * (np.exp(genes[-1 - depth]) / share.sum(axis=0))
-            linear = [
-                (c, c.coefficients(designs.technology, designs.price) * designs.used)
-                for c in self.constraints
-                if c.quantity != "time"
-            ]
-            bandwidth = project(bandwidth, designs.low, designs.high, linear)
+            linear = self._linear(designs)
+            if designs.hardware is None:
+                bandwidth = project(bandwidth, designs.low, designs.high, linear)
+            else:
+                bandwidth = within_lanes(designs.hardware, bandwidth)
+                if linear:
+                    rows = lanes_rows(designs.hardware.possible)
+                    bandwidth = project(bandwidth, designs.low, designs.high, [*linear, *rows])
+                bandwidth = whole_lanes(designs.hardware, bandwidth, linear)
             schedule = self._schedule(genes[1 + depth : -1 - depth], designs.block)
         return designs, Population(designs.npus, designs.block, designs.technology, bandwidth, schedule)
+
+    def _linear(self, designs: Skeletons) -> list[tuple[Constraint, FloatArray]]:
+        """Return the constraints on bandwidth and cost, but for those on lanes, with their (d, n) coefficients."""
+        return [
+            (c, c.coefficients(designs.technology, designs.price) * designs.used)
+            for c in self.constraints
+            if c.quantity != "time" and not c.lanes
+        ]
 
     def _schedule(self, genes: FloatArray, block: IntArray) -> Schedule | None:
         fidelity = self.time.fidelity
@@ -156,7 +199,7 @@ class Problem:
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
         skeletons, designs = self._tile(genes)
-        worth = self._worth(designs, skeletons.price, self.tables.traffic_of(skeletons))
+        worth = self._worth(designs, skeletons.price, self.tables.traffic_of(skeletons), skeletons.hardware)
         if isinstance(self.structures, Structures):
             return worth
         # Without a table, structures that cannot hold a process group are still among those that genes name.
@@ -164,11 +207,15 @@ class Problem:
 
     def unit_prices(self, population: Population) -> FloatArray:
         """Return (d, n) USD per B/s of each dimension of whole networks; 0 in unused dimensions."""
+        if self.tables.kits:
+            return self.tables.hardware_of(population.npus, population.technology).relaxed_price
         used = population.npus > 1
         price = self.tables.prices[population.block, population.technology]
         return np.asarray(price * used * self.npus)
 
-    def evaluate_prepared(self, designs: Population, price: FloatArray, traffic: FloatArray) -> Evaluation:
+    def evaluate_prepared(
+        self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None = None
+    ) -> Evaluation:
         """Return the worth of designs whose prices and traffic are known, in tiles.
 
         Parameters
@@ -176,23 +223,38 @@ class Problem:
         designs : the networks.
         price : (d, n) from `unit_prices`.
         traffic : (c, d, n) from `TimeModel.traffic`.
+        hardware : where dimensions are built of parts.
         """
         tiles = [
-            self._worth(designs.select(tile), price[:, tile], traffic[..., tile])
+            self._worth(
+                designs.select(tile),
+                price[:, tile],
+                traffic[..., tile],
+                None if hardware is None else hardware.part(tile),
+            )
             for tile in (slice(start, start + TILE) for start in range(0, len(designs), TILE))
         ]
         return _joined(tiles)
 
-    def _worth(self, designs: Population, price: FloatArray, traffic: FloatArray) -> Evaluation:
+    def _worth(
+        self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None
+    ) -> Evaluation:
         bandwidth = designs.bandwidth
-        values = {"time": self.time(designs, traffic), "cost": network_cost(1, price, bandwidth)}
+        time, watts = self.time(designs, traffic), np.zeros(len(designs))
+        if hardware is None or self.optimal:
+            cost = network_cost(1, price, bandwidth)
+        else:
+            cost, watts = hardware.totals(hardware.lanes(bandwidth, up=True), power=self._powered)
+        worth = Worth(time, cost, watts, designs.npus, designs.block, bandwidth, self.ownership)
         broken = np.zeros(bandwidth.shape[1])
         for constraint in self.constraints:
             if constraint.quantity == "time":
-                broken += excess(constraint, constraint.objective * values["time"], 0.0)
-            else:
+                broken += excess(constraint, constraint.objective * time, 0.0)
+            elif hardware is None or not constraint.lanes:
                 broken += violation(constraint, constraint.coefficients(designs.technology, price), bandwidth)
-        return Evaluation(np.array([values[objective.name] for objective in self.objectives]), broken)
+        if hardware is not None:
+            broken += hardware.excess(bandwidth)
+        return Evaluation(values(self.objectives, worth), broken)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
         """Return the worth of any designs with the problem's number of NPUs.
@@ -216,8 +278,9 @@ class Problem:
         ['0.242113', '9.78129e+06']
         """
         population = designs if isinstance(designs, Population) else read_designs(self, designs)
-        traffic = self.time.traffic(population.npus)
-        return self.evaluate_prepared(population, self.unit_prices(population), traffic)
+        traffic = self.time.traffic(population.npus, population.technology)
+        hardware = self.tables.hardware_of(population.npus, population.technology) if self.tables.kits else None
+        return self.evaluate_prepared(population, self.unit_prices(population), traffic, hardware)
 
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with what the problem leaves open of how collectives run on them."""

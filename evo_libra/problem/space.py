@@ -85,17 +85,18 @@ def enumerate_structures(
 ) -> Structures:
     """Enumerate all structures whose dimensions multiply to the NPUs.
 
-    Technologies never go back inwards along the dimensions, and with `one_each` each is used by one dimension at most.
+    Ranks of technologies never go back inwards along the dimensions, and with `one_each` each is used by one at most.
     The order is by technologies first and sizes second, so that neighbours are alike.
 
     Parameters
     ----------
     npus : NPUs of the network.
-    technologies : the technologies, innermost first, with their largest dimension.
+    technologies : the technologies, innermost first.
     rules : one for each possible dimension, the innermost first.
     fewest : fewest dimensions in use.
     one_each : whether a technology serves one dimension at most.
     """
+    ranks = ranks_of(technologies)
     divisors = np.array([divisor for divisor in divisors_of(npus) if divisor > 1], dtype=np.int64)
     left = np.array([npus], dtype=np.int64)
     sizes = np.empty((0, 1), dtype=np.int64)
@@ -106,8 +107,8 @@ def enumerate_structures(
             (technology, divisor, np.flatnonzero(allowed))
             for technology in rule.technologies
             for divisor in divisors
-            if permits(rule, technologies[technology], int(divisor))
-            for allowed in [_may_follow(chosen, technology, one_each=one_each) & (left % divisor == 0)]
+            for allowed in [_may_follow(chosen, ranks[technology], ranks, one_each=one_each) & (left % divisor == 0)]
+            for allowed in [_permitted(allowed, rule, technologies[technology], int(divisor), npus // left)]
             if allowed.any()
         ]
         parents = np.concatenate([parents for *_, parents in grown] or [np.empty(0, np.int64)])
@@ -121,16 +122,31 @@ def enumerate_structures(
     return _sorted(done, len(rules))
 
 
-def permits(rule: DimensionRule, technology: Technology, size: int) -> bool:
-    """Return whether a dimension may have a size in a technology."""
-    limit = technology.largest_dimension
-    return (rule.npus is None or rule.npus == size) and (limit is None or size <= limit)
+def permits(rule: DimensionRule, technology: Technology, size: int, inside: int) -> bool:
+    """Return whether a dimension may have a size in a technology, outside of some NPUs."""
+    return (rule.npus is None or rule.npus == size) and technology.permits(size, inside)
 
 
-def _may_follow(chosen: IntArray, technology: int, *, one_each: bool) -> BoolArray:
+def ranks_of(technologies: Sequence[Technology]) -> IntArray:
+    """Return (t,) the rank of each technology; dimensions of equal ranks may come in any order."""
+    return np.array([t if technology.rank is None else technology.rank for t, technology in enumerate(technologies)])
+
+
+def _permitted(
+    allowed: BoolArray, rule: DimensionRule, technology: Technology, size: int, inside: IntArray
+) -> BoolArray:
+    """Return which of the allowed partial structures, outside of (s,) NPUs, a dimension may follow."""
+    found = allowed.copy()
+    for npus in np.unique(inside[allowed]).tolist():
+        if not permits(rule, technology, size, npus):
+            found &= inside != npus
+    return found
+
+
+def _may_follow(chosen: IntArray, rank: int, ranks: IntArray, *, one_each: bool) -> BoolArray:
     if not len(chosen):
         return np.ones(chosen.shape[1], dtype=np.bool_)
-    return np.asarray(chosen[-1] < technology if one_each else chosen[-1] <= technology)
+    return np.asarray(ranks[chosen[-1]] < rank if one_each else ranks[chosen[-1]] <= rank)
 
 
 def _padded(sizes: IntArray, chosen: IntArray, depth: int) -> Structures:

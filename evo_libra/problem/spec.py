@@ -71,7 +71,7 @@ class WorkloadSpec(_Strict):
     )
     groups: str | None = Field(None, description="JSON file of the communicator groups of a trace")
     generator: ModelSpec | None = Field(None, description="hyper-parameters of a model of your own")
-    parallelism: dict[Literal["tp", "dp"], PositiveInt] = Field(
+    parallelism: dict[Literal["tp", "ep", "dp"], PositiveInt] = Field(
         {}, description="NPUs in each process group, innermost first; dp takes what is left when it is left out"
     )
     compute_TFLOPS: PositiveFloat | None = Field(
@@ -144,11 +144,24 @@ class TimeSpec(_Strict):
     )
 
 
+ObjectiveName = Literal["time", "cost", "power", "ownership", "energy", "time-cost", "bisection"]
+
+
+class OwnershipSpec(_Strict):
+    """What it costs to run a network, all the time."""
+
+    years: PositiveFloat = Field(description="how long")
+    usd_per_kWh: NotNegative = Field(description="price of energy")
+    pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
+
+
 class BandwidthSpec(_Strict):
     """How bandwidth is chosen."""
 
-    mode: Literal["search", "optimal"] = Field(
-        "search", description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation"
+    mode: Literal["search", "optimal", "lanes"] = Field(
+        "search",
+        description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation; lanes: "
+        "they are genes, in whole lanes of a catalogue of parts",
     )
     min_GBps: NotNegative = Field(
         0.1, description="least bandwidth per NPU of a dimension; may be 0 where it is solved for"
@@ -174,9 +187,14 @@ class ProblemSpec(_Strict):
     fabric: FabricSpec = Field(description="the networks that may be built")
     workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="what is trained on it")
     time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
-    objectives: tuple[Literal["time", "cost"], ...] = Field(
-        ("time", "cost"), min_length=1, description="what is minimised"
+    objectives: tuple[ObjectiveName, ...] = Field(
+        ("time", "cost"),
+        min_length=1,
+        description="what is minimised; time-cost is the inverse of performance per cost",
     )
+    ownership: OwnershipSpec | None = Field(None, description="what it costs to run a network")
     constraints: tuple[str, ...] = Field((), description="such as `sum(bw) <= 1000 GB/s` or `bw[0] >= bw[1]`")
-    bandwidth: Literal["search", "optimal"] | BandwidthSpec = Field("search", description="how bandwidth is chosen")
+    bandwidth: Literal["search", "optimal", "lanes"] | BandwidthSpec = Field(
+        "search", description="how bandwidth is chosen"
+    )
     search: SearchSpec = Field(SearchSpec(), description="how the search runs")

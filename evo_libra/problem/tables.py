@@ -10,10 +10,15 @@ import numpy as np
 
 from evo_libra.model.allocation.program import Program, merged
 from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.bill import fits, relaxed_price
+from evo_libra.model.blocks import Kit
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import part_prices
+from evo_libra.model.fabric import BLOCKS
 from evo_libra.problem.evaluator import TimeModel
-from evo_libra.problem.space import Space, Structures, columns
+from evo_libra.problem.hardware import Hardware, HardwareTable, hardware_of, tabulated
+from evo_libra.problem.kits import kits_of
+from evo_libra.problem.space import Space, Structures, columns, divisors_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ class Skeletons:
     price : (d, n) USD per B/s of the whole network; 0 in unused dimensions.
     low, high : (d, n) the box of the bandwidths in B/s; both 0 in unused dimensions.
     used : (d, n) 1 where a dimension is in use.
+    hardware : lanes and parts; None where prices are per bandwidth.
     """
 
     structure: IntArray
@@ -52,6 +58,7 @@ class Skeletons:
     low: FloatArray
     high: FloatArray
     used: FloatArray
+    hardware: Hardware | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +72,8 @@ class Tables:
     npus : of the network.
     low, high : (d, t) B/s of a dimension in each technology.
     blocks : (d, t, choice) the block that each gene stands for.
-    prices : (block, technology) USD per NPU and B/s.
+    prices : (block, technology) USD per NPU and B/s; zeros where dimensions are built of parts.
+    kits : what technologies are built of; empty where they have prices per bandwidth.
     """
 
     space: Space
@@ -75,6 +83,7 @@ class Tables:
     high: FloatArray
     blocks: IntArray
     prices: FloatArray
+    kits: tuple[Kit, ...] = ()
 
     def skeletons(self, structure: IntArray, gene: IntArray) -> Skeletons:
         """Return the designs of (n,) structures and (d, n) block genes."""
@@ -84,6 +93,8 @@ class Tables:
         self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None
     ) -> Skeletons:
         """Return the designs of (d, n) sizes, technologies and block genes."""
+        if self.kits:
+            return self._built(npus, technology, structure)
         depth, kinds, most = self.blocks.shape
         used = (npus > 1).astype(np.float64)
         row = np.arange(depth)[:, None] * kinds + technology
@@ -96,16 +107,32 @@ class Tables:
         index = np.full(npus.shape[1], -1) if structure is None else structure
         return Skeletons(index, npus, technology, block, price, low, high, used)
 
+    def _built(self, npus: IntArray, technology: IntArray, structure: IntArray | None) -> Skeletons:
+        """Return designs of kits; what their parts cost depends on the sizes, and so do the lanes."""
+        known = self._hardware if structure is not None and (structure >= 0).all() else None
+        index = np.full(npus.shape[1], -1) if structure is None else structure
+        hardware = self.hardware_of(npus, technology) if known is None else known.select(index)
+        block = np.take(self._kit_blocks, technology)
+        used = (npus > 1).astype(np.float64)
+        price, low, high = hardware.relaxed_price, hardware.low, hardware.high
+        return Skeletons(index, npus, technology, block, price, low, high, used, hardware)
+
+    def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
+        """Return the hardware of (d, n) sizes and kits, with no more lanes than the problem allows."""
+        row = np.arange(len(npus))[:, None]
+        return hardware_of(self.kits, npus, technology).within(self.low[row, technology], self.high[row, technology])
+
     def traffic_of(self, designs: Skeletons) -> FloatArray:
         """Return the (c, d, n) traffic of designs."""
         if self._traffic is None or (designs.structure < 0).any():
-            return self.time.traffic(designs.npus)
+            return self.time.traffic(designs.npus, designs.technology)
         return _planes(self._traffic, designs.structure)
 
     def program_of(self, designs: Skeletons) -> Program:
         """Return the program of the best bandwidths of some designs, without linear constraints."""
         if self._program is None or (designs.structure < 0).any():
-            return self.time.program(self.time.traffic(designs.npus), designs.low, designs.high)
+            traffic = self.time.traffic(designs.npus, designs.technology)
+            return self.time.program(traffic, designs.low, designs.high)
         empty = np.empty((0, *designs.low.shape))
         return replace(
             self._program, traffic=_planes(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
@@ -120,6 +147,8 @@ class Tables:
     @cached_property
     def least_price(self) -> FloatArray:
         """(d, t) USD per NPU and B/s of the cheapest block of each dimension in each technology."""
+        if self.kits:
+            return np.broadcast_to(self._kit_prices[0], self.low.shape)
         return np.asarray(self._block_prices.min(axis=2))
 
     @cached_property
@@ -127,12 +156,41 @@ class Tables:
         return np.asarray(self.prices[self.blocks, np.arange(self.blocks.shape[1])[:, None]])
 
     def highest_cost(self) -> float:
-        """Return USD that no design exceeds: every dimension as dear and as wide as it may be."""
+        """Return USD that no design exceeds: every dimension as dear and as wide as it may be.
+
+        Of dimensions that are built of parts, what parts would cost that come in any fraction.
+        """
+        if self.kits:
+            return float((self._kit_prices[1] * self.high).max(axis=1).sum()) * self.npus
         return float((self.prices.max(axis=0) * self.high).max(axis=1).sum()) * self.npus
 
     @cached_property
     def _traffic(self) -> FloatArray | None:
-        return self.time.traffic(self.space.npus) if isinstance(self.space, Structures) else None
+        if not isinstance(self.space, Structures):
+            return None
+        return self.time.traffic(self.space.npus, self.space.technology)
+
+    @cached_property
+    def _hardware(self) -> HardwareTable | None:
+        if not isinstance(self.space, Structures) or not len(self.space):
+            return None
+        return tabulated(self.kits, self.space.npus, self.space.technology, self.hardware_of)
+
+    @cached_property
+    def _kit_prices(self) -> FloatArray:
+        """(2, t) least and highest USD per NPU and B/s of each kit, over all sizes of a dimension next to the NPUs."""
+        found = np.zeros((2, len(self.kits)))
+        sizes = np.array([size for size in divisors_of(self.npus) if size > 1], dtype=np.int64)
+        for t, kit in enumerate(self.kits):
+            mine = sizes[fits(kit, sizes, np.ones_like(sizes))]
+            npus = np.stack([mine, self.npus // mine])
+            prices = relaxed_price(self.kits, np.full(npus.shape, t), npus)[0] / self.npus
+            found[:, t] = prices.min(initial=np.inf), prices.max(initial=0.0)
+        return found
+
+    @cached_property
+    def _kit_blocks(self) -> IntArray:
+        return np.array([kit.block for kit in self.kits])
 
     @cached_property
     def _program(self) -> Program | None:
@@ -147,8 +205,9 @@ def tables_of(space: Space, choices: Sequence[DimensionChoice], catalog: Catalog
     most = max(len(blocks) for choice in choices for blocks in choice.blocks)
     blocks = [[np.resize(np.array(blocks or (0,)), most) for blocks in choice.blocks] for choice in choices]
     low, high = np.array([choice.low for choice in choices]), np.array([choice.high for choice in choices])
-    prices = part_prices(catalog).sum(axis=0)
-    return Tables(space, time, npus, low, high, np.array(blocks, dtype=np.int64), prices)
+    kits = kits_of(catalog)
+    prices = np.zeros((len(BLOCKS), len(kits))) if kits else part_prices(catalog).sum(axis=0)
+    return Tables(space, time, npus, low, high, np.array(blocks, dtype=np.int64), prices, kits)
 
 
 def _planes(table: FloatArray, chosen: IntArray) -> FloatArray:

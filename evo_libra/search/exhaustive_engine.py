@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 
 from evo_libra.errors import InputError
+from evo_libra.front.archive import non_dominated
 from evo_libra.front.ideal import Ideal, levels, nothing_yet, tiles, with_variants
 from evo_libra.front.screen import Screen, screen
 from evo_libra.model.arrays import FloatArray, IntArray
@@ -21,10 +23,14 @@ class ExhaustiveEngine:
 
     A generation is what a tile of structures adds to the front; when no tile is left, every design emitted last at a
     cost is the fastest one there, to a relative gap of `evo_libra.front.screen.EXACT`.
+
+    Of dimensions that are built of parts it solves the relaxed problem, with parts in any fraction, and around each of
+    its optima tries whole lanes: in every dimension the nearest number, one step fewer and one more. These designs are
+    near the best ones but need not be they: exact only to the gap that `evo_libra.front.certificate` proves.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self._problem = problem
+        self._problem, self._solved = problem, problem.relaxed() if problem.tables.kits else problem
         self._known: tuple[Screen, FloatArray, list[IntArray]] | None = None
 
     @staticmethod
@@ -58,7 +64,7 @@ class ExhaustiveEngine:
         genes = np.empty((len(self._problem.genome), 0))
         while tile < len(parts):
             before = replace(nothing_yet(cost, len(self._problem.choices)), time=time)
-            after = with_variants(self._problem, bounds, parts[tile], before)
+            after = with_variants(self._solved, bounds, parts[tile], before)
             genes = self._genes(bounds, after)
             if genes.shape[1]:
                 numbers = {"tile": tile, "offered": genes.shape[1]}
@@ -78,11 +84,33 @@ class ExhaustiveEngine:
 
     def _space(self, count: int) -> tuple[Screen, FloatArray, list[IntArray]]:
         if self._known is None:
-            bounds = screen(self._problem)
-            self._known = bounds, levels(self._problem, bounds, count), list(tiles(bounds))
+            bounds = screen(self._solved)
+            self._known = bounds, levels(self._solved, bounds, count), list(tiles(bounds))
         return self._known
 
     def _genes(self, bounds: Screen, ideal: Ideal) -> FloatArray:
         new = np.flatnonzero(ideal.variant >= 0)
+        if not len(new):
+            return np.empty((len(self._problem.genome), 0))
         part = bounds.select(ideal.variant[new])
+        if self._problem.tables.kits:
+            return _whole(self._problem, part, ideal.bandwidth[:, new])
         return self._problem.encode(part.structure, part.gene, ideal.bandwidth[:, new], ideal.cost[new])
+
+
+def _whole(problem: Problem, part: Screen, bandwidth: FloatArray) -> FloatArray:
+    """Return the (g, m) genes of the best designs of whole lanes around (d, n) bandwidths of some structures."""
+    depth, count = bandwidth.shape
+    steps = np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=depth)))
+    every = np.tile(np.arange(count), len(steps))
+    designs = problem.tables.skeletons_of(part.npus, part.technology, part.gene, part.structure)
+    assert designs.hardware is not None, "only parts are whole"  # noqa: S101 - our mistake
+    hardware = designs.hardware.select(every)
+    lanes = hardware.lanes(bandwidth[:, every], up=True) + np.repeat(steps, count, axis=0).T * hardware.quantum
+    whole = np.clip(lanes, hardware.fewest, hardware.most) * hardware.rate
+    _, first = np.unique(np.vstack([part.structure[every], whole]), axis=1, return_index=True)
+    structure, gene = part.structure[every[first]], part.gene[:, every[first]]
+    genes = problem.encode(structure, gene, whole[:, first], np.ones(len(first)))
+    worth = problem.evaluate_genes(genes)
+    feasible = np.flatnonzero(worth.violation <= 0)
+    return genes[:, feasible[non_dominated(worth.objectives[:, feasible])]]

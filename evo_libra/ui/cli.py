@@ -241,6 +241,46 @@ def rescore(
 
 
 @app.command
+def prices(
+    result: Path,
+    *,
+    scenarios: int = 1000,
+    seed: int = 0,
+    score: Literal["mean", "worst", "regret"] = "mean",
+    problem: str | None = None,
+    set_: Assignments = None,
+    rows: int = 12,
+    json_: Json = False,
+) -> int:
+    """Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run on a catalogue of parts.
+    scenarios:
+        Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
+    seed:
+        Of the draws.
+    score:
+        What decides who is on the front: the mean cost, the worst one, or the largest regret, which is how much more
+        a design costs in a scenario than the cheapest one that is at most as slow.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as fabric.catalog=dearer.yaml; may be repeated.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.prices import prices_command  # noqa: PLC0415 - see the top
+
+    options = {"scenarios": scenarios, "seed": seed, "rows": rows}
+    return prices_command(result, options, score, problem, set_ or [], as_json=json_)
+
+
+@app.command
 def export(
     result: Path | None = None,
     number: Annotated[int | None, Parameter(name="id")] = None,
@@ -301,16 +341,16 @@ def import_cluster(*, network: Path, system: Path, problem: Path | None = None, 
 
 @app.command
 def catalog(name: str | None = None, *, json_: Json = False) -> int:
-    """List what can be used in a problem file: catalogues with their prices, models, problems, engines.
+    """List what can be used in a problem file: catalogues with their prices, blocks, models, problems, engines.
 
     Parameters
     ----------
     name:
-        Show just this catalogue (a name, or the path of a .yaml file).
+        Show just this catalogue (a name, or the path of a .yaml file); of parts, each with its figures and source.
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.ui.commands import catalog_command  # noqa: PLC0415 - see the top
+    from evo_libra.ui.catalog import catalog_command  # noqa: PLC0415 - see the top
 
     return catalog_command(name, as_json=json_)
 

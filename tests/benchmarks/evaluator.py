@@ -46,7 +46,7 @@ def main() -> None:
     problem = load_problem("gpt3-4k", SETTINGS)
     genes = problem.genome.sample(np.random.default_rng(0), POPULATION)
     designs = problem.decode(genes)
-    traffic = problem.time.traffic(designs.npus)
+    traffic = problem.time.traffic(designs.npus, designs.technology)
     price = problem.unit_prices(designs)
     bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
     loop = problem.time.loops[0]

@@ -154,7 +154,7 @@ def test_a_single_sum_is_always_met(seed: int, total: float) -> None:
     assert (problem.decode(genes).bandwidth.sum(axis=0) <= total * 1e9 * (1 + 1e-9)).all()
 
 
-def test_blocks_of_the_notation_are_the_blocks_of_files() -> None:
-    assert [(block.code, block.name) for block in BLOCKS] == [
+def test_the_first_blocks_are_those_of_libra() -> None:
+    assert [(block.code, block.name) for block in BLOCKS[:3]] == [
         ("RI", "ring"), ("FC", "fully-connected"), ("SW", "switch"),
     ]  # fmt: skip

@@ -30,6 +30,19 @@ class TransformerSpec(_Strict):
     batch: PositiveInt = Field(description="sequences per NPU group and iteration")
 
 
+class MoeSpec(_Strict):
+    """Hyper-parameters of a decoder of equal layers with experts."""
+
+    kind: Literal["moe"]
+    hidden: PositiveInt = Field(description="width of the model")
+    expert_hidden: PositiveInt = Field(description="width between the two matrices of an expert")
+    experts: PositiveInt = Field(description="experts of a layer; the degree of ep divides it")
+    top_k: PositiveInt = Field(description="experts that a token passes")
+    layers: PositiveInt = Field(description="number of layers")
+    sequence: PositiveInt = Field(description="tokens in a sequence")
+    batch: PositiveInt = Field(description="sequences per tensor-parallel group and iteration")
+
+
 class DlrmSpec(_Strict):
     """Hyper-parameters of a deep learning recommendation model."""
 
@@ -51,13 +64,13 @@ class TableSpec(_Strict):
     file: str = Field(description="path of the file, relative to this one")
 
 
-ModelSpec = Annotated[TransformerSpec | DlrmSpec | TableSpec, Field(discriminator="kind")]
+ModelSpec = Annotated[TransformerSpec | MoeSpec | DlrmSpec | TableSpec, Field(discriminator="kind")]
 
 
 class _Models(RootModel[dict[str, ModelSpec]]):
     pass
 
 
-def load_models() -> dict[str, TransformerSpec | DlrmSpec | TableSpec]:
+def load_models() -> dict[str, TransformerSpec | MoeSpec | DlrmSpec | TableSpec]:
     """Return the hyper-parameters of every model that comes with the package, by name."""
     return validate(_Models, read_source(MODELS_FILE)).root

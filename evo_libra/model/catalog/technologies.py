@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,7 +16,13 @@ from evo_libra.model.source import Source, read_source, validate
 _FOLDER = Path(__file__).parent
 _NOT_CATALOGS = {"models"}
 
-BlockName = Literal["ring", "fully-connected", "switch"]
+PricedBlockName = Literal["ring", "fully-connected", "switch"]
+"""Blocks that LIBRA has a price for."""
+
+if TYPE_CHECKING:
+    BlockName: TypeAlias = str
+else:
+    BlockName = Literal[BLOCK_NAMES]
 Price = Annotated[float, Field(ge=0)]
 
 
@@ -35,7 +41,7 @@ class TechnologySpec(_Strict):
     largest_dimension: int | None = Field(None, ge=2, description="most NPUs in one dimension; no limit when left out")
     bandwidth_cap_GBps: float | None = Field(None, gt=0, description="most GB/s per NPU; no limit when left out")
     latency_ns: float | None = Field(None, ge=0, description="of a link; a problem may give it instead")
-    blocks: tuple[BlockName, ...] | None = Field(
+    blocks: tuple[PricedBlockName, ...] | None = Field(
         None, min_length=1, description="blocks that can be built; when left out, all whose parts have a price"
     )
 
@@ -60,6 +66,7 @@ class Technology:
     bandwidth_cap : most bandwidth per NPU in B/s, or None.
     blocks : names of the blocks that can be built of it.
     latency : of a link in s, or None.
+    rank : technologies never go back inwards, equal ranks come in any order; None is the place in the catalogue.
     """
 
     name: str
@@ -70,6 +77,15 @@ class Technology:
     bandwidth_cap: float | None
     blocks: tuple[str, ...]
     latency: float | None = None
+    rank: int | None = None
+
+    def permits(self, npus: int, inside: int) -> bool:  # noqa: ARG002 - other technologies ask for it
+        """Return whether a dimension may have some NPUs outside of a number of them."""
+        return self.largest_dimension is None or npus <= self.largest_dimension
+
+    def reach(self, inside: int) -> str:  # noqa: ARG002 - the same
+        """Return what a dimension may have at most, as part of a sentence."""
+        return f"{self.name} reaches {self.largest_dimension}"
 
     def price(self, part: str) -> float:
         """Return the price of a part in USD per NPU and B/s.
@@ -104,8 +120,12 @@ class Catalog:
 
 
 def catalog_names() -> list[str]:
-    """Return the names of the catalogues that come with the package."""
-    return sorted(path.stem for path in _FOLDER.glob("*.yaml") if path.stem not in _NOT_CATALOGS)
+    """Return the names of the catalogues of linear prices that come with the package."""
+    return sorted(
+        path.stem
+        for path in _FOLDER.glob("*.yaml")
+        if path.stem not in _NOT_CATALOGS and "\nkind: parts\n" not in f"\n{path.read_text()}"
+    )
 
 
 def load_catalog(name: str, folder: Path = Path()) -> Catalog:
@@ -169,6 +189,6 @@ def _technology_of(name: str, spec: TechnologySpec) -> Technology:
         per_byte(spec.nic_usd_per_GBps),
         spec.largest_dimension,
         None if spec.bandwidth_cap_GBps is None else spec.bandwidth_cap_GBps * GIGA,
-        spec.blocks or tuple(block for block in BLOCK_NAMES if not _missing_parts(block, spec)),
+        spec.blocks or tuple(block.name for block in BLOCKS if block.parts and not _missing_parts(block.name, spec)),
         None if spec.latency_ns is None else spec.latency_ns * NANO,
     )

@@ -1,0 +1,178 @@
+"""A front under uncertain prices: what its designs cost in scenarios, and which of them stay worth having."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from evo_libra.errors import InputError
+from evo_libra.front.archive import non_dominated
+from evo_libra.front.front import Front
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.model.bill import bill
+from evo_libra.model.blocks import ITEMS, Kit, Part
+from evo_libra.problem.designs import read_designs
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import TIME
+
+__all__ = ["NAMED", "SCORES", "Priced", "Score", "parts_of", "pieces", "price_front", "scenarios"]
+
+Score = Literal["mean", "worst", "regret"]
+SCORES: tuple[Score, ...] = ("mean", "worst", "regret")
+
+NAMED = ("low", "value", "high")
+"""Scenarios in which all prices are at the same bound of their ranges; they come before those that are drawn."""
+
+_LOW, _VALUE, _HIGH = range(len(NAMED))
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Designs of a front with what they cost where prices are uncertain.
+
+    Attributes
+    ----------
+    frame : a row a design, in the order of the front: ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``,
+        ``cost_high_usd``, ``mean_usd``, ``worst_usd``, ``regret_usd``, ``regret_factor`` (null where the cheapest
+        design costs nothing), ``rank`` by cost at the stated prices and ``rank_scored`` by score (1 is the least),
+        ``on_front``, ``design``.
+    parts : names of the parts; `prices` : (part, s) USD, the scenarios of `NAMED` first.
+    pieces : (part, n) of each design; `cost` : (n, s) USD.
+    """
+
+    frame: pl.DataFrame
+    parts: tuple[str, ...]
+    prices: FloatArray
+    pieces: FloatArray
+    cost: FloatArray
+
+
+def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Score = "mean") -> Priced:
+    """Return the designs of a front with their costs in scenarios of prices.
+
+    The mean is over the scenarios that are drawn. The worst case is over all of them, those of `NAMED` included, so
+    that it is the cost with all prices at the upper ends of their ranges. The regret is, in each scenario, how much
+    more a design costs than the cheapest design of the front that is at most as slow; the largest counts. A design
+    stays on the front unless another one that is at most as slow has at most its score; of regrets, both against the
+    cheapest design that is at most as slow as the slower one of the two.
+
+    Parameters
+    ----------
+    front : the designs, in the notation, with ``time_ms`` among its objectives.
+    problem : that they are designs of, built of parts.
+    drawn : scenarios to draw, at least 1.
+    seed : of the draws; the first of more scenarios are those of fewer.
+    score : which of the three decides who is on the front, and the rank.
+
+    Raises
+    ------
+    InputError : the problem has no catalogue of parts, the front no time, or a design is none of the problem.
+    """
+    if not problem.tables.kits:
+        raise InputError(
+            f"prices are drawn for parts; the catalogue '{problem.catalog.name}' of '{problem.name}' has none, but "
+            "prices per bandwidth"
+        )
+    if TIME.column not in front.objectives:
+        raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
+    designs = read_designs(problem, front.frame["design"].to_list())
+    parts = parts_of(problem.tables.kits)
+    prices, counts = scenarios(parts, drawn, seed), pieces(problem, parts, designs)
+    cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
+    excess, factor = _regret(time, cost)
+    scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
+    kept = _least_regret(time, cost, excess) if score == "regret" else non_dominated(np.stack([time, scores[score]]))
+    frame = pl.DataFrame({
+        "id": front.frame["id"],
+        TIME.column: time,
+        **{f"cost_{name}_usd": cost[:, s] for s, name in enumerate(NAMED)},
+        **{f"{name}_usd": values for name, values in scores.items()},
+        "regret_factor": [value if np.isfinite(value) else None for value in factor.tolist()],
+        "rank": _ranks(cost[:, _VALUE]),
+        "rank_scored": _ranks(scores[score]),
+        "on_front": kept,
+        "design": front.frame["design"],
+    })  # fmt: skip
+    return Priced(frame, tuple(parts), prices, counts, cost)
+
+
+def parts_of(kits: Sequence[Kit]) -> dict[str, Part]:
+    """Return the parts that kits are built of, by name, in alphabetical order."""
+    found = {part.name: part for kit in kits for part in _items(kit) if part is not None}
+    return dict(sorted(found.items()))
+
+
+def scenarios(parts: Mapping[str, Part], drawn: int, seed: int) -> FloatArray:
+    """Return (part, 3 + drawn) USD: all prices at their low ends, as stated, at their high ends, then drawn ones.
+
+    The price of a part has a triangular distribution over its range, with the stated one as its mode; prices of
+    different parts are independent of each other.
+    """
+    prices = [part.price for part in parts.values()]
+    low, mode, high = (np.array([[getattr(price, name)] for price in prices]) for name in NAMED)
+    # Scenario by scenario, so that the first of more are those of fewer.
+    chance = np.random.default_rng(seed).random((drawn, len(prices))).T
+    rising = low + np.sqrt(chance * (high - low) * (mode - low))
+    falling = high - np.sqrt((1.0 - chance) * (high - low) * (high - mode))
+    found = np.where(chance * (high - low) < mode - low, rising, falling)
+    return np.concatenate([low, mode, high, np.clip(found, low, high)], axis=1)
+
+
+def pieces(problem: Problem, parts: Mapping[str, Part], designs: Population) -> FloatArray:
+    """Return (part, n) how many pieces of each part designs take, with their lanes from their bandwidths."""
+    kits, count = problem.tables.kits, len(designs)
+    hardware = problem.tables.hardware_of(designs.npus, designs.technology)
+    lanes = hardware.lanes(designs.bandwidth, up=True).astype(np.int64)
+    items = bill(kits, designs.technology, designs.npus, lanes)
+    place = {name: row for row, name in enumerate(parts)}
+    # What a kit does not buy is counted in one more row.
+    table = [[len(parts) if part is None else place[part.name] for part in _items(kit)] for kit in kits]
+    row = np.array(table).T[:, designs.technology]
+    cell = row * count + np.arange(count)
+    sums = np.bincount(cell.ravel(), weights=items.ravel(), minlength=(len(parts) + 1) * count)
+    return np.asarray(sums.reshape(-1, count)[:-1], dtype=np.float64)
+
+
+def _items(kit: Kit) -> tuple[Part | None, ...]:
+    found = {
+        "link": kit.links, "uplink": kit.uplink, "transceiver": kit.transceiver, "nic": kit.nic, "switch": kit.switch,
+    }  # fmt: skip
+    return tuple(found[item] for item in ITEMS)
+
+
+def _cheapest(time: FloatArray, cost: FloatArray) -> FloatArray:
+    """Return the (n, s) USD of the cheapest design that is at most as slow."""
+    order = np.argsort(time, kind="stable")
+    least = np.minimum.accumulate(cost[order], axis=0)
+    last = np.searchsorted(time[order], time, side="right") - 1
+    return np.asarray(least[last])
+
+
+def _regret(time: FloatArray, cost: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the largest (n,) regrets over the scenarios, in USD and as factors."""
+    best = _cheapest(time, cost)
+    nothing = np.where(cost > 0, np.inf, 1.0)
+    factor = np.divide(cost, best, out=nothing, where=best > 0)
+    return np.asarray((cost - best).max(axis=1)), np.asarray(factor.max(axis=1))
+
+
+def _least_regret(time: FloatArray, cost: FloatArray, regret: FloatArray) -> BoolArray:
+    """Return (n,) whether no other design that is at most as slow has at most its regret at the time it allows."""
+    best, kept = _cheapest(time, cost), np.ones(len(time), dtype=np.bool_)
+    for n in range(len(time)):
+        others = np.flatnonzero(time <= time[n])
+        others = others[others != n]
+        against = (cost[others] - best[n]).max(axis=1)
+        # Of designs that are alike in both, each one stays, as in any front.
+        better = (against < regret[n]) | ((against == regret[n]) & (time[others] < time[n]))
+        kept[n] = not better.any()
+    return kept
+
+
+def _ranks(values: FloatArray) -> IntArray:
+    """Return (n,) ranks from 1; equal values share the least one."""
+    return np.asarray(np.searchsorted(np.sort(values), values, side="left") + 1, dtype=np.int64)

@@ -1,0 +1,242 @@
+"""What dimensions of designs are made of where a catalogue lists parts: lanes, prices and watts, looked up by kit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.bill import counting, inner_npus, part_figures
+from evo_libra.model.blocks import PHYSICS, Kit
+from evo_libra.model.blocks.cases import cases
+from evo_libra.problem.constraints import TOLERANCE, Constraint
+from evo_libra.problem.repair import violation
+from evo_libra.problem.space import columns
+
+_ROUNDING = 1e-9
+_LANES = Constraint("lanes of a technology", "bandwidth", False, (), (), 0.0, 1.0, lanes=True)  # noqa: FBT003 - a record
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Lanes of the dimensions of some designs, and what they take; 0 in unused dimensions.
+
+    Attributes
+    ----------
+    rate : (d, n) B/s of a lane.
+    quantum, fewest, most : (d, n) lanes of an NPU come in multiples of `quantum`, from `fewest` to `most`.
+    per_lane : (2, d, n) USD and W of the whole network for a lane of each NPU, of what is bought by the lane.
+    per_step : (2, item, d, n) USD and W of each further ``ceil(lanes * slope)`` of what is not.
+    slope : (item, d, n).
+    relaxed_price : (d, n) USD per B/s that no whole number of parts undercuts.
+    shared : (g, d, n) part of a technology's lanes that a B/s takes, where several dimensions share them: a row for
+        each such technology of a design, and zeros.
+    """
+
+    rate: FloatArray
+    quantum: FloatArray
+    fewest: FloatArray
+    most: FloatArray
+    per_lane: FloatArray
+    per_step: FloatArray
+    slope: FloatArray
+    relaxed_price: FloatArray
+    shared: FloatArray
+
+    def select(self, designs: IntArray) -> Hardware:
+        """Return the hardware of some designs."""
+        return Hardware(*(_columns(array, designs) for array in vars(self).values()))
+
+    def part(self, designs: slice) -> Hardware:
+        """Return the hardware of designs next to each other."""
+        return Hardware(*(array[..., designs] for array in vars(self).values()))
+
+    @property
+    def low(self) -> FloatArray:
+        """(d, n) B/s of the fewest lanes."""
+        return np.asarray(self.fewest * self.rate)
+
+    @property
+    def high(self) -> FloatArray:
+        """(d, n) B/s of the most lanes."""
+        return np.asarray(self.most * self.rate)
+
+    @property
+    def possible(self) -> FloatArray:
+        """`shared`, with zeros where even the fewest lanes are too many, so that nothing that is moved would help."""
+        fewest = np.einsum("gdn,dn->gn", self.shared, self.low)
+        return np.asarray(self.shared * (fewest <= 1.0)[:, None])
+
+    def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
+        """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""
+        # In an unused dimension bandwidth, rate and quantum are 0, and so are the lanes.
+        count = bandwidth / np.maximum(self.rate * self.quantum, 1.0)
+        if up:
+            np.rint(count, out=count)
+        else:
+            count *= 1.0 + _ROUNDING
+            np.floor(count, out=count)
+        count *= self.quantum
+        np.maximum(count, self.fewest, out=count)
+        return np.asarray(np.minimum(count, self.most, out=count))
+
+    def within(self, low: FloatArray, high: FloatArray) -> Hardware:
+        """Return the hardware with lanes within (d, n) B/s, but for at least the fewest that can be built."""
+        whole = np.where(self.rate > 0, self.rate * self.quantum, 1.0)
+        fewest = np.ceil(low / whole * (1.0 - _ROUNDING)) * self.quantum
+        most = np.minimum(np.floor(high / whole * (1.0 + _ROUNDING)) * np.maximum(self.quantum, 1.0), self.most)
+        most = np.clip(most, self.fewest, self.most)
+        return replace(self, fewest=np.clip(fewest, self.fewest, most), most=most)
+
+    def totals(self, lanes: FloatArray, *, power: bool = True) -> tuple[FloatArray, FloatArray]:
+        """Return (n,) USD and (n,) W of (d, n) lanes; 0 W unless power is asked for."""
+        steps = lanes * self.slope
+        steps -= _ROUNDING
+        np.ceil(steps, out=steps)
+        found = np.zeros((2, lanes.shape[1]))
+        for figure in range(1 + power):
+            np.einsum("dn,dn->n", self.per_lane[figure], lanes, out=found[figure])
+            found[figure] += np.einsum("idn,idn->n", self.per_step[figure], steps)
+        return found[0], found[1]
+
+    def excess(self, bandwidth: FloatArray) -> FloatArray:
+        """Return (n,) the relative violation of what dimensions of one technology share, 0 where there is none."""
+        over = np.einsum("gdn,dn->gn", self.shared, bandwidth) - 1.0
+        return np.asarray(np.where(over > TOLERANCE, over, 0.0).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class HardwareTable:
+    """The hardware of every structure of a space, by the few kinds of dimension that they have.
+
+    Attributes
+    ----------
+    kinds : hardware whose arrays end in an axis (k,) of kinds and not in (d, n).
+    kind : (d, s) kind of each dimension of each structure.
+    shared : (g, d, s) as of `Hardware`: that of all dimensions of a structure together.
+    """
+
+    kinds: Hardware
+    kind: IntArray
+    shared: FloatArray
+
+    def select(self, structure: IntArray) -> Hardware:
+        """Return the hardware of (n,) structures."""
+        kind = columns(self.kind, structure)
+        # A table of kinds stays in the cache, one of structures does not.
+        rows = [array for name, array in vars(self.kinds).items() if name != "shared"]
+        found = [_columns(array, kind.ravel()).reshape(*array.shape[:-1], *kind.shape) for array in rows]
+        return Hardware(*[*found, _columns(self.shared, structure)])
+
+
+def tabulated(
+    kits: Sequence[Kit], npus: IntArray, technology: IntArray, build: Callable[[IntArray, IntArray], Hardware]
+) -> HardwareTable:
+    """Return the table of (d, s) sizes and kits; `build` gives the hardware of some of them."""
+    depth, count = npus.shape
+    used = np.where(npus > 1, technology, -1)
+    place = np.repeat(np.arange(depth), count)
+    first, kind = cases(place, used.ravel(), npus.ravel(), inner_npus(npus).ravel())
+    dimension, structure = np.divmod(first, count)
+    some = build(npus[:, structure], technology[:, structure])
+    each = np.arange(len(first))
+    arrays = {name: np.ascontiguousarray(array[..., dimension, each]) for name, array in vars(some).items()}
+    return HardwareTable(Hardware(**arrays), kind.reshape(depth, count), _shared(kits, used))
+
+
+def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Hardware:
+    """Return the hardware of (d, n) sizes and kits."""
+    used = npus > 1
+    found = counting(kits, technology, npus)
+    figures = np.stack([part_figures(kit) for kit in kits], axis=2)[:, :, technology] * used
+    rate = np.array([kit.lane_rate for kit in kits])[technology] * used
+    quantum, most = np.zeros(npus.shape), np.zeros(npus.shape)
+    for k in np.unique(technology[used]).tolist():
+        mine = used & (technology == k)
+        quantum[mine] = PHYSICS[kits[k].block].quantum(npus[mine], kits[k])
+        most[mine] = kits[k].lanes // quantum[mine] * quantum[mine]
+    stepped = np.flatnonzero(found.step.any(axis=(1, 2)))
+    per_lane, per_step = (figures * found.linear).sum(axis=1), (figures * found.step)[:, stepped]
+    slope = found.slope[stepped]
+    price = per_lane[0] + (per_step[0] * slope).sum(axis=0)
+    price = np.divide(price, rate, out=np.zeros_like(price), where=rate > 0)
+    shared = _shared(kits, np.where(used, technology, -1))
+    arrays = (rate, quantum, quantum.copy(), most, per_lane, per_step, slope, price, shared)
+    # Rows are what is looked up: not in one piece, all of them would be copied each time.
+    return Hardware(*map(np.ascontiguousarray, arrays))
+
+
+def buildable(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> BoolArray:
+    """Return (n,) whether technologies have lanes for the fewest that (d, n) sizes and kits can be built with."""
+    table = tabulated(kits, npus, technology, lambda sizes, chosen: hardware_of(kits, sizes, chosen))
+    low = table.kinds.low[table.kind]
+    return np.asarray(((table.shared * low).sum(axis=1) <= 1.0 + _ROUNDING).all(axis=0))
+
+
+def _columns(array: FloatArray, chosen: IntArray) -> FloatArray:
+    # Not -1: of no designs nothing can be inferred.
+    rows = columns(array.reshape(math.prod(array.shape[:-1]), array.shape[-1]), chosen)
+    return rows.reshape(*array.shape[:-1], len(chosen))
+
+
+def _shared(kits: Sequence[Kit], technology: IntArray) -> FloatArray:
+    """Return `Hardware.shared` of (d, n) kits, -1 where a dimension is not used."""
+    depth, count = technology.shape
+    names = list(dict.fromkeys(kit.technology for kit in kits))
+    name = np.array([*(names.index(kit.technology) for kit in kits), -1])[technology]
+    taken = np.array([*(1.0 / (kit.lanes * kit.lane_rate) for kit in kits), 0.0])[technology]
+    found, rows = np.zeros((depth // 2, depth, count)), np.zeros(count, dtype=np.int64)
+    for d in range(depth - 1):
+        alike = (name[d:] == name[d]) & (name[d] >= 0)
+        first = np.flatnonzero((alike.sum(axis=0) > 1) & ~(name[:d] == name[d]).any(axis=0))
+        for e in range(d, depth):
+            found[rows[first], e, first] = np.where(alike[e - d, first], taken[e, first], 0.0)
+        rows[first] += 1
+    return found[: rows.max(initial=0)]
+
+
+def lanes_rows(shared: FloatArray) -> list[tuple[Constraint, FloatArray]]:
+    """Return that no technology has more lanes than it has, as constraints with their (d, n) coefficients."""
+    return [(_LANES, row) for row in shared]
+
+
+def whole_lanes(
+    hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
+) -> FloatArray:
+    """Return the (d, n) bandwidths of the nearest numbers of lanes; of fewer where more would break a constraint.
+
+    Parameters
+    ----------
+    hardware : of the designs.
+    bandwidth : (d, n) B/s.
+    constraints : linear ones beside the lanes of technologies, each with its (d, n) coefficients.
+    """
+    found = hardware.lanes(bandwidth, up=True) * hardware.rate
+    broken = hardware.excess(found)
+    for constraint, row in constraints:
+        broken += violation(constraint, row, found)
+    some = np.flatnonzero(broken)
+    if len(some):
+        fewer = hardware.lanes(bandwidth, up=False) * hardware.rate
+        found[:, some] = fewer[:, some]
+    return found
+
+
+def within_lanes(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
+    """Return (d, n) bandwidths in their box, and in the lanes that technologies have where the fewest are not too many.
+
+    Of a technology with too many, what dimensions have beyond their fewest lanes is scaled down alike.
+    """
+    low = hardware.low
+    found = np.clip(bandwidth, low, hardware.high)
+    for row in hardware.shared:
+        fewest, taken = (np.einsum("dn,dn->n", row, each) for each in (low, found))
+        over = taken > 1.0
+        if over.any():
+            part = np.divide(1.0 - fewest, taken - fewest, out=np.ones_like(taken), where=over & (taken > fewest))
+            scaled = low + (found - low) * np.maximum(part, 0.0)
+            np.copyto(found, scaled, where=(row > 0) & over)
+    return found

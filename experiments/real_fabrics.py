@@ -1,0 +1,218 @@
+"""Which networks of real parts are worth building, and which effect puts each of them on the front.
+
+For each problem that is built of parts: the front of all of its designs, and that with one effect switched off at a
+time. All of them are exact; see `every_design`. Without whole lanes there are designs without number; there, the best
+structure is found at each of some costs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from common import markdown, picture
+from effects_off import load, variants
+from every_design import exact_front
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from evo_libra import Problem, search
+from evo_libra.front.ideal import ideal_of
+from evo_libra.front.indicators import hypervolume
+from evo_libra.front.screen import screen
+from evo_libra.model.arrays import FloatArray, Population
+from evo_libra.ui.figure import COLOURS
+
+NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
+SEED = 0
+_SHOWN = 6
+_MILLISECONDS, _MILLION = 1e3, 1e6
+_MARKERS = "osD^vPX*<>"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A front, and what it holds.
+
+    Attributes
+    ----------
+    effect : what is off; empty for the problem itself.
+    designs : in the notation, the cheapest first.
+    objectives : (2, n) s and USD.
+    every : number of all designs of which these are the best; 0 where they are without number.
+    """
+
+    effect: str
+    designs: tuple[str, ...]
+    objectives: FloatArray
+    every: int
+
+    @property
+    def structures(self) -> Counter[str]:
+        """Designs of each structure: sizes, blocks and technologies."""
+        return Counter(map(structure_of, self.designs))
+
+    @property
+    def mixes(self) -> Counter[str]:
+        """Designs of each set of technologies."""
+        return Counter(map(mix_of, self.designs))
+
+
+def structure_of(design: str) -> str:
+    """Return a design without its bandwidths; two NPUs with links between them are a ring, whatever the block.
+
+    >>> structure_of("FC(2)@near:25_FC(8)@near:175_SW(64)@far:100")
+    'RI(2)@near FC(8)@near SW(64)@far'
+    """
+    return " ".join(part.partition(":")[0].replace("FC(2)", "RI(2)") for part in design.split("_"))
+
+
+def mix_of(design: str) -> str:
+    """Return the technologies of a design, the innermost first.
+
+    >>> mix_of("FC(8)@near:175_SW(64)@near:100_RI(2)@far:50")
+    'near + far'
+    """
+    parts = (part.partition(":")[0].partition("@")[2] for part in design.split("_"))
+    return " + ".join(dict.fromkeys(parts))
+
+
+def exact(effect: str, problem: Problem, known: FloatArray | None = None) -> Case:
+    """Return the exact front of a problem; `known` figures of its designs spare work."""
+    designs, objectives, count = exact_front(problem, known)
+    return Case(effect, tuple(designs), objectives, count)
+
+
+def in_any_fraction(problem: Problem, cost: FloatArray) -> Case:
+    """Return the best design at each of (k,) costs where lanes and parts come in any fraction, under LIBRA's time."""
+    relaxed = problem.relaxed()
+    bounds = screen(relaxed)
+    ideal = ideal_of(relaxed, cost, bounds)
+    some = np.flatnonzero(ideal.variant >= 0)
+    part = bounds.select(ideal.variant[some])
+    block = relaxed.tables.skeletons(part.structure, part.gene).block
+    best = Population(part.npus, block, part.technology, ideal.bandwidth[:, some])
+    designs = tuple(map(str, relaxed.fabrics(best)))
+    return Case("whole lanes and parts", designs, np.stack([ideal.time[some], ideal.cost[some]]), 0)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What was found of a problem.
+
+    Attributes
+    ----------
+    name : of the problem.
+    structures : of its space.
+    reached : part of the exact front's hypervolume that the problem's own search reaches.
+    cases : the front, and those with one effect off.
+    """
+
+    name: str
+    structures: int
+    reached: float
+    cases: tuple[Case, ...]
+
+
+def study(name: str, folder: Path) -> Study:
+    """Find the front of a problem with all effects and with one off at a time."""
+    problem = load(name)
+    front = search(problem, seed=SEED)
+    known = problem.evaluate(front.frame["design"].to_list()).objectives
+    base = exact("", problem, known)
+    cases = [base, *(exact(effect, other) for effect, other in variants(name, folder).items())]
+    cases.append(in_any_fraction(problem, base.objectives[1]))
+    return Study(name, len(problem.structures), reached(known, base.objectives), tuple(cases))
+
+
+def reached(found: FloatArray, best: FloatArray) -> float:
+    """Return the part of the hypervolume of (2, n) best designs that (2, k) others have, on logarithmic axes."""
+    mine, most = (hypervolume(some, best.min(axis=1), best.max(axis=1)) for some in (found, best))
+    return mine / most
+
+
+def summary(studies: Sequence[Study]) -> str:
+    """Return a table of the fronts."""
+    return markdown(
+        ("problem", "structures", "designs", "on the front", "structures there", "mixes there", "search reaches [%]"),
+        [
+            [one.name, f"{one.structures:,}", f"{one.cases[0].every:,}", f"{len(one.cases[0].designs)}",
+             f"{len(one.cases[0].structures)}", f"{len(one.cases[0].mixes)}", f"{100 * one.reached:.1f}"]
+            for one in studies
+        ],
+    )  # fmt: skip
+
+
+def effects(studies: Sequence[Study]) -> str:
+    """Return a table of what goes when an effect is switched off."""
+    rows = []
+    for one in studies:
+        base = one.cases[0].structures
+        for case in one.cases[1:]:
+            here = case.structures
+            left = sum(structure in here for structure in base)
+            new = len(here) - left
+            rows.append([one.name, case.effect, f"{len(here)}", f"{len(case.mixes)}", f"{left}", f"{new}"])
+    return markdown(("problem", "off", "structures", "mixes", "that stay", "new"), rows)
+
+
+def shapes(one: Study) -> str:
+    """Return a table of the structures with most designs on a front, and without which effects they leave it."""
+    base = one.cases[0]
+    rows = []
+    for structure, count in base.structures.most_common(_SHOWN):
+        mine = [k for k, design in enumerate(base.designs) if structure_of(design) == structure]
+        time, cost = base.objectives[:, mine] * np.array([[_MILLISECONDS], [1 / _MILLION]])
+        gone = [case.effect for case in one.cases[1:] if structure not in case.structures]
+        spans = (f"{cost.min():.4g} to {cost.max():.4g}", f"{time.max():.4g} to {time.min():.4g}")
+        rows.append([f"`{structure}`", f"{count}", *spans, ", ".join(gone) or "none"])
+    return markdown(("structure", "designs", "million USD", "ms", "leaves without"), rows)
+
+
+def mixes(one: Study) -> str:
+    """Return a table of the technology mixes of a front."""
+    base = one.cases[0]
+    rows = []
+    for mix, count in base.mixes.most_common():
+        gone = [case.effect for case in one.cases[1:] if mix not in case.mixes]
+        rows.append([mix, f"{count}", ", ".join(gone) or "none"])
+    return markdown(("technologies", "designs", "leave without"), rows)
+
+
+def draw(studies: Sequence[Study]) -> None:
+    """Draw the fronts, a colour and a marker for each mix of technologies."""
+    every = list(dict.fromkeys(mix for one in studies for mix in one.cases[0].mixes))
+    with picture("real_fabrics", 5.6) as figure:
+        grid = figure.subplots(2, 3)
+        for axes, one in zip(grid.ravel(), studies, strict=True):
+            time, cost = one.cases[0].objectives
+            for index, mix in enumerate(every):
+                mine = np.array([mix_of(design) == mix for design in one.cases[0].designs])
+                if mine.any():
+                    style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKERS[index], "label": mix}
+                    axes.plot(cost[mine] / _MILLION, time[mine] * _MILLISECONDS, linestyle="", ms=3.5, **style)
+            axes.set(
+                xscale="log", title=one.name, xlabel="cost [million USD]", ylim=(0, 1.05 * _MILLISECONDS * time.max())
+            )
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        for axes in grid[:, 0]:
+            axes.set_ylabel("time [ms]")
+        pairs = [pair for axes in grid.ravel() for pair in zip(*axes.get_legend_handles_labels(), strict=True)]
+        handles = {text: handle for handle, text in pairs}
+        figure.legend(handles.values(), handles, loc="outside lower center", ncols=3, fontsize="x-small")
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as where, ProcessPoolExecutor() as workers:
+        everything = list(workers.map(partial(study, folder=Path(where)), NAMES))
+    print(summary(everything), effects(everything), sep="\n\n")
+    for one in everything:
+        print(f"\n## {one.name}\n", shapes(one), "", mixes(one), sep="\n")
+    draw(everything)

@@ -1,0 +1,117 @@
+"""Fronts under uncertain prices: laws of the scores."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evo_libra import load_problem, search
+from evo_libra.errors import InputError
+from evo_libra.front.front import Front
+from evo_libra.front.prices import SCORES, Score, parts_of, price_front, scenarios
+from evo_libra.problem.problem import Problem
+
+SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=lanes"]
+DRAWN = 200
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    found = load_problem("gpt3-4k", SETTINGS)
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.fixture(scope="module")
+def front(problem: Problem) -> Front:
+    return search(problem, evaluations=3000, population=100, seed=0)
+
+
+def test_a_design_costs_pieces_times_prices(problem: Problem, front: Front) -> None:
+    found = price_front(front, problem, DRAWN, 0)
+    frame = found.frame
+    np.testing.assert_allclose(frame["cost_value_usd"], front.frame["cost_usd"], rtol=1e-12)
+    assert (found.pieces == np.rint(found.pieces)).all()
+    for name in ("mean_usd", "worst_usd"):
+        assert (frame["cost_low_usd"] * (1 - 1e-12) <= frame[name]).all()
+        assert (frame[name] <= frame["cost_high_usd"] * (1 + 1e-12)).all()
+    assert (frame["mean_usd"] < frame["worst_usd"]).any()
+    # One price a part in each scenario, wherever it is used.
+    n, s = len(front) // 2, 17
+    assert found.cost[n, s] == pytest.approx(float(found.pieces[:, n] @ found.prices[:, s]))
+
+
+def test_regret_is_against_the_cheapest_design_that_is_as_fast(problem: Problem, front: Front) -> None:
+    found = price_front(front, problem, DRAWN, 0, "regret")
+    time = found.frame["time_ms"].to_numpy()
+    expected = [max(found.cost[n, s] - found.cost[time <= time[n], s].min() for s in range(DRAWN + 3))
+                for n in range(len(front))]  # fmt: skip
+    np.testing.assert_allclose(found.frame["regret_usd"], expected, rtol=1e-9, atol=1e-6)
+    assert (found.frame["regret_usd"] >= 0).all()
+    assert (found.frame["regret_factor"] >= 1).all()
+    assert found.frame["regret_usd"][int(time.argmin())] == 0.0
+    assert (found.frame["regret_usd"] > 0).any()
+    for s in range(DRAWN + 3):
+        assert ((found.cost[:, s] - found.cost[:, s].min()) == 0).any()
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_who_is_not_on_the_front_has_a_better_one(problem: Problem, front: Front, score: Score) -> None:
+    found = price_front(front, problem, DRAWN, 0, score)
+    time, kept = found.frame["time_ms"].to_numpy(), found.frame["on_front"].to_numpy()
+    values = found.frame[f"{score}_usd"].to_numpy()
+    for n in range(len(front)):
+        others = np.flatnonzero((time <= time[n]) & (np.arange(len(time)) != n))
+        if score == "regret":
+            best = found.cost[time <= time[n]].min(axis=0)
+            theirs = (found.cost[others] - best).max(axis=1, initial=-np.inf)
+        else:
+            theirs = values[others]
+        assert kept[n] == (not ((theirs <= values[n]) & ((theirs < values[n]) | (time[others] < time[n]))).any())
+    assert kept[int(time.argmin())]
+
+
+def test_draws_are_those_of_the_seed_and_of_the_distribution(problem: Problem) -> None:
+    parts = parts_of(problem.tables.kits)
+    few, many = scenarios(parts, 50, 3), scenarios(parts, 20_000, 3)
+    np.testing.assert_array_equal(few, many[:, :53])
+    assert (few[:, 3:] != scenarios(parts, 50, 4)[:, 3:]).any()
+    low, mode, high = many[:, 0], many[:, 1], many[:, 2]
+    assert ((low[:, None] <= many) & (many <= high[:, None])).all()
+    # The mean of a triangular distribution is that of its three corners; its standard error here is below 0.2 % of
+    # the range.
+    np.testing.assert_array_less(
+        np.abs(many[:, 3:].mean(axis=1) - (low + mode + high) / 3), 0.008 * (high - low) + 1e-9
+    )
+
+
+def test_without_ranges_all_scenarios_are_alike(tmp_path: Path) -> None:
+    text = (Path(load_problem.__code__.co_filename).parents[1] / "model/catalog/parts-2024.yaml").read_text()
+    fixed = re.sub(r"\{low: [^,}]*, value: ([^,}]*), high: [^}]*\}", r"\1", text)
+    assert fixed != text
+    (tmp_path / "fixed.yaml").write_text(fixed)
+    (tmp_path / "problem.yaml").write_text(
+        "name: fixed\nnpus: 512\nfabric: {catalog: fixed.yaml, max_dimensions: 2}\nbandwidth: lanes\n"
+        "workloads: [{model: gpt-3, parallelism: {tp: 8}, compute_TFLOPS: 400}]\n"
+    )
+    problem = load_problem(str(tmp_path / "problem.yaml"))
+    assert isinstance(problem, Problem)
+    front = search(problem, evaluations=500, population=50, seed=0)
+    found = price_front(front, problem, 20, 0)
+    cost = front.frame["cost_usd"].to_numpy()
+    np.testing.assert_allclose(found.cost, np.broadcast_to(cost[:, None], found.cost.shape), atol=0.005, rtol=0)
+    assert (found.frame["rank"] == found.frame["rank_scored"]).all()
+    assert found.frame["on_front"].all()
+
+
+def test_prices_need_parts_and_time(problem: Problem, front: Front) -> None:
+    linear = load_problem("gpt3-4k")
+    assert isinstance(linear, Problem)
+    with pytest.raises(InputError, match="has none"):
+        price_front(front, linear, 10, 0)
+    with pytest.raises(InputError, match="no objective of the front"):
+        price_front(Front(pl.DataFrame({"cost_usd": [1.0]}), ("cost_usd",)), problem, 10, 0)
