@@ -17,7 +17,7 @@ from evo_libra.front.explain import bill_of, explain
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.fabric import BLOCKS
 from evo_libra.problem.allocate import program_for
-from evo_libra.problem.designs import read_designs
+from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
 
 CATALOG = """
@@ -211,3 +211,11 @@ def test_fronts_of_many_objectives_are_the_archives(tmp_path: Path, engine: str)
     better = (values[None] <= values[:, None]).all(axis=2) & (values[None] < values[:, None]).any(axis=2)
     assert not better.any()
     assert len(front.objectives) == 4
+
+
+def test_bandwidths_that_are_no_whole_lanes_are_told(small: Problem) -> None:
+    broken = violations(small, read_designs(small, "SW(32)@near:151_SW(16)@far:50"))
+    assert broken == ["dimension 0 has 151 GB/s; the nearest it can be built with is 150"]
+    assert violations(small, read_designs(small, "SW(32)@near:150_SW(16)@far:50")) == []
+    with pytest.raises(InputError, match="allowed: near, far;"):
+        read_designs(small, "SW(32)@nea:150_SW(16)@far:50")
