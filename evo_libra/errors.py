@@ -74,6 +74,15 @@ def printable(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "node"), counted(2000, "node"), counted(0, "dependency", "dependencies")
+    ('1 node', '2,000 nodes', '0 dependencies')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
 def suggestion(found: object, allowed: Iterable[str]) -> str:
     """Return ``; did you mean 'x'?`` for the nearest allowed name, or nothing when none is near.
 

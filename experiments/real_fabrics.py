@@ -1,120 +1,38 @@
 """Which networks of real parts are worth building, and which effect puts each of them on the front.
 
-For each problem that is built of parts: a search, its certificate, and the fronts with one effect switched off at a
-time. A front counts as the best of all designs that any of the searches in the same space has found, so that a
-structure is not missed for want of luck in one of them only.
+For each problem that is built of parts: the front of all of its designs, and that with one effect switched off at a
+time. All of them are exact; see `every_design`. Without whole lanes there are designs without number; there, the best
+structure is found at each of some costs.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 from common import markdown, picture
+from effects_off import load, variants
+from every_design import exact_front
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from evo_libra import Problem, certify, load_problem, search
-from evo_libra.front.archive import non_dominated
-from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.model.catalog import MODELS_FILE
-from evo_libra.model.source import read_source
-from evo_libra.problem.hardware import Hardware
-from evo_libra.problem.tables import Tables
+from evo_libra import Problem, search
+from evo_libra.front.ideal import ideal_of
+from evo_libra.front.indicators import hypervolume
+from evo_libra.front.screen import screen
+from evo_libra.model.arrays import FloatArray, Population
 from evo_libra.ui.figure import COLOURS
 
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
-EVALUATIONS, LESS, POPULATION, SEED = 50_000, 25_000, 400, 0
-"""Of the search, and of those with an effect off."""
-_FREE = ("transceiver", "nic")
-SLICES = 64
-"""Of a lane, where lanes are not whole."""
+SEED = 0
 _SHOWN = 6
 _MILLISECONDS, _MILLION = 1e3, 1e6
-_MARKERS = "osD^vPX*"
-
-
-class _Fractions(Tables):
-    """Tables of parts that come in any fraction."""
-
-    def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
-        """Return the hardware with what is bought by the step bought by the lane."""
-        found = super().hardware_of(npus, technology)
-        stepped = (found.per_step * found.slope).sum(axis=1)
-        return replace(found, per_lane=found.per_lane + stepped, per_step=np.zeros_like(found.per_step))
-
-
-class _Slices(_Fractions):
-    """Tables of parts and of lanes that come in fractions."""
-
-    def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
-        """Return the hardware with lanes in thin slices."""
-        found = super().hardware_of(npus, technology)
-        return replace(found, quantum=found.quantum / SLICES, fewest=found.fewest / SLICES)
-
-
-class _FractionalProblem(Problem):
-    """A problem in which a switch with half of its ports in use costs half."""
-
-    @cached_property
-    def tables(self) -> Tables:
-        """The tables with parts in any fraction."""
-        return _Fractions(**_fields(super().tables))
-
-
-class _SlicedProblem(Problem):
-    """A problem in which an NPU has fractions of lanes as well."""
-
-    @cached_property
-    def tables(self) -> Tables:
-        """The tables with parts and lanes in fractions."""
-        return _Slices(**_fields(super().tables))
-
-
-def _fields(record: Problem | Tables) -> dict[str, Any]:
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def without_shares(problem: Problem) -> Problem:
-    """Return the problem in which every group has all the bandwidth of its NPUs, and only NPUs reduce: LIBRA's."""
-    return replace(problem, time=replace(problem.time, kits=()))
-
-
-def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
-    """Return a problem with an edited copy of its catalogue."""
-    named = str(load(problem).spec["fabric"]["catalog"])
-    catalog: Any = read_source(MODELS_FILE.parent / f"{named}.yaml").data
-    edit(catalog)
-    path = folder / f"{problem}-edited.yaml"
-    path.write_text(json.dumps(catalog))
-    return load(problem, [f"fabric.catalog={path}"])
-
-
-def without_spans(catalog: dict[str, Any]) -> None:
-    """Take away the most NPUs of a domain."""
-    for technology in catalog["technologies"].values():
-        technology.pop("span", None)
-
-
-def with_free_optics(catalog: dict[str, Any]) -> None:
-    """Take away the prices of transceivers and NICs."""
-    for part in catalog["parts"].values():
-        if part["kind"] in _FREE:
-            part["price_usd"] = 0
-
-
-def load(name: str, assignments: Sequence[str] = ()) -> Problem:
-    """Return a problem that comes with the package."""
-    found = load_problem(name, list(assignments))
-    assert isinstance(found, Problem)  # noqa: S101 - these are
-    return found
+_MARKERS = "osD^vPX*<>"
 
 
 @dataclass(frozen=True)
@@ -124,13 +42,15 @@ class Case:
     Attributes
     ----------
     effect : what is off; empty for the problem itself.
-    designs : in the notation, the cheapest last.
+    designs : in the notation, the cheapest first.
     objectives : (2, n) s and USD.
+    every : number of all designs of which these are the best; 0 where they are without number.
     """
 
     effect: str
     designs: tuple[str, ...]
     objectives: FloatArray
+    every: int
 
     @property
     def structures(self) -> Counter[str]:
@@ -162,34 +82,23 @@ def mix_of(design: str) -> str:
     return " + ".join(dict.fromkeys(parts))
 
 
-def variants(name: str, folder: Path) -> dict[str, tuple[Problem, bool]]:
-    """Return the problem with one effect off at a time, and whether its designs are those of the problem itself."""
-    problem = load(name)
-    found = {"shares": (without_shares(problem), True), "whole parts": (_FractionalProblem(**_fields(problem)), True)}
-    if problem.time.fidelity is not None:
-        found["latency and chunks"] = load(name, ["time=libra"]), True
-    found["whole lanes and parts"] = _SlicedProblem(**_fields(problem)), False
-    found["spans"] = edited(name, folder, without_spans), False
-    if any(t.name.startswith("optics") for t in problem.catalog.technologies):
-        found["prices of optics and NICs"] = edited(name, folder, with_free_optics), True
-    return found
+def exact(effect: str, problem: Problem, known: FloatArray | None = None) -> Case:
+    """Return the exact front of a problem; `known` figures of its designs spare work."""
+    designs, objectives, count = exact_front(problem, known)
+    return Case(effect, tuple(designs), objectives, count)
 
 
-def best(effect: str, problem: Problem, designs: Sequence[str]) -> Case:
-    """Return those of some designs that none of them beats."""
-    distinct = list(dict.fromkeys(designs))
-    worth = problem.evaluate(distinct)
-    legal = np.flatnonzero(worth.violation <= 0)
-    values = worth.objectives[:, legal]
-    _, first = np.unique(values, axis=1, return_index=True)
-    kept = first[non_dominated(values[:, first])]
-    return Case(effect, tuple(distinct[legal[k]] for k in kept), values[:, kept])
-
-
-def searched(problem: Problem, evaluations: int, population: int) -> list[str]:
-    """Return the designs of the front of a search."""
-    front = search(problem, evaluations=evaluations, population=population, seed=SEED)
-    return [str(row["design"]) for row in front.rows()]
+def in_any_fraction(problem: Problem, cost: FloatArray) -> Case:
+    """Return the best design at each of (k,) costs where lanes and parts come in any fraction, under LIBRA's time."""
+    relaxed = problem.relaxed()
+    bounds = screen(relaxed)
+    ideal = ideal_of(relaxed, cost, bounds)
+    some = np.flatnonzero(ideal.variant >= 0)
+    part = bounds.select(ideal.variant[some])
+    block = relaxed.tables.skeletons(part.structure, part.gene).block
+    best = Population(part.npus, block, part.technology, ideal.bandwidth[:, some])
+    designs = tuple(map(str, relaxed.fabrics(best)))
+    return Case("whole lanes and parts", designs, np.stack([ideal.time[some], ideal.cost[some]]), 0)
 
 
 @dataclass(frozen=True)
@@ -198,40 +107,42 @@ class Study:
 
     Attributes
     ----------
-    name : of the problem; `space` : its structures.
-    missed, most : hypervolume that the search may miss at most, and that no front exceeds.
+    name : of the problem.
+    structures : of its space.
+    reached : part of the exact front's hypervolume that the problem's own search reaches.
     cases : the front, and those with one effect off.
     """
 
     name: str
-    space: int
-    missed: float
-    most: float
+    structures: int
+    reached: float
     cases: tuple[Case, ...]
 
 
 def study(name: str, folder: Path) -> Study:
-    """Search a problem with all effects and with one off at a time."""
-    problem, others = load(name), variants(name, folder)
-    front = search(problem, evaluations=EVALUATIONS, seed=SEED)
-    proof = certify(problem, front)
-    own = [str(row["design"]) for row in front.rows()]
-    found = {effect: searched(other, LESS, POPULATION) for effect, (other, _) in others.items()}
-    shared = [design for effect, (_, same) in others.items() if same for design in found[effect]]
-    cases = [best("", problem, own + shared)]
-    for effect, (other, _) in others.items():
-        # Designs of a wider space are none of the problem, but the other way round they are.
-        cases.append(best(effect, other, found[effect] + own + shared))
-    return Study(name, len(problem.structures), proof.missed_hypervolume, proof.most_hypervolume, tuple(cases))
+    """Find the front of a problem with all effects and with one off at a time."""
+    problem = load(name)
+    front = search(problem, seed=SEED)
+    known = problem.evaluate(front.frame["design"].to_list()).objectives
+    base = exact("", problem, known)
+    cases = [base, *(exact(effect, other) for effect, other in variants(name, folder).items())]
+    cases.append(in_any_fraction(problem, base.objectives[1]))
+    return Study(name, len(problem.structures), reached(known, base.objectives), tuple(cases))
+
+
+def reached(found: FloatArray, best: FloatArray) -> float:
+    """Return the part of the hypervolume of (2, n) best designs that (2, k) others have, on logarithmic axes."""
+    mine, most = (hypervolume(some, best.min(axis=1), best.max(axis=1)) for some in (found, best))
+    return mine / most
 
 
 def summary(studies: Sequence[Study]) -> str:
     """Return a table of the fronts."""
     return markdown(
-        ("problem", "structures", "certified to miss [%]", "on the front", "designs", "mixes"),
+        ("problem", "structures", "designs", "on the front", "structures there", "mixes there", "search reaches [%]"),
         [
-            [one.name, f"{one.space}", f"{100 * one.missed / one.most:.1f}", f"{len(one.cases[0].structures)}",
-             f"{len(one.cases[0].designs)}", f"{len(one.cases[0].mixes)}"]
+            [one.name, f"{one.structures:,}", f"{one.cases[0].every:,}", f"{len(one.cases[0].designs)}",
+             f"{len(one.cases[0].structures)}", f"{len(one.cases[0].mixes)}", f"{100 * one.reached:.1f}"]
             for one in studies
         ],
     )  # fmt: skip

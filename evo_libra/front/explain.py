@@ -9,25 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.model.arrays import GIGA, Population
+from evo_libra.model.arrays import GIGA, FloatArray, Population
 from evo_libra.model.bill import ITEMS, bill, cost_by_item, power_by_item
-from evo_libra.model.collective import Collective, traffic
+from evo_libra.model.collective import Collective, pattern_of, traffic
 from evo_libra.model.cost import cost_by_part, part_prices
 from evo_libra.model.fabric import BLOCK_NAMES, PARTS
-from evo_libra.model.parallelism import ALL
+from evo_libra.model.parallelism import ALL, offsets
 from evo_libra.model.trace_time import TracedWorkload
+from evo_libra.model.training import Message
 from evo_libra.model.workload import PHASES
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.sharing import Placed, relative_bytes
 
 
 def explain(problem: Problem, population: Population) -> dict[str, Any]:
     """Return the breakdown of the first design of a population, with units in its keys.
 
+    Messages of traces that are alike (bytes, dimension and time) are one entry, too; a message uses one dimension.
     Collectives that are alike (workload, phase, kind, group and bytes) are one entry with a count; their times are
-    those without overlap, which the total takes into account. The times of their dimensions are bytes over bandwidth,
-    of chunks that take the dimensions in order; under LIBRA's time the longest of them is the collective's time,
-    otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or what a scheduler saves.
+    those without overlap, which the total takes into account. The times of their dimensions are bytes over the part of
+    the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of
+    them is the collective's time, otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or
+    what a scheduler saves.
     """
     used = np.flatnonzero(population.npus[:, 0] > 1)
     times = problem.time.workload_times(population)
@@ -40,6 +44,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
                 "time_ms": float(time[0]) * 1e3,
                 "compute_ms": loop.workload.compute * 1e3,
                 "collectives": _collectives(problem, loop, population, used),
+                "messages": _messages(problem, loop, population, used),
             }
             for loop, time in zip(problem.time.loops, times, strict=True)
         ],
@@ -52,15 +57,16 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
     placed = problem.time.placed(population.npus)
     entries = []
     for (name, collective, group, size), count in _counted(loop).items():
-        extent = placed[loop.layouts[group], group].extent
+        where = placed[loop.layouts[group], group]
+        extent = where.extent
         sent = traffic(collective, size, extent)[used, 0]
-        seconds = sent / population.bandwidth[used, 0]
+        seconds = sent * _per_byte(problem, collective, where, population)[used, 0] / population.bandwidth[used, 0]
         slowest = int(np.argmax(seconds)) if len(seconds) else 0
         time = float(seconds.max())
         beyond = {}
         if problem.time.fidelity is not None:
             bytes_over_bandwidth = time
-            time = float(problem.time.fidelity.seconds(collective, round(size), extent, population)[0])
+            time = float(problem.time.seconds(collective, round(size), where, population)[0])
             beyond = {"beyond_bandwidth_ms": (time - bytes_over_bandwidth) * 1e3 * count}
         entries.append(
             {
@@ -84,6 +90,14 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
             }
         )
     return entries
+
+
+def _per_byte(problem: Problem, collective: Collective, where: Placed, population: Population) -> FloatArray:
+    """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs; 1 but for parts."""
+    kits = problem.tables.kits
+    if not kits:
+        return np.ones(population.npus.shape)
+    return relative_bytes(kits, pattern_of(collective), collective, where, population.npus, population.technology)
 
 
 def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:
@@ -119,6 +133,49 @@ def _counted(loop: WeightedLoop) -> Counter[_Key]:
         for name, phase in zip(PHASES, layer.phases, strict=True)
         if phase.collective
     )
+
+
+def _messages(problem: Problem, loop: WeightedLoop, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
+    if not isinstance(loop.workload, TracedWorkload):
+        return []
+    channels = problem.time.channel_times(population)
+    seconds = {load: float(time[0]) for (_, _, load), time in channels.items() if isinstance(load, Message)}
+    each: dict[int, Counter[tuple[int, int, float]]] = {}
+    for owner, message in loop.workload.messages():
+        dimension = int(np.argmax(offsets(message.source, message.target, population.npus)[:, 0] > 0))
+        each.setdefault(owner, Counter())[dimension, message.size, seconds[message]] += 1
+    # Of the NPU that has the most of them, as with collectives.
+    counted = reduce(or_, each.values(), Counter[tuple[int, int, float]]())
+    return [_message(problem, population, used, *key, count) for key, count in counted.items()]
+
+
+def _message(
+    problem: Problem,
+    population: Population,
+    used: Any,  # noqa: ANN401 - indices
+    dimension: int,
+    size: int,
+    seconds: float,
+    count: int,
+) -> dict[str, Any]:
+    over_bandwidth = size / float(population.bandwidth[dimension, 0])
+    timed = problem.time.fidelity is not None
+    return {
+        "phase": "trace",
+        "count": count,
+        "size_MB": size / 1e6,
+        "time_ms": seconds * 1e3 * count,
+        **({"beyond_bandwidth_ms": (seconds - over_bandwidth) * 1e3 * count} if timed else {}),
+        "bottleneck_dimension": dimension,
+        "dimensions": [
+            {
+                "dimension": int(d),
+                "traffic_MB": size / 1e6 * count * bool(d == dimension),
+                "time_ms": over_bandwidth * 1e3 * count * bool(d == dimension),
+            }
+            for d in used
+        ],
+    }
 
 
 def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:

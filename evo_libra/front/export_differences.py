@@ -99,7 +99,7 @@ def _lists(case: Case, cluster: Cluster) -> Iterator[str]:
         yield (
             f"A group {name} has {' and '.join(parts)}: ASTRA-sim runs a group that is not whole dimensions as {how} "
             f"over its {placed.npus} members{delay}, on the links as they are, where the search took dimensions of the "
-            "group's own size with all of the NPUs' bandwidth."
+            "group's own size with the bandwidth that its members have there."
         )
     if len(sizes) == 1 and any(isinstance(placed.place, Communicator) for placed in case.placed.values()):
         yield "On a network of one dimension ASTRA-sim crashes after it has told all times of a run with such groups."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,8 @@ import polars as pl
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.fabric import Fabric, parse_fabric
+from evo_libra.model.fidelity import Fidelity
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
 
@@ -23,11 +26,14 @@ class Rescored:
     frame : a row a design: ``id``, the objectives before, ``<objective>_rescored`` after, ``rank`` and
         ``rank_rescored`` (1 is the fastest), ``feasible``, ``on_front`` (whether none of the others is better
         now), ``design``.
+    dropped : options of designs, such as ``chunks``, that the other time does not have or does not offer; it takes its
+        own first choice for them.
     agreement : Kendall's rank correlation of the two times: 1 where the order is the same, -1 where it is reversed;
         None for fewer than two designs.
     """
 
     frame: pl.DataFrame
+    dropped: tuple[str, ...]
     agreement: float | None
 
 
@@ -44,7 +50,8 @@ def rescore(front: Front, problem: Problem) -> Rescored:
     InputError : a design is none of the problem.
     """
     designs = front.frame["design"].to_list()
-    worth = problem.evaluate(designs)
+    kept_options, dropped = _offered(map(parse_fabric, designs), problem.time.fidelity)
+    worth = problem.evaluate(kept_options)
     before = front.frame[TIME.column].to_numpy()
     after = worth.objectives / np.array([[objective.scale] for objective in problem.objectives])
     columns = {f"{o.column}_rescored": row for o, row in zip(problem.objectives, after, strict=True)}
@@ -62,7 +69,17 @@ def rescore(front: Front, problem: Problem) -> Rescored:
         "on_front": kept,
         "design": designs,
     })  # fmt: skip
-    return Rescored(frame, _kendall(before, rescored))
+    return Rescored(frame, dropped, _kendall(before, rescored))
+
+
+def _offered(fabrics: Iterable[Fabric], fidelity: Fidelity | None) -> tuple[list[str], tuple[str, ...]]:
+    """Return networks with those of their options that a time offers, and the names of the others."""
+    found, dropped = [], dict[str, None]()
+    for fabric in fabrics:
+        options = tuple(option for option in fabric.options if fidelity is not None and fidelity.offers(fabric, option))
+        dropped |= dict.fromkeys(name for name, value in fabric.options if (name, value) not in options)
+        found.append(str(replace(fabric, options=options)))
+    return found, tuple(dropped)
 
 
 def _ranks(values: FloatArray) -> IntArray:

@@ -17,6 +17,15 @@ class Collective(Enum):
     REDUCE_SCATTER = "reduce-scatter"
     ALL_TO_ALL = "all-to-all"
 
+    @property
+    def called(self) -> str:
+        """The name with its article.
+
+        >>> Collective.REDUCE_SCATTER.called
+        'a reduce-scatter'
+        """
+        return f"{'an' if self.value[0] == 'a' else 'a'} {self.value}"
+
 
 class Pattern(Enum):
     """How traffic is spread over the dimensions; collectives of one pattern are proportional to each other.

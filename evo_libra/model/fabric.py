@@ -181,9 +181,8 @@ def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth:
                     f"write it like {BLOCKS[dimension.block].code}({dimension.npus})@{technologies[0]}:100 (GB/s)"
                 )
             if dimension.technology not in technologies:
-                raise InputError(
-                    f"in the design '{fabric}': {unknown('technology', dimension.technology, technologies)}"
-                )
+                names = list(dict.fromkeys(technologies))
+                raise InputError(f"in the design '{fabric}': {unknown('technology', dimension.technology, names)}")
             npus[d, n], block[d, n] = dimension.npus, dimension.block
             technology[d, n] = technologies.index(dimension.technology)
             bandwidth[d, n] = dimension.bandwidth

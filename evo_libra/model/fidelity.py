@@ -41,7 +41,8 @@ SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex"
 _SCHEDULERS = (
     Scheduler.BASELINE, Scheduler.ROUND_ROBIN, Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX,
 )  # fmt: skip
-_PAPER = SCHEDULERS.index("themis-paper")
+PAPER = "themis-paper"
+_PAPER = SCHEDULERS.index(PAPER)
 
 _OUTWEIGHS_ROUNDING = 2.0
 
@@ -51,6 +52,8 @@ POLICIES = {
     "smallest-first": Policy.SMALLEST_FIRST,
     "fewest-phases-first": Policy.FEWEST_PHASES_FIRST,
 }
+PAPER_POLICIES = ("first-come", "smallest-first")
+"""Those that Themis' paper has; its smallest-first is not ASTRA-sim's: see `Policy`."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,14 @@ class Fidelity:
             if "algorithms" in options:
                 algorithm[: len(fabric.dimensions), n] = self._algorithms(fabric, options["algorithms"])
         return Schedule(np.array(chunks), np.array(scheduler), algorithm)
+
+    def offers(self, fabric: Fabric, option: tuple[str, str]) -> bool:
+        """Return whether an option, name and value, is among the choices for a network."""
+        try:
+            self.read([replace(fabric, options=(option,))], np.array([[part.block] for part in fabric.dimensions]))
+        except InputError:
+            return False
+        return True
 
     def _algorithms(self, fabric: Fabric, text: str) -> list[int]:
         names = text.split(",")
@@ -243,7 +254,9 @@ class Fidelity:
         latency, block = self._latency(designs), _ASTRA_BLOCK[designs.block]
         if scheduler == _PAPER:
             fabrics = Fabrics(block, extent, per_npu, latency)
-            policy = self.policy or Policy.SMALLEST_CHUNK_FIRST
+            policy = self.policy
+            if policy is None or policy is Policy.SMALLEST_FIRST:
+                policy = Policy.SMALLEST_CHUNK_FIRST
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
         greedy = _SCHEDULERS[scheduler] in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
         policy = self.policy or (Policy.SMALLEST_FIRST if greedy else Policy.FIFO)

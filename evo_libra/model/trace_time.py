@@ -84,6 +84,13 @@ class TracedWorkload:
                     operation.size,
                 )
 
+    def messages(self) -> Iterator[tuple[int, Message]]:
+        """Give class and message of each send."""
+        program = self.program
+        for at, operation in enumerate(program.operations):
+            if operation.action is Action.SEND:
+                yield int(program.owner[at]), _message(program, at)
+
 
 @dataclass(frozen=True)
 class TraceTime:
@@ -169,13 +176,17 @@ def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
             load = stream_of(group, operation.collective, operation.size, merging)
             units[at] = units_of(operation.collective, operation.size, len(members), merging)
         elif operation.action is Action.SEND:
-            source = program.classes[program.owner[at]][0]
-            load = ALL, Message(source, int(program.peer[at]), operation.size)
+            load = ALL, _message(program, at)
             units[at] = 1.0
         else:
             continue
         stream[at] = streams.setdefault(load, len(streams))
     return TraceTime(tuple(streams), program, workload.computing, stream, units, whole=merging is Merging.NONE)
+
+
+def _message(program: Program, at: int) -> Message:
+    source = program.classes[program.owner[at]][0]
+    return Message(source, int(program.peer[at]), program.operations[at].size)
 
 
 def group_name(layout: Layout) -> str:

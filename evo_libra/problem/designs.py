@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA, Population
 from evo_libra.model.fabric import BLOCKS, Fabric, parse_fabric, population_of
-from evo_libra.problem.constraints import excess
+from evo_libra.problem.constraints import TOLERANCE, excess
 from evo_libra.problem.kits import with_kits
 from evo_libra.problem.repair import violation
 
@@ -66,6 +68,7 @@ def violations(problem: Problem, population: Population) -> list[str]:
         if technology.bandwidth_cap and npus > 1 and bandwidth > technology.bandwidth_cap:
             cap = technology.bandwidth_cap / GIGA
             found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")
+    found += _broken_lanes(problem, population)
     price = problem.unit_prices(population)
     worth = problem.time(population)
     for constraint in problem.constraints:
@@ -77,3 +80,16 @@ def violations(problem: Problem, population: Population) -> list[str]:
         if broken[0] > 0:
             found.append(f"the constraint '{constraint.text}' is broken by {100 * broken[0]:.3g} %")
     return found
+
+
+def _broken_lanes(problem: Problem, population: Population) -> list[str]:
+    """Return what is not in whole lanes; with `optimal`, parts come in any fraction."""
+    if not problem.tables.kits or problem.optimal:
+        return []
+    hardware = problem.tables.hardware_of(population.npus[:, :1], population.technology[:, :1])
+    given = population.bandwidth[:, :1]
+    whole = hardware.lanes(given, up=True) * hardware.rate
+    return [
+        f"dimension {d} has {given[d, 0] / GIGA:g} GB/s; the nearest it can be built with is {whole[d, 0] / GIGA:g}"
+        for d in np.flatnonzero(np.abs(whole - given)[:, 0] > TOLERANCE * whole[:, 0]).tolist()
+    ]

@@ -171,10 +171,14 @@ class TimeModel:
                 found[layout, group, load] = self.fidelity.message_seconds(load, designs)
                 continue
             assert isinstance(load, Operation), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
-            mine = placed[layout, group]
-            share = bandwidth_share(self.kits, mine, designs.npus, designs.technology) if self.kits else None
-            found[layout, group, load] = self.fidelity.seconds(load.collective, load.size, mine.extent, designs, share)
+            found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
+
+    def seconds(self, collective: Collective, size: int, placed: Placed, designs: Population) -> FloatArray:
+        """Return (n,) seconds of a collective of so many bytes among groups that lie so, but for LIBRA's time."""
+        assert self.fidelity is not None, "LIBRA's time is bytes over bandwidth"  # noqa: S101 - our mistake
+        share = bandwidth_share(self.kits, placed, designs.npus, designs.technology) if self.kits else None
+        return self.fidelity.seconds(collective, size, placed.extent, designs, share)
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -62,6 +63,12 @@ class Hardware:
     def high(self) -> FloatArray:
         """(d, n) B/s of the most lanes."""
         return np.asarray(self.most * self.rate)
+
+    @property
+    def possible(self) -> FloatArray:
+        """`shared`, with zeros where even the fewest lanes are too many, so that nothing that is moved would help."""
+        fewest = np.einsum("gdn,dn->gn", self.shared, self.low)
+        return np.asarray(self.shared * (fewest <= 1.0)[:, None])
 
     def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
         """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""
@@ -170,7 +177,8 @@ def buildable(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Bool
 
 
 def _columns(array: FloatArray, chosen: IntArray) -> FloatArray:
-    rows = columns(array.reshape(-1, array.shape[-1]), chosen)
+    # Not -1: of no designs nothing can be inferred.
+    rows = columns(array.reshape(math.prod(array.shape[:-1]), array.shape[-1]), chosen)
     return rows.reshape(*array.shape[:-1], len(chosen))
 
 
@@ -204,12 +212,31 @@ def whole_lanes(
     ----------
     hardware : of the designs.
     bandwidth : (d, n) B/s.
-    constraints : linear ones, each with its (d, n) coefficients.
+    constraints : linear ones beside the lanes of technologies, each with its (d, n) coefficients.
     """
     found = hardware.lanes(bandwidth, up=True) * hardware.rate
-    if constraints:
-        broken = np.flatnonzero(sum(violation(constraint, row, found) for constraint, row in constraints))
-        if len(broken):
-            less = hardware.select(broken)
-            found[:, broken] = less.lanes(bandwidth[:, broken], up=False) * less.rate
+    broken = hardware.excess(found)
+    for constraint, row in constraints:
+        broken += violation(constraint, row, found)
+    some = np.flatnonzero(broken)
+    if len(some):
+        fewer = hardware.lanes(bandwidth, up=False) * hardware.rate
+        found[:, some] = fewer[:, some]
+    return found
+
+
+def within_lanes(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
+    """Return (d, n) bandwidths in their box, and in the lanes that technologies have where the fewest are not too many.
+
+    Of a technology with too many, what dimensions have beyond their fewest lanes is scaled down alike.
+    """
+    low = hardware.low
+    found = np.clip(bandwidth, low, hardware.high)
+    for row in hardware.shared:
+        fewest, taken = (np.einsum("dn,dn->n", row, each) for each in (low, found))
+        over = taken > 1.0
+        if over.any():
+            part = np.divide(1.0 - fewest, taken - fewest, out=np.ones_like(taken), where=over & (taken > fewest))
+            scaled = low + (found - low) * np.maximum(part, 0.0)
+            np.copyto(found, scaled, where=(row > 0) & over)
     return found

@@ -130,7 +130,7 @@ def _mismatches(d: int, block: int, npus: int, algorithm: int, rows: Mapping[Col
     expected = dimension_algorithms(algorithm, block, npus)
     for collective, row in rows.items():
         if row is None:
-            yield f"dimension {d} is not used by an {collective.value}; in a design all dimensions are"
+            yield f"dimension {d} is not used by {collective.called}; in a design all dimensions are"
         elif row != expected[collective]:
             yield (
                 f"dimension {d}, a {BLOCK_NAMES[block]} of {npus} NPUs: its {collective.value} runs {_name(row)}; what "

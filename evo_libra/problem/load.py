@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.arrays import GIGA
-from evo_libra.model.catalog import Catalog, load_catalog
-from evo_libra.model.catalog.parts import PartsCatalog, is_parts, load_parts
+from evo_libra.model.catalog import Catalog
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
 from evo_libra.model.source import KeyPath, Source
 from evo_libra.problem.constraints import Constraint, parse_constraint
@@ -21,10 +18,10 @@ from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures
 from evo_libra.problem.hardware import buildable
-from evo_libra.problem.kits import KitTechnology, catalog_of, kits_of, lanes_constraints
+from evo_libra.problem.kits import kits_of, lanes_constraints
 from evo_libra.problem.ledger import Ownership
+from evo_libra.problem.load_catalog import CatalogLoader
 from evo_libra.problem.load_time import fidelity_of, merging_of, time_spec
-from evo_libra.problem.load_workloads import WorkloadLoader
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
 from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, enumerate_structures
@@ -48,7 +45,7 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     return _Loader(source, folder, open_box=open_box).load()
 
 
-class _Loader(WorkloadLoader):
+class _Loader(CatalogLoader):
     """Collects mistakes while it builds the parts of one problem."""
 
     def __init__(self, source: Source, folder: Path, *, open_box: bool) -> None:
@@ -56,7 +53,7 @@ class _Loader(WorkloadLoader):
         self.open_box = open_box
 
     def load(self) -> Problem:
-        catalog = self._catalog()
+        catalog = self.catalog()
         pins = self._pins()
         choices = self._choices(catalog, pins)
         kits = kits_of(catalog)
@@ -85,7 +82,7 @@ class _Loader(WorkloadLoader):
             tuple(OBJECTIVES[name] for name in dict.fromkeys(self.spec.objectives)),
             constraints,
             SearchSettings(settings.engine, settings.evaluations, settings.population, settings.seed),
-            self._identity(catalog),
+            self.identity(catalog),
             counted,
             self._bandwidth().mode == "optimal",
             self._ownership(),
@@ -150,50 +147,6 @@ class _Loader(WorkloadLoader):
             return feasible_structures(structures, choices, constraints, catalog, self.spec.npus)
         except ConflictError as error:
             raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
-
-    def _identity(self, catalog: Catalog) -> dict[str, Any]:
-        prices = {
-            f"{t.name} {t.blocks[0]}" if t.rank is not None else t.name: [
-                t.link,
-                t.switch,
-                t.nic,
-                t.largest_dimension,
-                t.bandwidth_cap,
-                t.blocks,
-            ]
-            + ([] if t.latency is None else [t.latency])
-            + ([asdict(t.kit)] if isinstance(t, KitTechnology) and t.kit is not None else [])
-            for t in catalog.technologies
-        }
-        files = self.files()
-        return {**self.spec.model_dump(mode="json"), "technologies": prices} | ({"files": files} if files else {})
-
-    def _catalog(self) -> Catalog:
-        fabric = self.spec.fabric
-        try:
-            if is_parts(fabric.catalog, self.folder):
-                return self._parts(load_parts(fabric.catalog, self.folder))
-            catalog = load_catalog(fabric.catalog, self.folder)
-        except InputError as error:
-            raise (error if error.mistakes[0].file else self.fail(("fabric", "catalog"), str(error))) from None
-        for index, name in enumerate(fabric.technologies or ()):
-            if name not in catalog.names:
-                raise self.fail(("fabric", "technologies", index), unknown("technology", name, catalog.names))
-        if len(set(fabric.technologies or ())) < len(fabric.technologies or ()):
-            raise self.fail(("fabric", "technologies"), "a technology is named twice")
-        return catalog.select(fabric.technologies) if fabric.technologies else catalog
-
-    def _parts(self, parts: PartsCatalog) -> Catalog:
-        named = self.spec.fabric.technologies or ()
-        for index, name in enumerate(named):
-            if name not in parts.technologies:
-                raise self.fail(("fabric", "technologies", index), unknown("technology", name, parts.technologies))
-        if len(set(named)) < len(named):
-            raise self.fail(("fabric", "technologies"), "a technology is named twice")
-        catalog = catalog_of(parts, named or None, self.spec.fabric.blocks)
-        if not catalog.technologies:
-            raise self.fail(("fabric", "blocks"), "no technology of the catalogue has one of these blocks")
-        return catalog
 
     def _pins(self) -> dict[int, PinSpec]:
         fabric = self.spec.fabric

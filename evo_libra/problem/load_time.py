@@ -15,7 +15,16 @@ from evo_libra.model.blocks import PHYSICS, Kit
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.collective import Collective, Pattern
 from evo_libra.model.fabric import BLOCK_NAMES
-from evo_libra.model.fidelity import ALGORITHMS, NATURAL, POLICIES, SCHEDULERS, TIMED_BLOCKS, Fidelity
+from evo_libra.model.fidelity import (
+    ALGORITHMS,
+    NATURAL,
+    PAPER,
+    PAPER_POLICIES,
+    POLICIES,
+    SCHEDULERS,
+    TIMED_BLOCKS,
+    Fidelity,
+)
 from evo_libra.model.source import KeyPath, Source
 from evo_libra.model.trace_time import TracedWorkload
 from evo_libra.model.training import Merging
@@ -37,8 +46,8 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
 
     Raises
     ------
-    InputError : a key does not belong to the model, a latency is missing, a technology is unknown, or an algorithm
-        cannot run in a block.
+    InputError : a key does not belong to the model, a latency is missing, a technology is unknown, an algorithm cannot
+        run in a block, or a scheduler, be it one of several, lacks the policy.
     """
     if spec.model == "libra":
         for key in TimeSpec.model_fields:
@@ -47,6 +56,9 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         return None
     themis = spec.model == "themis"
     schedulers = _several(spec.scheduler) or ("offline-greedy" if themis else "baseline",)
+    if PAPER in schedulers and spec.policy not in (None, *PAPER_POLICIES):
+        allowed = ", ".join(PAPER_POLICIES)
+        raise _fail(source, ("policy",), f"found {spec.policy}; allowed with the scheduler {PAPER}: {allowed}")
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps * GIGA * NANO
     return Fidelity(
         _several(spec.chunks) or (_CHUNKS,),
@@ -150,7 +162,7 @@ def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
         raise _fail(
             source,
             ("latency_ns",) if given else (),
-            f"the latency of {', '.join(missing)} is required and not in the catalogue; give latency_ns, a number "
+            f"the latency of {', '.join(missing)} is required and not in the catalogue; give time.latency_ns, a number "
             "or one for each technology",
         )
     return np.array([latency[name] for name in catalog.names])

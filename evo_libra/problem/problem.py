@@ -20,7 +20,7 @@ from evo_libra.problem.counting import CountedStructures
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
-from evo_libra.problem.hardware import Hardware, lanes_rows, whole_lanes
+from evo_libra.problem.hardware import Hardware, lanes_rows, whole_lanes, within_lanes
 from evo_libra.problem.ledger import Ownership, Worth, values
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
@@ -148,11 +148,10 @@ class Problem:
             if designs.hardware is None:
                 bandwidth = project(bandwidth, designs.low, designs.high, linear)
             else:
-                # Where even the fewest lanes are too many nothing can be moved.
-                shared = designs.hardware.shared
-                shared = shared * ((shared * designs.low).sum(axis=1, keepdims=True) <= 1.0)
-                bandwidth = project(bandwidth, designs.low, designs.high, [*linear, *lanes_rows(shared)])
-                linear = [*linear, *lanes_rows(designs.hardware.shared)]
+                bandwidth = within_lanes(designs.hardware, bandwidth)
+                if linear:
+                    rows = lanes_rows(designs.hardware.possible)
+                    bandwidth = project(bandwidth, designs.low, designs.high, [*linear, *rows])
                 bandwidth = whole_lanes(designs.hardware, bandwidth, linear)
             schedule = self._schedule(genes[1 + depth : -1 - depth], designs.block)
         return designs, Population(designs.npus, designs.block, designs.technology, bandwidth, schedule)

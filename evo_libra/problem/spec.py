@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from evo_libra.model.astra.limits import LONGEST_ENDPOINT_NS, MOST_CHUNKS
 from evo_libra.model.catalog.models import ModelSpec
 from evo_libra.model.catalog.technologies import BlockName
 
@@ -88,7 +89,7 @@ class WorkloadSpec(_Strict):
 SchedulerName = Literal["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
 AlgorithmName = Literal["ring", "direct", "halving-doubling"]
 PolicyName = Literal["first-come", "alternate", "smallest-first", "fewest-phases-first"]
-Chunks = Annotated[int, Field(ge=1, le=2**16)]
+Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 
 
 class TimeSpec(_Strict):
@@ -122,13 +123,13 @@ class TimeSpec(_Strict):
     latency_ns: NotNegative | dict[str, NotNegative] | None = Field(
         None, description="of a link, a number or one for each technology; needed where the catalogue has none"
     )
-    endpoint_delay_ns: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
+    endpoint_delay_ns: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] | None = Field(
         None, description="before each message, 10 when left out"
     )
     local_memory_GBps: PositiveFloat | None = Field(
         None, description="bandwidth of the memory that reductions read and write; they take no time when left out"
     )
-    active_chunks: Annotated[int, Field(ge=1, le=2**16)] | None = Field(
+    active_chunks: Chunks | None = Field(
         None, description="chunks that a dimension runs at a time, each at full bandwidth; 1 when left out"
     )
     collective_optimization: Literal["local-bandwidth-aware", "baseline"] | None = Field(

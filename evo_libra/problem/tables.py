@@ -112,7 +112,7 @@ class Tables:
         known = self._hardware if structure is not None and (structure >= 0).all() else None
         index = np.full(npus.shape[1], -1) if structure is None else structure
         hardware = self.hardware_of(npus, technology) if known is None else known.select(index)
-        block = np.array([kit.block for kit in self.kits])[technology]
+        block = np.take(self._kit_blocks, technology)
         used = (npus > 1).astype(np.float64)
         price, low, high = hardware.relaxed_price, hardware.low, hardware.high
         return Skeletons(index, npus, technology, block, price, low, high, used, hardware)
@@ -187,6 +187,10 @@ class Tables:
             prices = relaxed_price(self.kits, np.full(npus.shape, t), npus)[0] / self.npus
             found[:, t] = prices.min(initial=np.inf), prices.max(initial=0.0)
         return found
+
+    @cached_property
+    def _kit_blocks(self) -> IntArray:
+        return np.array([kit.block for kit in self.kits])
 
     @cached_property
     def _program(self) -> Program | None:

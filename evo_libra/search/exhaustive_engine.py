@@ -90,6 +90,8 @@ class ExhaustiveEngine:
 
     def _genes(self, bounds: Screen, ideal: Ideal) -> FloatArray:
         new = np.flatnonzero(ideal.variant >= 0)
+        if not len(new):
+            return np.empty((len(self._problem.genome), 0))
         part = bounds.select(ideal.variant[new])
         if self._problem.tables.kits and len(new):
             return _whole(self._problem, part, ideal.bandwidth[:, new])

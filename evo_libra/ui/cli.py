@@ -588,16 +588,16 @@ def import_cluster(*, network: Path, system: Path, problem: Path | None = None, 
 
 @app.command
 def catalog(name: str | None = None, *, json_: Json = False) -> int:
-    """List what can be used in a problem file: catalogues with their prices, models, problems, engines.
+    """List what can be used in a problem file: catalogues with their prices, blocks, models, problems, engines.
 
     Parameters
     ----------
     name:
-        Show just this catalogue (a name, or the path of a .yaml file).
+        Show just this catalogue (a name, or the path of a .yaml file); of parts, each with its figures and source.
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.ui.commands import catalog_command  # noqa: PLC0415 - see the top
+    from evo_libra.ui.catalog import catalog_command  # noqa: PLC0415 - see the top
 
     return catalog_command(name, as_json=json_)
 

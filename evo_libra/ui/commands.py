@@ -24,10 +24,8 @@ from evo_libra.experiment.runspec import build, origin_of
 from evo_libra.experiment.store import DONE, FAILURES, LOG, MANIFEST, PLOT, RunFolder
 from evo_libra.experiment.worker import perform
 from evo_libra.front.front import Front
-from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.problem.protocol import Objective, SearchProblem
-from evo_libra.problem.registry import load_problem, problem_names
-from evo_libra.search.engine import engine_names
+from evo_libra.problem.registry import load_problem
 from evo_libra.ui.pictures import figure_of, terminal_plot_of
 from evo_libra.ui.watch import Watch
 
@@ -184,38 +182,20 @@ def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_j
     if as_json:
         print_json({**head, "breakdown": breakdown})
     else:
-        _show_breakdown(head, breakdown)
+        others = {o.label: figures[o.column] for o in problem.objectives if o.name not in ("time", "cost")}
+        _show_breakdown(head, others, breakdown)
     return _FAILED if broken else 0
 
 
-def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> None:
+def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:
     console = Console()
-    print(f"{short_design(head['design'])}\ntime   {head['time_ms']:.6g} ms\ncost   {head['cost_usd']:,.0f} USD")
+    print(f"{short_design(head['design'])}\ntime   {head['time_ms']:.6g} ms\ncost   {head['cost_usd']:,.2f} USD")
+    for label, value in others.items():
+        print(f"{label}  {number(value)}")
     for sentence in head["violations"]:
         print(f"broken: {sentence}")
     for workload in breakdown["workloads"]:
-        groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
-        print(
-            f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute"
-        )
-        beyond = any("beyond_bandwidth_ms" in entry for entry in workload["collectives"])
-        dimensions = ", and bytes over bandwidth of each" if beyond else " and"
-        title = f"time by collective{dimensions} dimension [ms]; bold is the bottleneck"
-        table = Table(title=Text(title), title_justify="left")
-        for column in ("phase", "collectives", "time"):
-            table.add_column(column, justify="right" if column == "time" else "left", no_wrap=True)
-        for dimension in breakdown["dimensions"]:
-            table.add_column(f"dim {dimension['dimension']}", justify="right", no_wrap=True)
-        for entry in workload["collectives"]:
-            slowest = entry["bottleneck_dimension"]
-            times = [
-                Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "")
-                for d in entry["dimensions"]
-            ]
-            what = f"{entry['count']} {entry['collective']} ({entry['group']})"
-            words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
-            table.add_row(*map(Text, words), *times)
-        console.print(table)
+        _show_times(workload, breakdown["dimensions"], console)
     if "bill" in breakdown:
         _show_bill(breakdown, console)
         return
@@ -226,6 +206,33 @@ def _show_breakdown(head: Mapping[str, Any], breakdown: Mapping[str, Any]) -> No
         label = f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
         costs = [f"{d[key]:,.0f}" for key in ("link_usd", "switch_usd", "nic_usd", "cost_usd")]
         table.add_row(*map(Text, [label, f"{d['bandwidth_GBps']:.5g}", *costs]))
+    console.print(table)
+
+
+def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]], console: Console) -> None:
+    groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+    print(f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute")
+    entries = [*workload["collectives"], *workload["messages"]]
+    beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
+    each = ", and bytes over bandwidth of each" if beyond else " and"
+    kinds = "collective and message" if workload["messages"] else "collective"
+    title = f"time by {kinds}{each} dimension [ms]; bold is the bottleneck"
+    table = Table(title=Text(title), title_justify="left")
+    what = "communication" if workload["messages"] else "collectives"
+    for column in ("phase", what, "time"):
+        table.add_column(column, justify="right" if column == "time" else "left", no_wrap=column == "time")
+    for dimension in dimensions:
+        table.add_column(f"dim {dimension['dimension']}", justify="right", no_wrap=True)
+    for entry in entries:
+        slowest = entry["bottleneck_dimension"]
+        times = [
+            Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "") for d in entry["dimensions"]
+        ]
+        what = f"{entry['count']} send over dim {slowest}"
+        if "collective" in entry:
+            what = f"{entry['count']} {entry['collective']} ({entry['group']})"
+        words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
+        table.add_row(*map(Text, words), *times)
     console.print(table)
 
 
@@ -249,63 +256,3 @@ def _show_bill(breakdown: Mapping[str, Any], console: Console) -> None:
     table.add_section()
     table.add_row("total", "", "", Text(f"{total[0]:,.2f}"), Text(f"{total[1]:,.1f}"))
     console.print(table)
-
-
-def catalog_command(name: str | None, *, as_json: bool) -> int:
-    """List catalogues, models, problems and engines."""
-    from evo_libra.model.catalog import catalog_names, load_catalog, load_models  # noqa: PLC0415 - reads YAML
-
-    catalogs = [load_catalog(each) for each in ([name] if name else catalog_names())]
-    data: dict[str, Any] = {
-        "catalogs": {
-            catalog.name: {
-                "source": " ".join(catalog.source.split()),
-                "technologies": {t.name: _technology_json(t) for t in catalog.technologies},
-            }
-            for catalog in catalogs
-        }
-    }
-    if name is None:
-        models = {key: model.model_dump(mode="json") for key, model in load_models().items()}
-        data |= {"models": models, "problems": problem_names(), "engines": list(engine_names())}
-    if as_json:
-        print_json(data)
-    else:
-        _show_catalog(data)
-    return 0
-
-
-def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Technology, imported late
-    def per_gigabyte(value: float | None) -> float | None:
-        # Twelve digits, so that the price reads as it was written.
-        return None if value is None else float(f"{value * GIGA:.12g}")
-
-    return {
-        "link_usd_per_GBps": per_gigabyte(technology.link),
-        "switch_usd_per_GBps": per_gigabyte(technology.switch),
-        "nic_usd_per_GBps": per_gigabyte(technology.nic),
-        "largest_dimension": technology.largest_dimension,
-        "bandwidth_cap_GBps": None if technology.bandwidth_cap is None else technology.bandwidth_cap / GIGA,
-        "latency_ns": None if technology.latency is None else technology.latency / NANO,
-        "blocks": list(technology.blocks),
-    }
-
-
-def _show_catalog(data: Mapping[str, Any]) -> None:
-    console = Console()
-    for name, catalog in data["catalogs"].items():
-        table = Table(
-            title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left"
-        )
-        table.add_column("technology")
-        prices = [f"{part}\nUSD/(GB/s)" for part in ("link", "switch", "NIC")]
-        for column in (*prices, "largest\ndimension", "cap\nGB/s", "latency\nns"):
-            table.add_column(Text(column), justify="right")
-        table.add_column("blocks")
-        for technology, figures in catalog["technologies"].items():
-            cells = ["-" if value is None else f"{value:.9g}" for key, value in figures.items() if key != "blocks"]
-            table.add_row(*map(Text, [technology, *cells, ", ".join(figures["blocks"])]))
-        console.print(table)
-    for key in ("models", "problems", "engines"):
-        if key in data:
-            print(f"{key:9s} {', '.join(data[key])}")

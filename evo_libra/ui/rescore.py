@@ -38,20 +38,29 @@ def rescore_command(
     if "time_ms" not in front.objectives:
         raise InputError(f"the front of {result} has no time to compare with")
     place = name or manifest["source"]["problem"]
-    other = load_problem(place, [*with_time(problem, model, given), *assignments])
-    assert isinstance(other, Problem)  # noqa: S101 - it is the same file
+    other = _under(place, with_time(problem, model, given), assignments, model)
     found = rescore(front, other)
     file = f"rescored-{model}.parquet"
     folder.write(file, found.frame.write_parquet)
     if as_json:
         print_json({
             "result": str(result), "time": other.spec["time"], "agreement": found.agreement,
-            "designs": found.frame.to_dicts(), "rescored": str(result / file),
+            "dropped": list(found.dropped), "designs": found.frame.to_dicts(), "rescored": str(result / file),
         })  # fmt: skip
     else:
         _show(found, front, problem, other, rows)
         print(f"rescored  {result / file}")
     return 0
+
+
+def _under(place: str, changed: Sequence[str], assignments: Sequence[str], model: str) -> Problem:
+    try:
+        other = load_problem(place, [*changed, *assignments])
+    except InputError as error:
+        # People have not written the assignment that stands for the option.
+        raise InputError(str(error).replace(f"--set {changed[-1]}", f"--time {model}")) from None
+    assert isinstance(other, Problem)  # noqa: S101 - it is the same file
+    return other
 
 
 def _model(problem: Problem) -> str:
@@ -61,6 +70,8 @@ def _model(problem: Problem) -> str:
 
 def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows: int) -> None:
     before, after = _model(problem), _model(other)
+    if before == after:
+        before, after = f"{before} (run)", f"{after} (now)"
     frame = found.frame
     console = Console()
     if "cost_usd" in front.objectives:
@@ -82,6 +93,10 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
     if found.agreement is not None:
         moved = int((frame["rank"] != frame["rank_rescored"]).sum())
         print(f"order by time: Kendall's tau {found.agreement:.4f}; {moved:,} of {len(front):,} change their rank")
+    if np.allclose(ratio, 1, rtol=1e-12, atol=0):
+        print("both times are the same: nothing can have changed")
+    if found.dropped:
+        print(f"{after} does not offer what some designs say of {', '.join(found.dropped)}; it has its own instead")
     print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {len(front):,} designs")
 
 

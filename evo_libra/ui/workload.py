@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError, printable
+from evo_libra.errors import InputError, counted, printable
 from evo_libra.model.chakra.graph import Chain
 from evo_libra.model.chakra.read import trace_files
 from evo_libra.model.chakra.summary import Summary, Use, Volume, summarise
@@ -94,7 +94,13 @@ def _summary_json(summary: Summary) -> dict[str, Any]:
 
 def _collective_json(use: Use, volume: Volume) -> dict[str, Any]:
     involved = None if use.involved is None else list(use.involved)
-    return {"collective": use.collective.name, "group": use.group, "involved_dim": involved, **_volume_json(volume)}
+    return {
+        "collective": use.collective.name,
+        "group": use.group,
+        "involved_dim": involved,
+        **_volume_json(volume),
+        "empty_nodes": volume.empty,
+    }
 
 
 def _volume_json(volume: Volume) -> dict[str, int]:
@@ -111,11 +117,12 @@ def _show(trace: Path, summaries: Sequence[Summary], rows: int) -> None:
     files = "one trace" if len(summaries) == 1 else f"traces of {len(summaries):,} NPUs"
     nodes = sum(sum(summary.kinds.values()) for summary in summaries)
     dependencies = sum(summary.dependencies for summary in summaries)
-    print(f"{trace}\n{files}, schema {', '.join(versions)}: {nodes:,} nodes, {dependencies:,} dependencies\n")
+    size = f"{counted(nodes, 'node')}, {counted(dependencies, 'dependency', 'dependencies')}"
+    print(f"{trace}\n{files}, schema {', '.join(versions)}: {size}\n")
     console.print(_kinds_table(summaries))
     if any(summary.collectives for summary in summaries):
         console.print(_collectives_table(summaries, rows))
-    for line in (*_compute_lines(summaries), *_chain_lines(summaries)):
+    for line in (*_compute_lines(summaries), *_chain_lines(summaries), *_empty_lines(summaries)):
         print(line)
 
 
@@ -216,11 +223,18 @@ def _chain_lines(summaries: Sequence[Summary]) -> Iterable[str]:
     yield f"                 {_chain(chain)}{_whose(slowest, summaries)}"
     untimed = sum(summary.compute.untimed for summary in summaries)
     if untimed:
-        yield f"                 {untimed:,} computations without a time count as none"
+        yield f"                 {counted(untimed, 'computation')} without a time, counted as none"
+
+
+def _empty_lines(summaries: Sequence[Summary]) -> Iterable[str]:
+    empty = sum(volume.empty for summary in summaries for volume in summary.collectives.values())
+    if empty:
+        yield f"remark           {counted(empty, 'collective')} of 0 bytes: ASTRA-sim runs each with a byte"
+        yield "                 per NPU in every chunk, and never ends an all-gather of 0 bytes"
 
 
 def _chain(chain: Chain) -> str:
-    return f"{chain.nodes:,} nodes, from node {chain.first} to node {chain.last}"
+    return f"{counted(chain.nodes, 'node')}, from node {chain.first} to node {chain.last}"
 
 
 def _whose(summary: Summary, summaries: Sequence[Summary]) -> str:

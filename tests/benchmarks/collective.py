@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra.model.astra import queues
+from evo_libra.model.astra.bound import all_reduce_bound
 from evo_libra.model.astra.collective import Choice, System, collective_time
 from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.model.astra.queues import Policy
@@ -23,6 +24,7 @@ CASES = Path(__file__).parents[1] / "golden" / "astra_collectives.json"
 BLOCKS = (RING, FULLY_CONNECTED, RING, SWITCH)
 NPUS = (4, 8, 4, 32)
 ALGORITHMS = ("ring", "direct", "ring", "halvingDoubling")
+EXCHANGES = ("ring", "direct", "ring", "direct")
 CHUNKS = 64
 POPULATION = 4096
 SIZE = 2**30
@@ -39,7 +41,7 @@ def links(count: int) -> list[Link]:
 
 
 def system(collective: Collective, *, shrinking: bool = True, scheduler: Scheduler = Scheduler.BASELINE) -> System:
-    names = [Implementation.read(name) for name in ALGORITHMS]
+    names = [Implementation.read(name) for name in (EXCHANGES if collective is Collective.ALL_TO_ALL else ALGORITHMS)]
     return System({collective: names}, CHUNKS, 1, shrinking, Overheads(10.0, 1600.0), scheduler=scheduler)
 
 
@@ -48,7 +50,8 @@ def searched(collective: Collective, count: int, **kinds) -> tuple[list[Link], S
     random = np.random.default_rng(1)
     options = tuple(map(Implementation.read, ("ring", "direct", "halvingDoubling")))
     population = [replace(link, npus=np.where(random.random(count) < 0.2, 1, link.npus)) for link in links(count)]
-    choices = [Choice(options, random.integers(0, 1 if block == RING else 3, count)) for block in BLOCKS]
+    most = 2 if collective is Collective.ALL_TO_ALL else 3
+    choices = [Choice(options, random.integers(0, 1 if block == RING else most, count)) for block in BLOCKS]
     chunks = random.choice([4, 16, 64, 256], count)
     return population, replace(system(collective, **kinds), implementations={collective: choices}, splits=chunks)
 
@@ -66,14 +69,18 @@ def rate(run: Callable[[], object], repeats: int) -> float:
 def rows() -> Iterator[tuple[str, Callable[[], object], bool]]:
     """Give name and call of each row, and whether it needs the queue model."""
     scatter, gather, reduce = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
+    exchange = Collective.ALL_TO_ALL
     plain = links(POPULATION)
     for what, collective, shrinking in (
-        ("reduce-scatter", scatter, True), ("all-gather", gather, True), ("baseline all-reduce", reduce, False),
+        ("reduce-scatter", scatter, True), ("all-gather", gather, True), ("all-to-all", exchange, True),
+        ("baseline all-reduce", reduce, False),
     ):  # fmt: skip
         given = system(collective, shrinking=shrinking)
         yield what, partial(collective_time, collective, SIZE, plain, given), False
         population, given = searched(collective, POPULATION, shrinking=shrinking)
         yield f"{what}, as searched", partial(collective_time, collective, SIZE, population, given), False
+    yield "all-reduce in 2 dimensions", partial(collective_time, reduce, SIZE, plain[:2], system(reduce)), False
+    yield "all-reduce, bound", partial(all_reduce_bound, SIZE, plain, system(reduce)), False
     for what, scheduler in (
         ("", Scheduler.BASELINE), (", round robin", Scheduler.ROUND_ROBIN),
         (", offline greedy", Scheduler.OFFLINE_GREEDY), (", offline greedy flex", Scheduler.OFFLINE_GREEDY_FLEX),

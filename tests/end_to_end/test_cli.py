@@ -94,6 +94,39 @@ def test_catalog_and_schema_are_json(tmp_path: Path) -> None:
     assert set(keys.split()) <= schema["properties"].keys()
 
 
+def test_catalogues_of_parts_are_listed_with_their_figures_and_sources(tmp_path: Path) -> None:
+    everything = run_json(tmp_path, "catalog")
+    assert {"parts-2024", "wafer"} <= everything["parts_catalogs"].keys()
+    assert everything["blocks"]["torus-3d"] == "TC"
+    (tmp_path / "ours.yaml").write_text(
+        "kind: parts\nname: ours\nsource: this test\nextends: parts-2024\nparts:\n  dac-400g: "
+        "{kind: link, price_usd: {low: 1, value: 2.5, high: 4}, power_W: 0, source: quotation of May, year: 2026}\n"
+    )
+    own = run_json(tmp_path, "catalog", "ours.yaml")["parts_catalogs"]["ours"]
+    assert own["parts"]["dac-400g"]["price_usd"] == {"low": 1, "value": 2.5, "high": 4}
+    assert own["parts"]["optics-400g"] == everything["parts_catalogs"]["parts-2024"]["parts"]["optics-400g"]
+    assert own["technologies"]["optics-400g"]["blocks"] == ["ring", "switch", "any-to-any", "ocs-rail"]
+    shown = run(tmp_path, "catalog", "ours.yaml").stdout
+    assert "dac-400g (2026): quotation of May" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "did you mean 'parts-2024'?" in run(tmp_path, "catalog", "parts-2025", code=2).stderr
+
+
+def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:
+    design = "FC(4)@nvlink4:150_FC(8)@nvlink4:175_RI(2)@nvlink4:100_SW(64)@optics-400g:100"
+    asked = ["evaluate", "moe-4k", "--design", design, "--set", "objectives=[time, cost, power]"]
+    found = run_json(tmp_path, *asked)
+    bill = found["breakdown"]["bill"]
+    assert sum(row["cost_usd"] for row in bill) == pytest.approx(found["cost_usd"], abs=0.005)
+    switches = {row["part"]: row["pieces"] for row in bill if row["item"] == "switch"}
+    # 64 NPUs of a rail and one lane fill a switch; 4096 / 64 rails of 2 lanes.
+    assert switches == {"switch-400g": 128}
+    shown = run(tmp_path, *asked).stdout
+    assert f"{found['cost_usd']:,.2f}" in shown
+    assert "network power [kW]  261.18" in shown
+    assert "\u2026" not in shown
+
+
 @pytest.mark.parametrize(("words", "part"), [
     (["serch"], "search"),
     (["search", "gpt3-4k", "--evaluation", "1"], "--evaluation"),

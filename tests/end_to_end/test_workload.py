@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from evo_libra.errors import InputError
+from evo_libra.model.chakra.nodes import collective_node
+from evo_libra.model.chakra.trace import CollectiveType, Metadata
+from evo_libra.model.chakra.write import write_trace
 from evo_libra.ui.workload import show_command
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
@@ -40,6 +43,7 @@ def test_traces_of_all_npus_as_one_object() -> None:
     assert third["compute"]["operations"] == 360 * 10**9
     assert third["compute"]["untimed_nodes"] == 0
     all_reduce = {"collective": "ALL_REDUCE", "group": "2", "involved_dim": None, "nodes": 1, "bytes": 2**26}
+    all_reduce["empty_nodes"] = 0
     assert third["collectives"] == [all_reduce]
     assert third["sends"] == [{"to_npu": npu, "nodes": 6, "bytes": 6 * 2**23} for npu in (1, 5)]
     assert third["receives"] == [{"from_npu": npu, "nodes": 6, "bytes": 6 * 2**23} for npu in (1, 5)]
@@ -63,6 +67,20 @@ def test_collectives_beyond_the_rows_are_counted() -> None:
     shown = show(str(GOLDEN / "gpipe_golden" / "trace"), "--rows", "3").stdout
     assert shown.count("ALL_REDUCE") == 3
     assert "1 more, with fewer bytes" in shown
+
+
+def test_collectives_of_no_bytes_are_remarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.et"
+    write_trace(path, Metadata(), [collective_node(0, "", CollectiveType.ALL_REDUCE, 0)])
+    show_command(path, peak=None, memory_bandwidth=None, rows=5, as_json=False)
+    shown = capsys.readouterr().out
+    assert "1 node, 0 dependencies" in shown
+    assert "longest chain    1 node, from node 0 to node 0" in shown
+    assert "remark           1 collective of 0 bytes: ASTRA-sim runs each with a byte" in shown
+    assert max(map(len, shown.splitlines()[1:])) <= 80
+    show_command(path, peak=None, memory_bandwidth=None, rows=5, as_json=True)
+    (found,) = json.loads(capsys.readouterr().out)["npus"][0]["collectives"]
+    assert (found["nodes"], found["bytes"], found["empty_nodes"]) == (1, 0, 1)
 
 
 def test_wrong_input_is_one_sentence(tmp_path: Path) -> None:

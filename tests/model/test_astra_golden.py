@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
 from evo_libra.model.astra.collective import Choice, System, collective_time
-from evo_libra.model.astra.phase import GIBI, Algorithm, Implementation, Link, Overheads, phase_time
+from evo_libra.model.astra.phase import GIBI, SWITCH, Algorithm, Implementation, Link, Overheads, phase_time
 from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.collective import Collective, traffic
@@ -70,6 +70,16 @@ EXACT = [case for case in PLAIN if not is_tree_of_several_chunks(case)]
 
 def test_there_are_enough_cases() -> None:
     assert (len(PLAIN), len(EXACT), len(THEMIS)) == (569, 562, 167)
+
+
+@pytest.mark.parametrize("case", list(filter(is_tree_of_several_chunks, PLAIN)), ids=lambda case: case["id"])
+def test_trees_of_which_no_time_is_known_are_refused(case: dict[str, Any]) -> None:
+    several = case["system"]["preferred-dataset-splits"] > 1
+    reason = "doubleBinaryTree with several chunks" if several else "doubleBinaryTree on a ring"
+    with pytest.raises(ValueError, match=f"dimension 0 of design 0: .*{reason}"):
+        collective_time(
+            COLLECTIVES[case["collective"]], case["bytes"], links_of(case["network"]), system_of(case), case["involved"]
+        )
 
 
 @pytest.mark.parametrize("case", [*EXACT, *THEMIS], ids=lambda case: case["id"])
@@ -147,7 +157,9 @@ def has_closed_form(case: dict[str, Any]) -> bool:
     return case["system"]["active-chunks-per-dimension"] == 1 and not around
 
 
-AWARE = [case for case in CASES if case["backend"] == "congestion_aware" and has_closed_form(case)]
+SHARED = [case for case in CASES if case["backend"] == "congestion_aware"]
+AWARE = list(filter(has_closed_form, SHARED))
+OPEN = [case for case in SHARED if not has_closed_form(case)]
 
 
 @pytest.mark.parametrize("case", AWARE, ids=lambda case: case["id"])
@@ -155,6 +167,66 @@ def test_single_collective_where_messages_share_links(case: dict[str, Any]) -> N
     links = links_of(case["network"], shared=True)
     time = collective_time(COLLECTIVES[case["collective"]], case["bytes"], links, system_of(case), case["involved"])
     assert time[0] == pytest.approx(case["finish_ns"], rel=1e-6)
+
+
+@pytest.mark.parametrize("case", OPEN, ids=lambda case: case["id"])
+def test_where_messages_share_links_and_no_time_is_known_it_is_refused(case: dict[str, Any]) -> None:
+    links, system = links_of(case["network"], shared=True), system_of(case)
+    reason = "several chunks at a time" if system.active > 1 else "halvingDoubling on a ring"
+    with pytest.raises(ValueError, match=f"links that messages share: .*{reason}"):
+        collective_time(COLLECTIVES[case["collective"]], case["bytes"], links, system, case["involved"])
+
+
+def shared_links(npus: list[list[int]], block: int = SWITCH) -> list[Link]:
+    return [
+        Link(np.full(len(row), block), np.array(row), np.full(len(row), 50.0), np.full(len(row), 500.0), shared=True)
+        for row in npus
+    ]
+
+
+def test_of_shared_links_one_dimension_is_known() -> None:
+    rows = [Implementation(Algorithm.RING)] * 2
+    system = System(dict.fromkeys(Collective, rows), 1, 1, shrinking=True, overheads=Overheads(10.0, 50.0))
+    for collective in Collective:
+        with pytest.raises(ValueError, match=r"design 1: .*links that messages share: .*2 dimensions"):
+            collective_time(collective, 2**20, shared_links([[8, 4], [1, 2]]), system)
+        one = collective_time(collective, 2**20, shared_links([[8, 1], [1, 8]]), system)
+        only = collective_time(collective, 2**20, shared_links([[8, 4], [1, 2]]), system, [True, False])
+        assert one[0] == one[1] == only[0]
+
+
+def test_windows_on_shared_links() -> None:
+    overheads, size, links = Overheads(10.0, 50.0), np.array([2.0**20]), shared_links([[8]])[0]
+    plain, wide, narrow = map(Implementation.read, ("direct", "direct7", "direct2"))
+    for collective in Collective:
+        with pytest.raises(ValueError, match=r"links that messages share: .*direct2"):
+            phase_time(narrow, collective, size, links, overheads)
+        both = [phase_time(row, collective, size, links, overheads)[0] for row in (plain, wide)]
+        assert both[0] == both[1]
+
+
+def test_several_chunks_under_way_on_shared_links() -> None:
+    rows = dict.fromkeys(Collective, (Implementation(Algorithm.RING),))
+    system = System(rows, np.array([1, 2]), 4, shrinking=True, overheads=Overheads(10.0, 50.0))
+    links = shared_links([[8, 8]])
+    with pytest.raises(ValueError, match=r"design 1: .*several chunks at a time"):
+        collective_time(Collective.ALL_REDUCE, 2**20, links, system)
+    # One chunk has the links to itself, however many might be under way.
+    alone = collective_time(Collective.ALL_REDUCE, 2**20, links, replace(system, splits=1))
+    np.testing.assert_array_equal(
+        alone, collective_time(Collective.ALL_REDUCE, 2**20, links, replace(system, splits=1, active=1))
+    )
+
+
+@pytest.mark.parametrize("scheduler", [Scheduler.BASELINE, Scheduler.ROUND_ROBIN])
+def test_a_tree_of_several_chunks_is_refused_wherever_it_runs(scheduler: Scheduler) -> None:
+    options = (Implementation(Algorithm.RING), Implementation(Algorithm.DOUBLE_BINARY_TREE))
+    links = [replace(link, shared=False) for link in shared_links([[4, 4, 4], [8, 8, 1]])]
+    rows = {Collective.ALL_REDUCE: [options[0], Choice(options, np.array([0, 1, 1]))]}
+    system = System(rows, 4, 1, shrinking=True, overheads=Overheads(10.0, 50.0), scheduler=scheduler)
+    with pytest.raises(ValueError, match=r"dimension 1 of design 1: .*doubleBinaryTree with several chunks"):
+        collective_time(Collective.ALL_REDUCE, 2**20, links, system)
+    assert (collective_time(Collective.ALL_REDUCE, 2**20, links, replace(system, splits=1)) > 0).all()
 
 
 def test_a_population_has_the_times_of_its_designs() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evo_libra.model.astra.collective import System, collective_time
+from evo_libra.model.astra.limits import MOST_CHUNKS
+from evo_libra.model.astra.phase import Algorithm, Implementation, Link, Overheads
 from evo_libra.model.astra.queues import Joining, Policy, finish
+from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.collective import Collective
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Policy), st.integers(1, 4))
@@ -30,6 +37,38 @@ def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, activ
         own = Joining(policy, joining.kind[:, :k], joining.size[:, :k, n : n + 1])
         alone = finish(server[:, :k, n : n + 1], time[:, :k, n : n + 1], slots, own)
         assert alone[0] == compiled[n]
+
+
+def test_slots_beyond_the_chunks_cost_nothing() -> None:
+    server, time = np.array([0, 1, 0])[:, None, None], np.tile([[3.0], [5.0], [2.0]], (1, 4))[:, :, None]
+    count = np.array([4, 3])
+    for fast in (False, True):
+        many = finish(server, time, np.full(2, 2**31), count=count, fast=fast)
+        np.testing.assert_array_equal(many, finish(server, time, np.full(2, 4), count=count, fast=fast))
+
+
+@pytest.mark.parametrize("scheduler", [Scheduler.BASELINE, Scheduler.OFFLINE_GREEDY])
+def test_more_chunks_than_the_queue_model_runs_are_refused(scheduler: Scheduler) -> None:
+    links = [Link(np.zeros(2, dtype=np.int64), np.array([4, 4]), np.full(2, 50.0), np.full(2, 100.0))] * 3
+    rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)] * 3}
+    splits = np.array([1, MOST_CHUNKS + 1])
+    system = System(rows, splits, 1, shrinking=True, overheads=Overheads(10.0, 50.0), scheduler=scheduler)
+    with pytest.raises(
+        ValueError, match=r"65537 chunks .preferred-dataset-splits.; the queue model runs at most 65536"
+    ):
+        collective_time(Collective.ALL_REDUCE, 2**30, links, system)
+    alone = [link.select(np.array([1])) for link in links]
+    with pytest.raises(ValueError, match="2147483647 chunks"):
+        collective_time(Collective.ALL_REDUCE, 2**30, alone, replace(system, splits=2**31 - 1))
+
+
+def test_closed_forms_run_any_number_of_chunks() -> None:
+    link = Link(np.array([0]), np.array([4]), np.array([50.0]), np.array([100.0]))
+    rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)]}
+    system = System(rows, 1, 1, shrinking=True, overheads=Overheads(10.0, 50.0))
+    one = collective_time(Collective.ALL_REDUCE, 2**10, [link], system)
+    many = collective_time(Collective.ALL_REDUCE, 2**40, [link], replace(system, splits=2**30))
+    assert many == 2**30 * one
 
 
 def test_there_may_be_many_queues() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
 from evo_libra.model.chakra import framing
+from evo_libra.model.chakra import read as reading
 from evo_libra.model.chakra.check import mistakes_in
 from evo_libra.model.chakra.nodes import (
     collective_node,
@@ -64,8 +65,9 @@ ATTRIBUTES = st.dictionaries(
 )
 IDS = st.lists(UINT64, max_size=3).map(tuple)
 TENSORS = st.none() | st.builds(Tensors, TEXTS, TEXTS, TEXTS)
+KINDS = [kind for kind in Kind if kind is not Kind.INVALID]
 NODES = st.builds(
-    Node, UINT64, TEXTS, st.sampled_from(Kind), IDS, IDS, UINT64, UINT64, TENSORS, TENSORS, ATTRIBUTES
+    Node, UINT64, TEXTS, st.sampled_from(KINDS), IDS, IDS, UINT64, UINT64, TENSORS, TENSORS, ATTRIBUTES
 )  # fmt: skip
 VERSIONS = st.just("0.0.4") | st.text(st.characters(categories=["L", "N"]), max_size=5)
 
@@ -282,7 +284,90 @@ def test_all_is_told_up_to_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_cpu_op", [Attribute("bool", value=True), Attribute("int32", 0)])
 def test_other_attributes_may_be_anything(is_cpu_op: Attribute) -> None:
     free = node(1, Kind.COMP, is_cpu_op=is_cpu_op, op_type=Attribute("string", "x"), comm_size=Attribute("", ""), y=INT)
-    assert mistakes_in([free, Node(2, "", Kind.INVALID), Node(3, "", Kind.METADATA)], "t") == []
+    assert mistakes_in([free, Node(3, "", Kind.METADATA)], "t") == []
+
+
+NO_OPERATION = "is of type INVALID, which is no operation; the trace is damaged, or was not finished"
+
+
+def test_nodes_that_are_no_operation_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.et"
+    invalid = Node(2, "n", Kind.INVALID)
+    assert [str(mistake) for mistake in mistakes_in([GOOD[0], invalid], "t")] == [f"t: node 2: {NO_OPERATION}"]
+    write_trace(path, Metadata(), [GOOD[0], invalid])
+    for read in (read_trace, summarise, lambda path: list(read_nodes(path))):
+        with pytest.raises(InputError, match=rf"{path}: message 3 \(byte \d+\): node 2: {NO_OPERATION}"):
+            read(path)
+
+
+@pytest.mark.parametrize("head", [b"", b"\x07\x0a\x050.0.4"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_empty_nodes_end_the_reading_at_once(head: bytes, packed: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    path, zeros = tmp_path / "t.et", head + bytes(50_000_000)
+    path.write_bytes(gzip.compress(zeros, 1) if packed else zeros)
+    place = f"message 2 (byte {max(len(head), 1)})"
+    for read in (read_trace, summarise, lambda path: list(read_nodes(path))):
+        with pytest.raises(InputError, match=re.escape(f"{path}: {place}: is empty; every node has a type")):
+            read(path)
+
+
+def test_nodes_without_a_type_end_the_search_for_the_schema(tmp_path: Path) -> None:
+    path = tmp_path / "t.et"
+    path.write_bytes(gzip.compress(b"\x00" + b"\x02\x08\x01" * 10_000_000, 1))
+    with pytest.raises(InputError, match=re.escape(f"{path}: message 2 (byte 1): is a node without a type")):
+        read_trace(path)
+
+
+@pytest.mark.parametrize("distinct", [1, 10, 30])
+def test_equal_ids_end_the_reading_soon(distinct: int, tmp_path: Path) -> None:
+    path, taken = tmp_path / "t.et", 0
+
+    def nodes() -> Iterator[Node]:
+        nonlocal taken
+        for taken in range(20_000):
+            yield compute_node(taken % distinct, "", duration=1)
+
+    told = mistakes_in(nodes(), "t")
+    assert taken < 10_000
+    assert len(told) == min(distinct, 20) + 1
+    assert "nodes have this id; ids are unique in a trace" in told[0].message
+    assert str(told[-1]).startswith("t: the reading ended at node ")
+    write_trace(path, Metadata(), nodes())
+    for read in (read_trace, summarise):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert [mistake.message for mistake in caught.value.mistakes] == [mistake.message for mistake in told]
+
+
+def test_many_mistakes_end_the_reading(tmp_path: Path) -> None:
+    path = tmp_path / "t.et"
+    write_trace(path, Metadata(), [node(number, Kind.COMM_COLL) for number in range(1000)])
+    for read in (read_trace, summarise):
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert len(caught.value.mistakes) == 21
+        assert str(caught.value.mistakes[-1]) == f"{path}: the reading ended at node 9; there may be more mistakes"
+
+
+def test_traces_beyond_what_is_read_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.et"
+    write_trace(path, Metadata(), [node(number, Kind.COMP, *range(number)) for number in range(10)])
+    size = sum(len(message.data) for message in framing.read_messages(path)) - len(b"\x0a\x050.0.4")
+    for name, enough, readers, words in (
+        ("MOST_NODES", 10, (read_trace, summarise), "10 nodes; at most 9 are read"),
+        ("MOST_DEPENDENCIES", 45, (read_trace, summarise), "45 dependencies; at most 44 are read"),
+        ("LARGEST_TRACE", size, (read_trace,), f"{size} bytes, unpacked; at most {size - 1} are read where all nodes"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(reading, name, enough)
+            assert (len(read_trace(path)[1]), summarise(path).longest.nodes) == (10, 10)
+            patch.setattr(reading, name, enough - 1)
+            for read in readers:
+                with pytest.raises(InputError, match=f"{path}: node 9: brings the trace to {words}"):
+                    read(path)
+    # What is larger than can be kept can still be summed up.
+    monkeypatch.setattr(reading, "LARGEST_TRACE", size - 1)
+    assert summarise(path).longest.nodes == 10
 
 
 @given(edges=st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=14))

@@ -100,7 +100,7 @@ def test_attribute_of_every_type_has_its_field(name: str) -> None:
 def test_attribute_of_every_type_reads(name: str, tmp_path: Path) -> None:
     number, wire, travels, value = TYPES[name]
     attribute = field(number, travels, wire) + field(1, "x")
-    node = node_of(write(tmp_path / "t.et", METADATA, field(1, 7) + field(10, attribute)))
+    node = node_of(write(tmp_path / "t.et", METADATA, field(1, 7) + field(3, 4) + field(10, attribute)))
     found = node.attributes["x"]
     assert found == Attribute(name, value)
     assert type(found.value) is type(value)
@@ -124,7 +124,8 @@ def test_node_of_today_with_everything_it_can_have(tmp_path: Path) -> None:
 
 
 def test_dependencies_need_not_be_packed_and_unknown_fields_are_skipped(tmp_path: Path) -> None:
-    message = field(1, 3) + field(4, 1) + field(4, 2) + field(5, 1) + field(7, 9) + field(99, "new") + field(98, 5)
+    message = field(1, 3) + field(3, 4) + field(4, 1) + field(4, 2) + field(5, 1) + field(7, 9)
+    message += field(99, "new") + field(98, 5)
     node = node_of(write(tmp_path / "t.et", METADATA, message))
     assert (node.control, node.data, node.duration) == ((1, 2), (1,), 9)
 
@@ -183,14 +184,21 @@ def test_older_attribute_of_every_type(version: str, kind: str, with_metadata: b
     assert read_metadata(path) == Metadata(version, ranks)
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(1, 7))
 def test_kinds_of_the_oldest_schema_skip_metadata(number: int, tmp_path: Path) -> None:
     names = ("INVALID", "MEM_LOAD", "MEM_STORE", "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL")
     node = field(1, 0) + field(2, "n") + field(3, number)
     assert node_of(write(tmp_path / "t.et", node)).kind is Kind[names[number]]
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("metadata", [[], [b""], [METADATA]])
+def test_the_kind_invalid_is_refused_in_every_schema(metadata: list[bytes], tmp_path: Path) -> None:
+    write(tmp_path / "t.et", *metadata, field(1, 5) + field(2, "n") + field(3, 0))
+    with pytest.raises(InputError, match="node 5: is of type INVALID, which is no operation"):
+        node_of(tmp_path / "t.et")
+
+
+@pytest.mark.parametrize("number", range(1, 8))
 def test_kinds_of_0_0_3_are_those_of_today(number: int, tmp_path: Path) -> None:
     node = field(1, 0) + field(2, "n") + field(3, number) + older_attribute("0.0.3", "x", "int64")
     assert node_of(write(tmp_path / "t.et", b"", node)).kind is Kind(number)

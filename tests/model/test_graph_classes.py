@@ -16,7 +16,7 @@ from evo_libra.model.astra.graph.compile import compile_program
 from evo_libra.model.astra.graph.execute import execute, execute_program
 from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
 from evo_libra.model.astra.graph.operations import Use
-from evo_libra.model.astra.graph.party_time import PartyTimes
+from evo_libra.model.astra.graph.party_time import PartyTimes, _Ring
 from evo_libra.model.astra.graph.program import Exchange, Party
 from evo_libra.model.astra.graph.ring import ring_ends
 from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
@@ -182,3 +182,27 @@ def test_chunks_of_groups_have_as_many_bytes_as_there_are_npus() -> None:
     alone = link(SWITCH, 4, 0.001)
     assert found == collective_time(Collective.ALL_REDUCE, 16, [alone], cluster.system)[0]
     assert found > collective_time(Collective.ALL_REDUCE, 10, [alone], cluster.system)[0]
+
+
+@given(
+    st.integers(2, 9), st.integers(0, 40), st.integers(1, 30), st.integers(1, 12), st.integers(0, 2**32 - 1)
+)  # fmt: skip
+@settings(max_examples=80, deadline=None)
+def test_chunks_of_a_ring_are_one_ring_of_all_their_steps(
+    count: int, more: int, chunks: int, window: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    starts, links = random.integers(0, 10_000, count).astype(float), random.integers(0, 1000, count).astype(float)
+    steps, own = count - 1 + more, float(random.integers(0, 500))
+    under_way = [starts] * window
+    for chunk in range(chunks):
+        under_way[chunk % window] = ring_ends(under_way[chunk % window], links, steps, own)
+    found = _Ring(links, steps, own, chunks, window).ends(starts)
+    np.testing.assert_array_equal(found, np.maximum.reduce(under_way))
+
+
+def test_rings_of_many_chunks_end_at_once() -> None:
+    ring = _Ring(np.array([3.0, 5.0]), 2, 7.0, 2**31 - 1, 2**31 - 1)
+    one, many = ring.ends(np.zeros(2)), replace(ring, window=1).ends(np.zeros(2))
+    np.testing.assert_array_equal(one, 15.0)
+    np.testing.assert_array_equal(many, 15.0 * (2**31 - 1))

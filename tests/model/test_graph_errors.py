@@ -14,7 +14,7 @@ from evo_libra.model.astra.graph.compile import compile_program
 from evo_libra.model.astra.graph.execute import execute
 from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
 from evo_libra.model.astra.graph.population import execute_population
-from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, Implementation, Link, Overheads
+from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.model.astra.system import System
 from evo_libra.model.chakra.nodes import collective_node, compute_node, load_node, receive_node, send_node
 from evo_libra.model.chakra.trace import Attribute, CollectiveType, Kind, Node
@@ -24,11 +24,11 @@ AR, AG, A2A = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveTy
 
 
 def machine(
-    npus: Sequence[int] = (4,), algorithm: str = "ring", *, block: int = RING, roofline: bool = False
+    npus: Sequence[int] = (4,), algorithm: str = "ring", *, block: int = RING, roofline: bool = False, splits: int = 4
 ) -> Machine:
     links = [Link(np.array([block]), np.array([n]), np.array([50.0]), np.array([100.0])) for n in npus]
     rows = [Implementation.read(algorithm)] * len(npus)
-    system = System(dict.fromkeys(Collective, rows), 4, 1, shrinking=True, overheads=Overheads(10.0, 1600.0))
+    system = System(dict.fromkeys(Collective, rows), splits, 1, shrinking=True, overheads=Overheads(10.0, 1600.0))
     return Machine(links, system, Compute(1e14, roofline=roofline))
 
 
@@ -69,6 +69,8 @@ def test_a_broadcast_takes_its_recorded_time() -> None:
 
 @pytest.mark.parametrize(("node", "cluster", "message"), [
     (collective_node(5, "", AR, 2**20), machine((6,), "halvingDoubling"), "needs a power of two of NPUs"),
+    (collective_node(5, "", AR, 2**20), machine((8,), "doubleBinaryTree", block=SWITCH), "doubleBinaryTree with sev"),
+    (collective_node(5, "", AR, 2**20), machine((8,), "doubleBinaryTree", splits=1), "doubleBinaryTree on a ring"),
     (collective_node(5, "", A2A, 2**20), machine((8,), "halvingDoubling"), "halvingDoubling has no all-to-all"),
     (collective_node(5, "", AG, 3), machine(), "an all-gather of 3 bytes cannot be cut into 4 chunks"),
     (collective_node(5, "", AR, 2**20), machine((2, 2, 2, 2, 2)), "has no involved_dim.*uses 4.*network has 5"),
@@ -145,6 +147,24 @@ def test_systems_without_an_algorithm() -> None:
     for group in ("", "1"):
         found = refused([[collective_node(2, "", A2A, 2**20, group=group)]], cluster, {"1": (0, 1)})
         assert found == ["trace of NPU 0: node 2: runs all-to-all, for which the system has no algorithm"]
+
+
+def test_groups_that_nobody_has_given() -> None:
+    node = collective_node(5, "", AR, 2**20, group="7")
+    for network in (machine(), 4):
+        with pytest.raises(InputError) as caught:
+            compile_program([[node]], {}, network)
+        reason = "unknown communicator group '7'; no groups are given; give their file as 'groups:'"
+        assert str(caught.value) == f"trace of NPU 0: node 5: {reason}"
+
+
+def test_trees_of_several_chunks_in_groups() -> None:
+    nodes = [collective_node(5, "", AR, 2**20, group="1")]
+    traces = [nodes, nodes, nodes, nodes, *[IDLE] * 4]
+    found = refused(traces, machine((8,), "doubleBinaryTree", block=SWITCH), {"1": (0, 1, 2, 3)})
+    assert all("doubleBinaryTree with several chunks" in line for line in found)
+    assert found[0].startswith("trace of NPU 0: node 5: ")
+    execute(traces, {"1": (0, 1, 2, 3)}, machine((8,), "doubleBinaryTree", block=SWITCH, splits=1))
 
 
 def test_two_names_for_all_npus_are_two_groups() -> None:

@@ -117,6 +117,13 @@ def test_a_catalogue_extends_another(tmp_path: Path) -> None:
         ("    ports: 32\n", "", "5:3: parts.box.ports: a switch needs its number of ports"),
         ("kind: switch", "kind: link", "parts.box.ports: a link has no ports; nic, switch, ocs have"),
         ("ports: 32", "ports: 1", "parts.box.ports: found 1; a switch has at least 2"),
+        ("ports: 32", "ports: 0", "parts.box.ports: found 0 (number), a number of at least 1 is needed"),
+        ("ports: 32", f"ports: {10**30}", "(number), a number of at most 1000000000 is needed"),
+        ("lanes: 4", f"lanes: {10**30}", "(number), a number of at most 1000000000 is needed"),
+        ("lanes: 4", "lanes: 4\n    span: 1", "rack.span: found 1 (number), a number of at least 2 is needed"),
+        ("lane_GBps: 25", "lane_GBps: 1e300", "(number), a number of at most 1000000000 is needed"),
+        ("power_W: 100", "power_W: .nan", "parts.box.power_W: found .nan, a finite number is needed"),
+        ("low: 10", "low: -1", "parts.box.price_usd.low: found -1 (number), a number of at least 0 is needed"),
         ("low: 10", "low: 30", "parts.box.price_usd: found 30, 20, 40; low <= value <= high"),
         ("[ring, switch]", "[rings, switch]", "technologies.rack.blocks[0]: found 'rings'"),
         ("    year: 2025\ntechnologies", "technologies", "parts.box.year: a required key is missing"),
@@ -155,6 +162,11 @@ def test_files_say_of_what_kind_they_are(tmp_path: Path) -> None:
     (tmp_path / "list.yaml").write_text("[1, 2]")
     assert is_parts("own.yaml", tmp_path)
     assert not is_parts("list.yaml", tmp_path)
+    # Files that mean to list parts, so that what is wrong with them is told.
+    (tmp_path / "own.yaml").write_text(SWITCHED.replace("kind: parts\n", ""))
+    assert is_parts("own.yaml", tmp_path)
+    (tmp_path / "own.yaml").write_text("kind: part\nname: own\n")
+    assert is_parts("own.yaml", tmp_path)
     with pytest.raises(InputError, match="cannot be read"):
         is_parts("none.yaml", tmp_path)
 

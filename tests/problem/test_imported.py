@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra import load_problem
+from evo_libra.errors import InputError
 from evo_libra.model.arrays import IntArray, Population, Schedule
 from evo_libra.model.astra.collective import collective_time
 from evo_libra.model.astra.files import NetworkFile, SystemFile, network_text, parse_network, parse_system, system_text
@@ -25,6 +26,7 @@ from evo_libra.model.source import parse_source
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.imported import Imported, imported, problem_texts
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.spec import TimeSpec
 
 RING, FULLY_CONNECTED, SWITCH = range(3)
 EVERY = np.array([[0, 0, 0], [1, 0, 2], [2, 0, 1]])
@@ -164,14 +166,31 @@ MEANS = "what a problem file calls halving-doubling would run"
 @pytest.mark.parametrize(("system", "sentence"), [
     ({"all-gather-implementation": ["ring", "halvingDoubling"]}, f"all-gather runs ring; {MEANS} halvingDoubling"),
     ({"all-to-all-implementation": ["direct1", "direct"]}, f"all-to-all runs direct; {MEANS} direct1"),
-    ({"all-reduce-implementation": ["halvingDoubling", "doubleBinaryTree"]}, "all-reduce runs doubleBinaryTree"),
+    ({"all-reduce-implementation": ["halvingDoubling", "doubleBinaryTree"], "preferred-dataset-splits": 1},
+     "all-reduce runs doubleBinaryTree"),
     ({"all-gather-implementation": ["halvingDoubling"]}, "dimension 1 is not used by an all-gather"),
+    ({"reduce-scatter-implementation": ["halvingDoubling"]}, "dimension 1 is not used by a reduce-scatter"),
     ({"replay-only": 1}, "replay-only"),
 ])  # fmt: skip
 def test_what_a_problem_file_cannot_say_is_told(system: dict[str, Any], sentence: str) -> None:
     without = read(system=system).without
     assert len(without) == 1
     assert sentence in without[0]
+
+
+@pytest.mark.parametrize("key", ["preferred-dataset-splits", "active-chunks-per-dimension", "endpoint-delay"])
+def test_problem_files_take_the_largest_numbers_of_system_files(key: str) -> None:
+    highest = 0
+    for power in range(40):
+        try:
+            found = read(system={key: 2**power})
+        except InputError as error:
+            assert "system.json:1:" in str(error)
+            assert f"{key}: found {2**power}" in str(error)
+        else:
+            highest = power
+            TimeSpec.model_validate(found.time)
+    assert highest < 39
 
 
 def test_algorithms_of_rings_have_no_counterpart() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from evo_libra.front.explain import bill_of, explain
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.fabric import BLOCKS
 from evo_libra.problem.allocate import program_for
-from evo_libra.problem.designs import read_designs
+from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
 
 CATALOG = """
@@ -163,3 +164,58 @@ def test_the_bill_is_explained(small: Problem) -> None:
     assert pieces[1, "nic"] == 512
     assert pieces[1, "transceiver"] == 2 * 2 * 512
     assert BLOCKS[int(designs.block[0, 0])].code == "FC"
+
+
+@pytest.mark.parametrize("time", ["libra", "{model: astra, latency_ns: 100, chunks: 4}"])
+def test_times_of_collectives_are_those_of_the_shares_that_groups_get(tmp_path: Path, time: str) -> None:
+    problem = load(tmp_path, f"time={time}")
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(3), 40))
+    worth = problem.evaluate(designs)
+    for n in range(len(designs)):
+        (loop,) = explain(problem, designs.select([n]))["workloads"]
+        collectives = sum(entry["time_ms"] for entry in loop["collectives"])
+        assert worth.objectives[0, n] * 1e3 == pytest.approx(loop["compute_ms"] + collectives, rel=1e-6)
+
+
+OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
+
+
+@given(st.sampled_from(["dense-1k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20"]), SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str, seed: int) -> None:
+    problem = shipped(name)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(seed), 5))
+    worth = problem.evaluate(designs)
+    for n in range(len(designs)):
+        bill = bill_of(problem, designs.select([n]))
+        cost, power = (sum(row[key] for row in bill) for key in ("cost_usd", "power_W"))
+        assert cost == pytest.approx(worth.objectives[1, n], abs=0.005)
+        assert power == pytest.approx(worth.objectives[2, n], rel=1e-9)
+        assert worth.objectives[3, n] == pytest.approx(cost + power / 1e3 * 1.3 * 0.1 * 8760 * 4, abs=0.005)
+
+
+@cache
+def shipped(name: str) -> Problem:
+    found = load_problem(name, ["objectives=[time, cost, power, ownership]", OWNED])
+    assert isinstance(found, Problem)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
+def test_fronts_of_many_objectives_are_the_archives(tmp_path: Path, engine: str) -> None:
+    names = "[ownership, bisection, energy, time-cost]"
+    problem = load(tmp_path, f"objectives={names}", OWNED)
+    front = search(problem, engine=engine, evaluations=1500, population=40, seed=1)
+    assert len(front) > 40
+    values = front.frame.select(front.objectives).to_numpy()
+    better = (values[None] <= values[:, None]).all(axis=2) & (values[None] < values[:, None]).any(axis=2)
+    assert not better.any()
+    assert len(front.objectives) == 4
+
+
+def test_bandwidths_that_are_no_whole_lanes_are_told(small: Problem) -> None:
+    broken = violations(small, read_designs(small, "SW(32)@near:151_SW(16)@far:50"))
+    assert broken == ["dimension 0 has 151 GB/s; the nearest it can be built with is 150"]
+    assert violations(small, read_designs(small, "SW(32)@near:150_SW(16)@far:50")) == []
+    with pytest.raises(InputError, match="allowed: near, far;"):
+        read_designs(small, "SW(32)@nea:150_SW(16)@far:50")

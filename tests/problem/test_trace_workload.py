@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from evo_libra.model.parallelism import lay_groups, offsets
 from evo_libra.model.trace_time import MEMBER, grid_of
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
+from evo_libra.ui.commands import evaluate_command
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 CODES = {"Ring": "RI", "FullyConnected": "FC", "Switch": "SW"}
@@ -110,6 +112,47 @@ def test_a_pipeline_is_timed_searched_and_explained(tmp_path: Path) -> None:
     assert entry["time_ms"] == pytest.approx(reduce * 1e3)
     delayed = problem(tmp_path, 4, WORKLOAD, "{model: astra, latency_ns: 1000, chunks: 1}")
     assert delayed.evaluate("RI(2)@chiplet:10_SW(2)@pod:1").objectives[0, 0] > seconds
+
+
+def test_messages_are_in_the_breakdown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline(tmp_path)
+    design, size = "RI(2)@chiplet:10_SW(2)@pod:1", 2**16
+    found = problem(tmp_path, 4, WORKLOAD)
+    (entry,) = explain(found, read_designs(found, design))["workloads"][0]["messages"]
+    assert (entry["phase"], entry["count"], entry["size_MB"], entry["bottleneck_dimension"]) == (
+        "trace",
+        1,
+        0.065536,
+        1,
+    )
+    assert [row["dimension"] for row in entry["dimensions"]] == [0, 1]
+    assert [row["traffic_MB"] for row in entry["dimensions"]] == [0.0, 0.065536]
+    assert entry["time_ms"] == pytest.approx(size / 1e9 * 1e3) == entry["dimensions"][1]["time_ms"]
+    delayed = problem(tmp_path, 4, WORKLOAD, "{model: astra, latency_ns: 1000, chunks: 1}")
+    (entry,) = explain(delayed, read_designs(delayed, design))["workloads"][0]["messages"]
+    # Two hops over a switch.
+    assert entry["time_ms"] == pytest.approx((size / 1e9 + 2e-6) * 1e3)
+    assert entry["beyond_bandwidth_ms"] == pytest.approx(2e-3)
+    evaluate_command(str(tmp_path / "problem.yaml"), design, [], as_json=False)
+    shown = capsys.readouterr().out
+    assert "time by collective and message" in shown
+    assert re.search(r"trace +│ 1 send over dim 1 +│ 0\.06754 +│ +0 +│ 0\.06554", shown), shown
+
+
+def test_messages_of_a_size_are_one_entry_of_the_npu_that_sends_most(tmp_path: Path) -> None:
+    for npu in range(4):
+        peer = npu ^ 1
+        sends = [send_node(n, "", source=npu, destination=peer, size=1000, tag=n) for n in range(3)]
+        sends += [send_node(9, "", source=npu, destination=peer, size=500, tag=9)]
+        receives = [
+            receive_node(10 + n, "", source=peer, destination=npu, size=500 if n == 9 else 1000, tag=n)
+            for n in (0, 1, 2, 9)
+        ]
+        write_trace(tmp_path / f"pipe.{npu}.et", Metadata(), [*sends, *receives])
+    found = problem(tmp_path, 4, "trace: pipe")
+    entries = explain(found, read_designs(found, "RI(2)@chiplet:10_SW(2)@pod:1"))["workloads"][0]["messages"]
+    assert [(entry["count"], entry["size_MB"]) for entry in entries] == [(3, 0.001), (1, 0.0005)]
+    assert entries[0]["time_ms"] == pytest.approx(3 * 1000 / 10e9 * 1e3)
 
 
 def test_traces_are_part_of_the_identity(tmp_path: Path) -> None:

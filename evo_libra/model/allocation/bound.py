@@ -124,10 +124,10 @@ def ascend(program: Program, price: FloatArray, steps: int) -> Multipliers:
     race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)
     _, size = weights(program, race)
     share = program.traffic / np.maximum(program.traffic.sum(axis=1, keepdims=True), _TINY)
+    sent, dear = size[:, None] * program.traffic, program.traffic**2 * price
     for _ in range(steps):
-        alpha = (size[:, None] * share * program.traffic).sum(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slowness = np.where(alpha > 0, np.sqrt(price / alpha), 0.0)
-        share *= (program.traffic * slowness) ** 2
-        share /= np.maximum(share.sum(axis=1, keepdims=True), _TINY)
+        alpha = np.einsum("gdn,gdn->dn", sent, share)
+        share *= dear
+        share *= np.divide(1.0, alpha, out=np.zeros_like(alpha), where=alpha > 0)
+        share /= np.maximum(np.einsum("gdn->gn", share), _TINY)[:, None]
     return Multipliers(share, np.zeros(program.limit.shape), race)

@@ -10,13 +10,14 @@ import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.astra.phase import Link
-from evo_libra.model.astra.queues import Policy, finish
+from evo_libra.model.astra.queues import Policy, check_chunks, finish
 from evo_libra.model.astra.scheduled import scheduled_time
 from evo_libra.model.astra.system import Choice, Part, System, cut
 from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.untimed import refuse_untimed
 from evo_libra.model.collective import Collective
 
-__all__ = ["Choice", "System", "collective_time"]
+__all__ = ["Choice", "System", "collective_time", "phases"]
 
 _THERE_AND_BACK = 3
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
@@ -47,23 +48,28 @@ def collective_time(
 
     Raises
     ------
-    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang.
+    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang; or there are more chunks
+        than the queue model runs, where that is needed; or no exact time is known of it, as
+        `evo_libra.model.astra.untimed.refuse_untimed` and `evo_libra.model.astra.phase.phase_time` say.
     """
     part = Part.of(collective, links, system, involved)
     npus = np.full(len(part.designs), 1 if world is None else world)
     for link in links if world is None else ():
         npus = npus * link.npus
     chunks = cut(collective, size, npus, system.splits)
+    refuse_untimed(chunks, part, system)
     if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
+        check_chunks(system.splits)
         return scheduled_time(collective, chunks, part, system)
     time = np.zeros(len(part.designs))
     # In which dimension an all-reduce turns, and the queues, depend on the dimensions that a design uses.
     apart = system.queues > 1 or (system.shrinking and collective is _AR)
     for group in part.packed(part.used) if apart else [part]:
         designs = group.designs
-        way, times = _phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
+        way, times = phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
         time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
         if not exact.all():
+            check_chunks(np.broadcast_to(system.splits, len(time))[designs[~exact]])
             time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
     return time
 
@@ -81,8 +87,8 @@ def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Wa
     return tuple(inwards if collective is _RS else outwards)
 
 
-def _phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
-    """Return the way of a chunk and the (n,) ns of each of its phases."""
+def phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
+    """Return the way of a chunk and the (n,) ns of each of its phases in designs that use the same dimensions."""
     dims = np.flatnonzero(part.used.any(axis=1)).tolist()
     way = _way(collective, dims, shrinking=shrinking)
     times, size = [], chunk.astype(np.float64)

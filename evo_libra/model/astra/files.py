@@ -81,7 +81,7 @@ def parse_memory(source: Source) -> tuple[RemoteMemory, tuple[str, ...]]:
     ------
     InputError : a key is missing or wrong. All mistakes of a kind are told.
     """
-    known, notices = known_keys(source, _MemorySpec)
+    known, notices = known_keys(source, _MemorySpec, "file of remote memory")
     spec = validate(_MemorySpec, known)
     kind = MemoryKind(spec.memory_type)
     if kind is MemoryKind.NONE:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from evo_libra.errors import InputError, printable, suggestion
+from evo_libra.errors import InputError, counted, printable, suggestion
 from evo_libra.model.astra.phase import GIBI, Link
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.mistakes import short
@@ -58,10 +58,10 @@ def parse_network(source: Source) -> NetworkFile:
     InputError : a key is missing or wrong, lists are not of one length, a dimension has fewer than two NPUs, a
         bandwidth is not above 0, a latency is below 0. All mistakes of a kind are told.
     """
-    known, notices = known_keys(source, _NetworkSpec)
+    known, notices = known_keys(source, _NetworkSpec, "network file")
     spec = validate(_NetworkSpec, known)
     mistakes = [
-        source.mistake((key,), f"has {len(values)} items, topology has {len(spec.topology)}")
+        source.mistake((key,), f"has {counted(len(values), 'item')}, topology has {len(spec.topology)}")
         for key in ("npus_count", "bandwidth", "latency")
         if len(values := getattr(spec, key)) != len(spec.topology)
     ]
@@ -106,10 +106,20 @@ def _gigabytes(bandwidth: float) -> float:
     return min(around, key=lambda found: abs(_bytes_per_ns(found) - bandwidth))
 
 
-def known_keys(source: Source, model: type[BaseModel]) -> tuple[Source, tuple[str, ...]]:
+def known_keys(source: Source, model: type[BaseModel], what: str) -> tuple[Source, tuple[str, ...]]:
     """Return a file without the keys that a model does not have, and a notice of each.
 
     A key that resembles a required one that is missing stays: it is a slip of the pen, and validation says so.
+
+    Parameters
+    ----------
+    source : the file.
+    model : the keys that it may have.
+    what : it should be, as errors call it.
+
+    Raises
+    ------
+    InputError : the file has other keys only: it is a file of something else.
     """
     if not isinstance(source.data, dict):
         return source, ()
@@ -117,5 +127,8 @@ def known_keys(source: Source, model: type[BaseModel]) -> tuple[Source, tuple[st
     missing = [name for name, field in fields.items() if field.is_required() and name not in source.data]
     strange = [key for key in source.data if key not in fields and not difflib.get_close_matches(key, missing, n=1)]
     notices = [f"{short(printable(key))}: ASTRA-sim does not read this key{suggestion(key, fields)}" for key in strange]
+    if len(strange) == len(source.data) > 0:
+        needed, found = ", ".join(missing), short(printable(", ".join(map(str, strange))))
+        raise InputError(source.mistake((), f"is no {what} of ASTRA-sim, which has the keys {needed}; found: {found}"))
     kept = {key: value for key, value in source.data.items() if key not in strange}
     return replace(source, data=kept), tuple(notices)

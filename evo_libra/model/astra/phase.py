@@ -49,7 +49,7 @@ class Link:
     bandwidth : (n,) bytes per ns of a link and direction.
     latency : (n,) ns of a link.
     shared : whether messages that meet on a link wait for each other, as in ASTRA-sim's congestion-aware backend; that
-        has closed forms with a single dimension and one chunk at a time.
+        has closed forms with a single dimension and one chunk at a time, and everything else is refused.
     """
 
     block: IntArray
@@ -146,7 +146,9 @@ def phase_time(
 
     Raises
     ------
-    ValueError : the algorithm cannot run the collective, or not on this number of NPUs: ASTRA-sim would hang.
+    ValueError : the algorithm cannot run the collective, or not on this number of NPUs: ASTRA-sim would hang; or no
+        exact time is known: of a double binary tree on a ring, and where messages share links, of halving-doubling on a
+        ring and of a window.
     """
     algorithm = implementation.algorithm
     run = _TABLE.get((algorithm, collective))
@@ -154,6 +156,7 @@ def phase_time(
         raise ValueError(f"{algorithm.value} has no {collective.value}")
     if algorithm in _POWERS_OF_TWO and (link.npus & (link.npus - 1)).any():
         raise ValueError(f"{algorithm.value} needs a power of two of NPUs in its dimension")
+    _refuse_untimed(implementation, link)
     size = np.broadcast_to(np.asarray(size, dtype=np.float64), link.npus.shape)
     time = run(size, link, overheads)
     if algorithm is Algorithm.DIRECT:
@@ -164,6 +167,17 @@ def phase_time(
         for n in np.flatnonzero(followed & (link.npus > 1)):
             time[n] = _followed(collective, window, size[n : n + 1], link.select(np.array([n])), overheads)
     return time
+
+
+def _refuse_untimed(implementation: Implementation, link: Link) -> None:
+    algorithm, window = implementation.algorithm, implementation.window
+    around = bool(((link.block == RING) & (link.npus > 1)).any())
+    if algorithm is Algorithm.DOUBLE_BINARY_TREE and around:
+        raise ValueError(f"{algorithm.value} on a ring: no exact time is known of it")
+    if link.shared and algorithm is Algorithm.HALVING_DOUBLING and around:
+        raise ValueError(f"links that messages share: no exact time is known of {algorithm.value} on a ring")
+    if link.shared and window is not None and (link.npus - 1 > window).any():
+        raise ValueError(f"links that messages share: no exact time is known of {algorithm.value}{window}")
 
 
 def _followed(collective: Collective, window: int | None, size: FloatArray, link: Link, overheads: Overheads) -> float:
@@ -230,7 +244,7 @@ def _halving_doubling(size: FloatArray, link: Link, overheads: Overheads) -> Flo
 
 
 def _tree(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
-    """Double binary tree, of a single chunk: it goes over one tree."""
+    """Double binary tree, of a single chunk and not on a ring: it goes over one tree."""
     depth = np.log2(link.npus)
     one = link.transfer(size, np.where(link.block == SWITCH, 2.0, 1.0)) + overheads.endpoint
     return overheads.endpoint + (2.0 * depth - 1.0) * (one + overheads.reduction(size)) + one

@@ -14,10 +14,22 @@ import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.astra.fast import compiled
+from evo_libra.model.astra.limits import MOST_CHUNKS
 from evo_libra.model.astra.lockstep import Lockstep, Queues, longest
 from evo_libra.model.astra.policy import ANY, GATHERS, SCATTERS, Joining, Policy
 
-__all__ = ["ANY", "GATHERS", "SCATTERS", "Joining", "Policy", "TooLongError", "finish", "longest", "tiles"]
+__all__ = [
+    "ANY",
+    "GATHERS",
+    "SCATTERS",
+    "Joining",
+    "Policy",
+    "TooLongError",
+    "check_chunks",
+    "finish",
+    "longest",
+    "tiles",
+]
 
 _TILE = 2**20
 """Chunk phases at a time."""
@@ -59,6 +71,7 @@ def finish(
     shape = np.broadcast_shapes(server.shape, time.shape, (1, 1, 1 if count is None else len(count)))
     if 0 in shape:
         return np.zeros(shape[2])
+    slots = np.minimum(slots, shape[1])  # no queue ever runs more chunks than there are
     if joining is not None and joining.policy is Policy.FIFO:
         joining = None
     count = np.full(shape[2], shape[1]) if count is None else count
@@ -79,6 +92,18 @@ def finish(
         plain(server, dtype=np.int16), plain(times), plain(count), plain(slots), policy, plain(kind), plain(size)
     )
     return found.astype(np.float64)
+
+
+def check_chunks(splits: int | IntArray) -> None:
+    """Raise an error for more chunks than the queue model runs.
+
+    Raises
+    ------
+    ValueError : there are more than `MOST_CHUNKS`.
+    """
+    most = int(np.max(splits))
+    if most > MOST_CHUNKS:
+        raise ValueError(f"{most} chunks (preferred-dataset-splits); the queue model runs at most {MOST_CHUNKS}")
 
 
 def tiles(count: IntArray, phases: int) -> Iterator[IntArray]:

@@ -13,11 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, Mistake
 from evo_libra.model.astra.graph.machine import Compute
+from evo_libra.model.astra.limits import LONGEST_ENDPOINT_NS, MOST_CHUNKS
 from evo_libra.model.astra.network_file import NetworkFile, known_keys
-from evo_libra.model.astra.phase import Algorithm, Implementation, Overheads, phase_time
+from evo_libra.model.astra.phase import FULLY_CONNECTED, Algorithm, Implementation, Overheads, phase_time
 from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.system import Choice, System
 from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.untimed import SEVERAL_IN_A_TREE
 from evo_libra.model.collective import Collective
 from evo_libra.model.source import KeyPath, Source, validate
 
@@ -26,8 +28,7 @@ UNLIMITED = 1e15
 
 _ENDPOINT_NS, _TERA = 10, 1e12
 
-_Whole = Annotated[int, Field(ge=0, le=2**31 - 1)]
-_FromOne = Annotated[int, Field(ge=1, le=2**31 - 1)]
+_Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 _Positive = Annotated[float, Field(gt=0, le=1e18)]
 # A number: ASTRA-sim compares with 0, and neither true nor false is 0.
 _Switch = Annotated[int, Field(ge=0, le=1)]
@@ -40,9 +41,9 @@ class _SystemSpec(BaseModel):
     )
 
     scheduling_policy: Literal["LIFO", "FIFO", "EXPLICIT"] = "LIFO"
-    endpoint_delay: _Whole = _ENDPOINT_NS
-    active_chunks_per_dimension: _FromOne = 1
-    preferred_dataset_splits: _FromOne
+    endpoint_delay: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] = _ENDPOINT_NS
+    active_chunks_per_dimension: _Chunks = 1
+    preferred_dataset_splits: _Chunks
     all_reduce_implementation: _Names | None = None
     all_gather_implementation: _Names | None = None
     reduce_scatter_implementation: _Names | None = None
@@ -108,10 +109,10 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
     Raises
     ------
     InputError : a key is missing or wrong; an algorithm is unknown, of one flat group, written as a trace, or cannot
-        run on the NPUs of its dimension; there are more algorithms than dimensions; the memory bus is modelled; a
-        roofline lacks a roof. All mistakes of a kind are told.
+        run on the NPUs of its dimension, or no exact time is known of it; there are more algorithms than
+        dimensions; the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are told.
     """
-    known, notices = known_keys(source, _SystemSpec)
+    known, notices = known_keys(source, _SystemSpec, "system file")
     spec = validate(_SystemSpec, known)
     mistakes = [source.mistake(path, message) for path, message in _unsupported(spec)]
     implementations, told = {}, list(notices)
@@ -150,6 +151,10 @@ def _unsupported(spec: _SystemSpec) -> Iterator[tuple[KeyPath, str]]:
     for key in (*(f"{collective.value}-implementation-custom" for collective in Collective), _PER_NODE):
         if getattr(spec, key.replace("-", "_")) is not None:
             yield (key,), "algorithms that are written as traces are not read here; name one of ASTRA-sim's own"
+    if spec.preferred_dataset_splits > 1:
+        for d, name in enumerate(spec.all_reduce_implementation or ()):
+            if name == Algorithm.DOUBLE_BINARY_TREE.value:
+                yield (_TREES, d), f"{SEVERAL_IN_A_TREE}, found {spec.preferred_dataset_splits}"
     if spec.model_shared_bus:
         yield ("model-shared-bus",), "found 1; the bus of the NPUs' memory is not modelled here, 0 leaves it out"
     if spec.roofline_enabled:
@@ -158,6 +163,7 @@ def _unsupported(spec: _SystemSpec) -> Iterator[tuple[KeyPath, str]]:
                 yield (key,), "a required key is missing; roofline-enabled is 1"
 
 
+_TREES = "all-reduce-implementation"
 _PER_NODE = "per-node-custom-implementation"
 
 
@@ -202,12 +208,13 @@ class _Implementations:
 
     def _runs(self, d: int, row: Implementation) -> bool:
         link = self.network.links[d]
-        two = replace(link, npus=np.array([2]))
+        # Where the collective has the algorithm at all.
+        two = replace(link, npus=np.array([2]), block=np.array([FULLY_CONNECTED]))
         for npus, found in ((two, self._pass_over), (link, self._refuse)):
             try:
                 phase_time(row, self.collective, np.ones(1), npus, Overheads(0.0, math.inf))
             except ValueError as error:
-                found((d,), f"{error}; this has {link.npus[0]}" if npus is link else str(error))
+                found((d,), f"{error}; this has {link.npus[0]} NPUs" if npus is link else str(error))
                 return False
         return True
 
@@ -215,7 +222,7 @@ class _Implementations:
         self.mistakes.append(self.source.mistake((self.key, *path), message))
 
     def _pass_over(self, _: KeyPath, message: str) -> None:
-        self.notices.append(f"{self.key}: {message}, so that no trace with an {self.collective.value} can run")
+        self.notices.append(f"{self.key}: {message}, so that no trace with {self.collective.called} can run")
 
 
 def system_text(file: SystemFile) -> str:

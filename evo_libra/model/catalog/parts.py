@@ -18,7 +18,9 @@ from evo_libra.model.catalog.technologies import BlockName
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.source import KeyPath, Source, read_source, validate
 
-__all__ = ["Kit", "Part", "PartsCatalog", "Range", "is_parts", "load_parts", "parts_names"]
+__all__ = [
+    "Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_names",
+]  # fmt: skip
 
 _FOLDER = Path(__file__).parent
 _PICO = 1e-12
@@ -33,9 +35,12 @@ _ROLES = {
 }
 """Kind of part in each role of a technology."""
 
-Amount = Annotated[float, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0)]
-Count = Annotated[int, Field(ge=1)]
+_MOST = 1_000_000_000
+"""Of any figure of a part: far above what is built, and no sum over a network overflows."""
+
+Amount = Annotated[float, Field(ge=0, le=_MOST)]
+Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
+Count = Annotated[int, Field(ge=1, le=_MOST)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
 
@@ -68,7 +73,7 @@ class KitSpec(_Strict):
 
     lane_GBps: Rate = Field(description="GB/s of a lane in one direction")
     lanes: Count = Field(description="most lanes of an NPU")
-    span: Annotated[int, Field(ge=2)] | None = Field(
+    span: Annotated[int, Field(ge=2, le=_MOST)] | None = Field(
         None, description="most NPUs in one domain: of a dimension and all inside it; no limit when left out"
     )
     reach_m: Rate | None = Field(None, description="longest link; for the reader, nothing is computed of it")
@@ -124,7 +129,7 @@ def parts_names() -> list[str]:
 
 
 def is_parts(name: str, folder: Path = Path()) -> bool:
-    """Return whether a catalogue is one of parts, by its name or by what its file says.
+    """Return whether a catalogue is one of parts, or means to be, by its name or by the keys of its file.
 
     Raises
     ------
@@ -133,7 +138,7 @@ def is_parts(name: str, folder: Path = Path()) -> bool:
     if not name.endswith((".yaml", ".yml", ".json")):
         return name in parts_names()
     data = read_source(folder / name).data
-    return isinstance(data, dict) and data.get("kind") == "parts"
+    return isinstance(data, dict) and ("kind" in data or "parts" in data)
 
 
 def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
@@ -148,7 +153,7 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
     ------
     InputError : no such catalogue, or its file is wrong.
     """
-    spec = _spec_of(_path(name, folder))
+    spec = load_parts_spec(name, folder)
     parts = {name: _part(name, part) for name, part in spec.parts.items()}
     kits = [
         _kit(name, kit, rank, block, parts)
@@ -156,6 +161,11 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
         for block in dict.fromkeys(kit.blocks)
     ]
     return PartsCatalog(spec.name, spec.source, tuple(kits))
+
+
+def load_parts_spec(name: str, folder: Path = Path()) -> PartsSpec:
+    """Load a catalogue of parts as its file says it, with what it extends; the parameters are those of `load_parts`."""
+    return _spec_of(_path(name, folder))
 
 
 def _path(name: str, folder: Path) -> Path:

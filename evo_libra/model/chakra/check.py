@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+import numpy.typing as npt
 
 from evo_libra.errors import Mistake, printable
 from evo_libra.model.chakra.graph import Graph, Integers, cycle_in, graph_of, running_order
-from evo_libra.model.chakra.trace import Attribute, CollectiveType, Kind, Node
+from evo_libra.model.chakra.trace import NO_OPERATION, Attribute, CollectiveType, Kind, Node
 from evo_libra.model.mistakes import short
 
 MOST_MISTAKES = 20
-"""Of one trace that are told; the rest is counted."""
+"""Of one trace that are told; so many in its nodes end the reading, the rest of those in its graph is counted."""
+
+_FIRST_COUNT = 1024
 
 _REQUIRED = {
     Kind.COMM_COLL: ("comm_type", "comm_size"),
@@ -56,16 +60,39 @@ class MistakeList:
 
     def __init__(self, file: str) -> None:
         self._file, self._found, self._count = file, list[Mistake](), 0
+        self._ids, self._counted, self._ended = array("Q"), _FIRST_COUNT, False
 
     def watch(self, nodes: Iterable[Node]) -> Iterator[Node]:
-        """Yield the nodes on, and keep what is wrong with each."""
+        """Yield the nodes on, and keep what is wrong with each; end where that becomes too much."""
         for node in nodes:
             for message in node_mistakes(node):
                 self._add(node.id, message)
+            self._ids.append(node.id)
             yield node
+            if self._count >= MOST_MISTAKES or self._repeats():
+                self._end(node)
+                return
+
+    def _repeats(self) -> bool:
+        """Tell whether many nodes have ids of others; looked at whenever the trace has become twice as long."""
+        if len(self._ids) < self._counted:
+            return False
+        self._counted *= 2
+        ids = np.sort(np.array(self._ids, dtype=np.uint64))
+        return int((ids[1:] == ids[:-1]).sum()) >= MOST_MISTAKES
+
+    def _end(self, last: Node) -> None:
+        self._ended = True
+        for number, message in _equal_ids(np.array(self._ids, dtype=np.uint64)):
+            self._add(number, message)
+        self._count = len(self._found)
+        ended = Mistake(f"the reading ended at node {last.id}; there may be more mistakes", self._file)
+        self._found, self._count = [*self._found, ended], self._count + 1
 
     def add_graph(self, graph: Graph, order: Integers) -> None:
-        """Keep what is wrong with the graph, whose `running_order` is given."""
+        """Keep what is wrong with the graph, whose `running_order` is given; nothing where the reading has ended."""
+        if self._ended:
+            return
         if not len(graph):
             self._count += 1
             self._found.append(Mistake("has no nodes", self._file))
@@ -88,8 +115,10 @@ def node_mistakes(node: Node) -> Iterator[str]:
 
     A collective needs comm_type and comm_size, a send comm_dst, comm_tag and comm_size, a receive comm_src, comm_tag
     and comm_size. Attributes that ASTRA-sim reads must have a type that it can convert, known values, and no negative
-    sizes or ranks. Attributes of other names may be anything.
+    sizes or ranks. Attributes of other names may be anything. A node must have a kind.
     """
+    if node.kind is Kind.INVALID:
+        yield NO_OPERATION
     for name in _REQUIRED.get(node.kind, ()):
         if not node.attributes.get(name, _NONE).type:
             needed = ", ".join(_REQUIRED[node.kind])
@@ -134,15 +163,19 @@ def graph_mistakes(graph: Graph, order: Integers) -> Iterator[tuple[int, str]]:
     graph : of a trace.
     order : its `running_order`.
     """
-    ids, counts = np.unique(graph.ids, return_counts=True)
-    for number, count in zip(ids[counts > 1], counts[counts > 1], strict=True):
-        yield int(number), f"{count} nodes have this id; ids are unique in a trace"
+    yield from _equal_ids(graph.ids)
     missing = graph.positions() < 0
     for owner, other in zip(graph.owners()[missing], graph.dependencies[missing], strict=True):
         yield int(graph.ids[owner]), f"waits for node {other}, which is not there"
     cycle = cycle_in(graph, order)
     if cycle:
         yield cycle[0], _cycle_sentence(cycle, can_start=len(order) > 0)
+
+
+def _equal_ids(ids: npt.NDArray[np.uint64]) -> Iterator[tuple[int, str]]:
+    found, counts = np.unique(ids, return_counts=True)
+    for number, count in zip(found[counts > 1], counts[counts > 1], strict=True):
+        yield int(number), f"{count} nodes have this id; ids are unique in a trace"
 
 
 def _cycle_sentence(cycle: tuple[int, ...], *, can_start: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from evo_libra.errors import printable
 from evo_libra.model.chakra.schema import TODAY, attribute_types, messages
-from evo_libra.model.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node, Tensors
+from evo_libra.model.chakra.trace import NO_OPERATION, Attribute, CollectiveType, Kind, Metadata, Node, Tensors
 from evo_libra.model.mistakes import short
 
 # Number of a kind or a collective in an older schema: what it is today.
@@ -93,8 +93,10 @@ def _tensors(message: Any) -> Tensors:  # noqa: ANN401 - the same
 
 def _kind(number: int, version: str) -> Kind:
     kinds = _KINDS[version]
+    if kinds.get(number) is Kind.INVALID:
+        raise DecodeError(NO_OPERATION)
     if number not in kinds:
-        known = ", ".join(f"{value} {kind.name}" for value, kind in kinds.items())
+        known = ", ".join(f"{value} {kind.name}" for value, kind in kinds.items() if kind is not Kind.INVALID)
         raise DecodeError(f"unknown node type {number}; schema {version} has {known}")
     return kinds[number]
 

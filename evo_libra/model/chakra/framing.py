@@ -57,7 +57,8 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
     Raises
     ------
     InputError : the file cannot be read, ends inside a message, is damaged as gzip goes, or has a message that claims
-        more than `LARGEST_MESSAGE` bytes or more than the file has left.
+        more than `LARGEST_MESSAGE` bytes or more than the file has left; or one behind the first is empty, which no
+        node is.
     """
     with ExitStack() as opened:
         try:
@@ -77,6 +78,8 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
             length, digits = reader.length()
             if not digits:
                 return
+            if length == 0 and number > 1:
+                reader.refuse("is empty; every node has a type. The trace is damaged, or this is none")
             start = offset + digits
             reader.check(length, None if size is None else size - start)
             yield Message(number, offset, reader.take(length))
@@ -100,22 +103,20 @@ class _Reader:
         for digits in range(_VARINT_BYTES):
             byte = self._read(1)
             if not byte and digits:
-                self._refuse("the file ends inside the length of this message; it is truncated")
+                self.refuse("the file ends inside the length of this message; it is truncated")
             if not byte:
                 return 0, 0
             length |= (byte[0] & 0x7F) << 7 * digits
             if byte[0] < 0x80:  # noqa: PLR2004 - the bit that says more bytes follow
                 return length, digits + 1
-        return self._refuse(f"its length has more than {_VARINT_BYTES} bytes; this is no trace, or it is damaged")
+        return self.refuse(f"its length has more than {_VARINT_BYTES} bytes; this is no trace, or it is damaged")
 
     def check(self, length: int, left: int | None) -> None:
         """Refuse a message that is too long; `left` is what the file has left, where that is known."""
         if left is not None and length > left:
-            self._refuse(f"its length is {length} bytes, the file has {left} left; it is truncated, or it is no trace")
+            self.refuse(f"its length is {length} bytes, the file has {left} left; it is truncated, or it is no trace")
         if length > LARGEST_MESSAGE:
-            self._refuse(
-                f"its length is {length} bytes, at most {LARGEST_MESSAGE} are read; it is damaged, or no trace"
-            )
+            self.refuse(f"its length is {length} bytes, at most {LARGEST_MESSAGE} are read; it is damaged, or no trace")
 
     def take(self, length: int) -> bytes:
         """Return the message."""
@@ -125,17 +126,18 @@ class _Reader:
             left -= len(piece)
         data = b"".join(pieces)
         if left:
-            self._refuse(f"its length is {length} bytes, the file has {len(data)} left; it is truncated")
+            self.refuse(f"its length is {length} bytes, the file has {len(data)} left; it is truncated")
         return data
 
     def _read(self, count: int) -> bytes:
         try:
             return self.stream.read(count)
         except EOFError:
-            self._refuse("the gzipped file ends here; it is truncated")
+            self.refuse("the gzipped file ends here; it is truncated")
         except (OSError, zlib.error) as error:
-            self._refuse(f"the file cannot be read on: {str(error).lower()}")
+            self.refuse(f"the file cannot be read on: {str(error).lower()}")
 
-    def _refuse(self, message: str) -> NoReturn:
+    def refuse(self, message: str) -> NoReturn:
+        """Raise the error that this message has a mistake."""
         place = Message(self.number, self.offset, b"").place
         raise InputError(Mistake(message, str(self.path), key=place)) from None

@@ -8,13 +8,23 @@ from pathlib import Path
 from typing import NoReturn
 
 from evo_libra.errors import InputError, Mistake
-from evo_libra.model.chakra.check import mistakes_in
+from evo_libra.model.chakra.check import MistakeList
 from evo_libra.model.chakra.decode import DecodeError, decode_metadata, decode_node
 from evo_libra.model.chakra.framing import Message, read_messages
+from evo_libra.model.chakra.graph import graph_of, running_order
 from evo_libra.model.chakra.recognise import schema_of
 from evo_libra.model.chakra.trace import Metadata, Node
 
 Trace = tuple[Metadata, tuple[Node, ...]]
+
+MOST_NODES = 2**22
+"""Of a trace. A summary takes 140 bytes for a node with one dependency, while chains are looked for: 0.6 GB in all."""
+
+MOST_DEPENDENCIES = 2**24
+"""Of all nodes of a trace: four of each, of which a summary takes some 80 bytes for one, 1.3 GB in all."""
+
+LARGEST_TRACE = 2**28
+"""Bytes of the nodes, unpacked, where all of them are kept, which takes about 18 times as much memory: 5 GB."""
 
 _NPU = re.compile(r"(0|[1-9][0-9]{0,8})\.et(\.gz)?")
 _SHOWN = 5
@@ -52,17 +62,46 @@ def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterat
     Raises
     ------
     InputError : the file cannot be read, is truncated or damaged, or has a node, a kind or a collective of no schema
-        that is known here.
+        that is known here; it has more than `MOST_NODES` nodes or `MOST_DEPENDENCIES` dependencies.
     """
-    schema = schema_of(path)
+    yield from _nodes(path, watch, None)
+
+
+def _nodes(path: Path, watch: Callable[[int], None] | None, largest: int | None) -> Iterator[Node]:
+    schema, so_far = schema_of(path), _SoFar(path, largest)
     for message in read_messages(path, watch):
         try:
             if message.number == 1 and schema.has_metadata:
                 decode_metadata(message.data, schema.version)
-            else:
-                yield decode_node(message.data, schema.version)
+                continue
+            node = decode_node(message.data, schema.version)
         except DecodeError as error:
             _refuse(path, message, error)
+        so_far.add(node, len(message.data))
+        yield node
+
+
+class _SoFar:
+    """Counts what has been read of a trace, and ends the reading where that is too much."""
+
+    def __init__(self, path: Path, largest: int | None) -> None:
+        self._path, self._largest = path, largest
+        self._nodes = self._dependencies = self._size = 0
+
+    def add(self, node: Node, size: int) -> None:
+        """Count a node of some bytes."""
+        self._nodes += 1
+        self._dependencies += len(node.control) + len(node.data)
+        self._size += size
+        self._check(node, self._nodes, MOST_NODES, "nodes; {} are read")
+        self._check(node, self._dependencies, MOST_DEPENDENCIES, "dependencies; {} are read")
+        if self._largest is not None:
+            self._check(node, self._size, self._largest, "bytes, unpacked; {} are read where all nodes are needed")
+
+    def _check(self, node: Node, found: int, most: int, words: str) -> None:
+        if found > most:
+            message = f"brings the trace to {found} {words.format(f'at most {most}')}"
+            raise InputError(Mistake(message, str(self._path), key=f"node {node.id}"))
 
 
 def read_trace(path: Path) -> Trace:
@@ -70,12 +109,15 @@ def read_trace(path: Path) -> Trace:
 
     Raises
     ------
-    InputError : as for `read_nodes`, and for all that `check.mistakes_in` finds.
+    InputError : as for `read_nodes`, and for all that `check.mistakes_in` finds; the nodes have more than
+        `LARGEST_TRACE` bytes together.
     """
-    metadata, nodes = read_metadata(path), tuple(read_nodes(path))
-    mistakes = mistakes_in(nodes, str(path))
-    if mistakes:
-        raise InputError(mistakes)
+    metadata, collected = read_metadata(path), MistakeList(str(path))
+    nodes = tuple(collected.watch(_nodes(path, None, LARGEST_TRACE)))
+    graph = graph_of(nodes)
+    collected.add_graph(graph, running_order(graph))
+    if collected.mistakes():
+        raise InputError(collected.mistakes())
     return metadata, nodes
 
 

@@ -17,6 +17,7 @@ from evo_libra.errors import InputError, Mistake
 from evo_libra.model.chakra.framing import Message, read_messages
 from evo_libra.model.chakra.schema import FIRST_VALUE, TODAY, attribute_types
 
+_TYPE = 3
 _VARINT, _WIDE, _BYTES, _NARROW = 0, 1, 2, 5
 _OF_SCALAR = {"float": _NARROW, "string": _BYTES}
 
@@ -45,7 +46,8 @@ def schema_of(path: Path) -> Schema:
 
     Raises
     ------
-    InputError : the file cannot be read or is empty; its first message is neither metadata nor a node.
+    InputError : the file cannot be read or is empty; its first message is neither metadata nor a node; a node
+        that could be of every schema has no type.
     """
     messages = read_messages(path)
     first = next(messages, None)
@@ -63,8 +65,14 @@ def schema_of(path: Path) -> Schema:
         return Schema("0.0.3")
     if any(texts) or any(number == 2 for number, _, _ in fields):  # noqa: PLR2004 - attributes of the metadata
         return Schema(TODAY)
-    verdicts = (_is_of_today(_fields(message.data) or []) for message in messages)
-    return Schema(TODAY if next((verdict for verdict in verdicts if verdict is not None), True) else "0.0.3")
+    for message in messages:
+        fields = _fields(message.data) or []
+        verdict = _is_of_today(fields)
+        if verdict is not None:
+            return Schema(TODAY if verdict else "0.0.3")
+        if (_TYPE, _VARINT) not in {(number, wire) for number, wire, _ in fields}:
+            raise InputError(Mistake("is a node without a type, which no schema has", str(path), key=message.place))
+    return Schema(TODAY)
 
 
 def _without_metadata(first: Message, rest: Iterable[Message], path: Path) -> str:

@@ -25,10 +25,11 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """How many nodes of a sort there are, and the sum of their bytes."""
+    """How many nodes of a sort there are, the sum of their bytes, and how many of them have none."""
 
     nodes: int
     size: int
+    empty: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,14 +179,15 @@ class _Volumes(Generic[K]):
     """Sums up nodes and bytes by a key."""
 
     def __init__(self) -> None:
-        self._nodes, self._size = Counter[K](), Counter[K]()
+        self._nodes, self._size, self._empty = Counter[K](), Counter[K](), Counter[K]()
 
     def add(self, key: K, size: int | None) -> None:
         self._nodes[key] += 1
         self._size[key] += size or 0
+        self._empty[key] += size == 0
 
     def volume(self, key: K) -> Volume:
-        return Volume(self._nodes[key], self._size[key])
+        return Volume(self._nodes[key], self._size[key], self._empty[key])
 
     def volumes(self) -> dict[K, Volume]:
         return {key: self.volume(key) for key in self._nodes}

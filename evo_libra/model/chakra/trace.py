@@ -21,6 +21,10 @@ class Kind(Enum):
     COMM_COLL = 7
 
 
+NO_OPERATION = "is of type INVALID, which is no operation; the trace is damaged, or was not finished"
+"""What is said of a node that nobody gave a kind."""
+
+
 class CollectiveType(Enum):
     """What a collective does, as its attribute ``comm_type`` says; the values are those of schema 0.0.4."""
 

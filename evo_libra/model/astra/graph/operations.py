@@ -194,7 +194,7 @@ class _Reader:
         self.mistakes: list[Mistake] = []
 
     def is_idle(self, node: Node) -> bool:
-        return node.kind in (Kind.METADATA, Kind.INVALID) and not self.replay
+        return node.kind is Kind.METADATA and not self.replay
 
     def read(self, node: Node, waits: tuple[int, ...]) -> Operation:
         on_cpu = bool(_integer(node, "is_cpu_op", 0))

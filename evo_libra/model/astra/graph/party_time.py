@@ -29,12 +29,13 @@ class _Ring:
     window: int
 
     def ends(self, starts: FloatArray) -> FloatArray:
-        """Return when the members end; as many chunks are under way as the window has places."""
-        under_way = [starts] * self.window
-        for chunk in range(self.chunks):
-            place = chunk % self.window
-            under_way[place] = ring_ends(under_way[place], self.links, self.steps, self.own)
-        return np.asarray(np.maximum.reduce(under_way))
+        """Return when the members end; as many chunks are under way as the window has places.
+
+        Chunks that follow each other in a place are one ring of all their steps: the farthest origin is as many links
+        away as the chunks have steps together. The place with the most chunks is the last one.
+        """
+        rounds = -(-self.chunks // self.window)
+        return ring_ends(starts, self.links, self.steps * rounds, self.own * rounds)
 
 
 class PartyTimes:

@@ -65,6 +65,8 @@ class Wiring:
         ------
         ValueError : the group is unknown or of one NPU; there is no algorithm; the dimensions are not told, or none.
         """
+        if group and not self.groups:
+            raise ValueError(f"unknown communicator group '{group}'; no groups are given; give their file as 'groups:'")
         if group and group not in self.groups:
             raise ValueError(unknown("communicator group", group, self.groups))
         if self.machine is not None and not self.machine.system.implementations.get(collective):

@@ -1,0 +1,104 @@
+"""Problems of parts with one effect switched off at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evo_libra import Problem, load_problem
+from evo_libra.model.arrays import IntArray
+from evo_libra.model.catalog import MODELS_FILE
+from evo_libra.model.source import read_source
+from evo_libra.problem.hardware import Hardware
+from evo_libra.problem.tables import Tables
+
+BOX = 8
+"""NPUs of a box of NVLink without switches between boxes."""
+_FREE = ("transceiver", "nic")
+
+
+def load(name: str, assignments: Sequence[str] = ()) -> Problem:
+    """Return a problem that comes with the package."""
+    found = load_problem(name, list(assignments))
+    assert isinstance(found, Problem)  # noqa: S101 - these are
+    return found
+
+
+class _Fractions(Tables):
+    """Tables of parts that come in any fraction."""
+
+    def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
+        """Return the hardware with what is bought by the step bought by the lane."""
+        found = super().hardware_of(npus, technology)
+        stepped = (found.per_step * found.slope).sum(axis=1)
+        return replace(found, per_lane=found.per_lane + stepped, per_step=np.zeros_like(found.per_step))
+
+
+class _FractionalProblem(Problem):
+    """A problem in which a switch with half of its ports in use costs half."""
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables with parts in any fraction."""
+        return _Fractions(**_fields(super().tables))
+
+
+def _fields(record: Problem | Tables) -> dict[str, Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def without_shares(problem: Problem) -> Problem:
+    """Return the problem in which every group has all the bandwidth of its NPUs, and only NPUs reduce: LIBRA's."""
+    bounding = None if problem.bounding is None else replace(problem.bounding, kits=())
+    return replace(problem, time=replace(problem.time, kits=()), bounding=bounding)
+
+
+def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
+    """Return a problem with an edited copy of its catalogue."""
+    named = str(load(problem).spec["fabric"]["catalog"])
+    catalog: Any = read_source(MODELS_FILE.parent / f"{named}.yaml").data
+    edit(catalog)
+    path = folder / f"{problem}-edited.yaml"
+    path.write_text(json.dumps(catalog))
+    return load(problem, [f"fabric.catalog={path}"])
+
+
+def without_spans(catalog: dict[str, Any]) -> None:
+    """Take away the most NPUs of a domain."""
+    for technology in catalog["technologies"].values():
+        technology.pop("span", None)
+
+
+def in_boxes(catalog: dict[str, Any]) -> None:
+    """End NVLink at boxes of 8 NPUs."""
+    for name, technology in catalog["technologies"].items():
+        if name.startswith("nvlink"):
+            technology["span"] = BOX
+
+
+def with_free_optics(catalog: dict[str, Any]) -> None:
+    """Take away the prices of transceivers and NICs."""
+    for part in catalog["parts"].values():
+        if part["kind"] in _FREE:
+            part["price_usd"] = 0
+
+
+def variants(name: str, folder: Path) -> dict[str, Problem]:
+    """Return the problem with one effect off at a time."""
+    problem = load(name)
+    found = {"shares": without_shares(problem), "whole parts": _FractionalProblem(**_fields(problem))}
+    if problem.time.fidelity is not None:
+        found["latency and chunks"] = load(name, ["time=libra"])
+    found["spans"] = edited(name, folder, without_spans)
+    names = {technology.name for technology in problem.catalog.technologies}
+    if any(one.startswith("optics") for one in names):
+        found["prices of optics and NICs"] = edited(name, folder, with_free_optics)
+    if any(one.startswith("nvlink") for one in names):
+        found["NVLink beyond boxes of 8"] = edited(name, folder, in_boxes)
+    return found
