@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from evo_libra.experiment.job import Report
 
+_RESULT_SECONDS = 1.0
 _CONNECT_SECONDS = 20
 
 
@@ -97,7 +98,7 @@ class OnScheduler:
         self._client, self._cluster, self._workers = client, cluster, workers
         self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
         self._futures: dict[str, Future[Any]] = {}
-        self._sent = 0
+        self._sent, self._closed = 0, False
 
     def submit(self, run_id: str, run: Mapping[str, Any], job: Mapping[str, Any]) -> None:
         """Send a run to the scheduler, which sends it again when its worker dies."""
@@ -114,7 +115,7 @@ class OnScheduler:
 
         answer: Report | Undelivered
         try:
-            answer = future.result()
+            answer = self._result(future)
         except KilledWorker as error:
             answer = Undelivered(f"its workers kept dying: {error}")
         except FutureCancelledError:
@@ -122,6 +123,20 @@ class OnScheduler:
         except Exception as error:  # noqa: BLE001 - the worker's environment may be broken in any way; the batch goes on
             answer = Undelivered(f"the worker cannot execute it: {type(error).__name__}: {error}")
         self._ended.put((run_id, answer))
+
+    def _result(self, future: Future[Any]) -> Report:
+        """Return the result of a future; it never comes when the client is closed in the meantime."""
+        from distributed.client import FutureCancelledError  # noqa: PLC0415 - see `local_cluster`
+
+        while not self._closed:
+            try:
+                report: Report = future.result(timeout=_RESULT_SECONDS)
+            except TimeoutError:
+                if future.status == "error":  # it is the task's own
+                    raise
+            else:
+                return report
+        raise FutureCancelledError(future.key, "the batch has ended")
 
     def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
         """Return the reports that have come; wait so long for the first.
@@ -149,6 +164,7 @@ class OnScheduler:
 
     def close(self) -> None:
         """Leave the scheduler; end what was started for this batch."""
+        self._closed = True
         if self._workers is not None:
             self._workers.end()
         with suppress(OSError, TimeoutError):

@@ -30,7 +30,7 @@ class RunInfo:
     ----------
     id : ``<problem>/<folder>``, the path below the folder of results.
     folder : its path; it is not there while the run is queued for the first time.
-    experiment : the experiments that it belongs to, ``, `` between them; empty for a single search.
+    experiment : the experiments that it belongs to, with commas between them; empty for a single search.
     name : what tells it from the other runs of its experiment, such as ``npus=1024``.
     problem, engine, seed, population : what is searched, and how.
     status : ``stale`` is done by another version of the program; ``interrupted`` has work to go on from, and nobody is

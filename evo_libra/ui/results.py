@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -22,6 +23,7 @@ from evo_libra.ui.commands import print_json
 
 _FAILED = 1
 _WIDE = 110
+_UNBOUNDED = 10_000
 _FEW = ("run", "status", "evaluations", "front", "time")
 _ALL = (*_FEW, "hypervolume", "name")
 
@@ -47,11 +49,14 @@ def run_json(run: RunInfo) -> dict[str, Any]:
 
 def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
     console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
     columns = _ALL if console.width >= _WIDE else _FEW
     table = Table()
     for column in columns:
         left = column in ("run", "status", "name")
-        table.add_column(column, justify="left" if left else "right", no_wrap=column != "name", overflow="fold")
+        folds = column in ("run", "name")  # an id that is cut is no use
+        table.add_column(column, justify="left" if left else "right", no_wrap=not folds, overflow="fold")
     for run in runs[:rows]:
         cells = _cells(run)
         table.add_row(*(Text(cells[column]) for column in columns))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ from evo_libra.errors import EvoLibraError
 from evo_libra.experiment import batch as batches
 from evo_libra.experiment.batch import run_batch
 from evo_libra.experiment.control import request
-from evo_libra.experiment.executor import InProcess, Undelivered
+from evo_libra.experiment.executor import InProcess, OnScheduler, Undelivered
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.local_worker import LocalWorkers
@@ -152,3 +153,23 @@ def test_interrupted_runs_are_not_sent_any_more(make: Make, job: Job) -> None:
     assert summary.count("done") < 3
     assert perform(specs[2], job).ending == "done"
     assert os.listdir(Path(job.results) / ".batches" / "mine") != []  # noqa: PTH208 - names alone
+
+
+def test_a_result_that_never_comes_does_not_keep_the_program_from_ending() -> None:
+    class Never:
+        key, status = "run", "finished"
+
+        def result(self, timeout: float) -> None:
+            time.sleep(min(timeout, 0.01))
+            raise TimeoutError
+
+    class Client:
+        def close(self, timeout: float) -> None: ...
+
+    executor = OnScheduler(Client())  # type: ignore[arg-type] # nothing else of it is used
+    waiting = threading.Thread(target=executor._take, args=("run", Never()), daemon=True)  # noqa: SLF001 - Dask calls it
+    waiting.start()
+    executor.close()
+    waiting.join(10)
+    assert not waiting.is_alive()
+    assert executor._ended.empty()  # noqa: SLF001 - nothing has ended

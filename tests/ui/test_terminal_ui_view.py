@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.command import CommandPalette
 
-from evo_libra.ui.terminal.keys import KEYS
+from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Form, Help
 from evo_libra.ui.terminal.widgets.scatter import Scatter
 
@@ -193,6 +193,13 @@ def test_help_names_every_key_and_palette_does_what_they_do(drive: Drive) -> Non
         await driver.until(lambda: driver.main.state.plot.log_x is not log)
 
     drive(look, size=(120, 80))
+
+
+def test_every_key_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "terminal.md").read_text(encoding="utf-8")
+    keys = [f"| `{key_names(key.keys)}` | {key.long} |" for _, group in KEYS for key in group]
+    moves = [f"| `{key}` | {what} |" for key, what in MOVES]
+    assert [line for line in page.splitlines() if line.startswith("| `")] == [*keys, *moves]
 
 
 def test_frozen_display_stands_still(drive: Drive, write_run: Callable[..., Path]) -> None:
