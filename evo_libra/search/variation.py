@@ -145,7 +145,7 @@ def _hits(random: np.random.Generator, count: int, probability: float) -> IntArr
         return np.arange(count)
     # Of trials that are hit a Poisson number of times each, independent of each other, these were hit at all.
     times = random.poisson(-count * np.log1p(-probability))
-    return random.integers(0, count, times)
+    return np.asarray(random.integers(0, count, times))
 
 
 def _mutate(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
