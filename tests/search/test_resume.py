@@ -19,7 +19,7 @@ from evo_libra.search.termination import Stagnation, Stop
 from evo_libra.search.toy import Toy
 
 EVALUATIONS, POPULATION = 110, 20
-RESTARTING = Options(Stop(stagnation=Stagnation(30, growth=1.0)), restarts=2)
+RESTARTING = Options(Stop(stagnation=Stagnation(30, growth=0.999)), restarts=2)
 
 
 def nearer(genes: FloatArray) -> FloatArray:
