@@ -30,7 +30,9 @@ class Genome:
     ----------
     names : of the genes.
     lower, upper : (g,) bounds, inclusive.
-    categorical : (g,) genes that are whole numbers without a distance between them.
+    categorical : (g,) genes that are whole numbers, without a distance between them unless they are `ordered`.
+    ordered : (g,) those of the categorical genes whose near numbers stand for like things, so that steps between them
+        mean something; empty for none.
     segments : (g,) number of the part that each gene belongs to, which crossover may pass on as a whole; empty for one.
     """
 
@@ -39,6 +41,7 @@ class Genome:
     upper: FloatArray
     categorical: BoolArray
     segments: tuple[int, ...] = ()
+    ordered: tuple[bool, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -84,4 +87,7 @@ def genome_of(
         names += [f"share{d}" for d in range(len(most_block))]
         lower, upper = lower + [-np.log(spread)] * len(most_block), upper + [0.0] * len(most_block)
     segments += [_BANDWIDTH] * (len(names) - whole)
-    return Genome(tuple(names), np.array(lower), np.array(upper), np.arange(len(names)) < whole, tuple(segments))
+    # Structures with neighbouring numbers differ in their last dimensions only.
+    ordered = tuple(name in ("structure", "chunks") for name in names)
+    categorical = np.arange(len(names)) < whole
+    return Genome(tuple(names), np.array(lower), np.array(upper), categorical, tuple(segments), ordered)

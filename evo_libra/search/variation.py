@@ -26,13 +26,12 @@ class Operators:
     whole_segments : share of those that swap whole segments of the genome and nothing less, where it has any.
     crossover_eta : of simulated binary crossover (Deb and Agrawal 1995); a larger one keeps children nearer.
     exchange : probability with which the children of a pair swap a gene that was crossed.
-    mutation : expected number of genes of a child that mutate.
+    mutation : expected number of genes of a child that mutate, of those that can.
     mutation_eta : of polynomial mutation (Deb and Goyal 1996).
     polynomial : share of the mutations of real genes that are polynomial.
     decades : the others are steps whose size is uniform in its logarithm over so many decades of the range: logarithms
         of bandwidths need bold steps and fine ones.
-    near : share of the mutations of categorical genes that go to a near index, as neighbours in the order of the
-        structures are alike; the others go anywhere.
+    near : share of the mutations of categorical genes that go to a near number; the others go anywhere.
     """
 
     crossover: float = 0.9
@@ -55,8 +54,9 @@ def offspring(
 ) -> FloatArray:
     """Return two children of each pair of parents.
 
-    Real genes: simulated binary crossover and mutation by a polynomial or a step uniform in its logarithm. Categorical
-    genes: uniform crossover; mutation to a near index or to any. See `Operators`.
+    Real genes, and ordered whole numbers, which are rounded: simulated binary crossover and mutation by a polynomial or
+    a step uniform in its logarithm. Categorical genes: uniform crossover; mutation to a near number or to any. See
+    `Operators`.
 
     Parameters
     ----------
@@ -102,11 +102,12 @@ def _cross(genome: Genome, children: FloatArray, random: np.random.Generator, op
     one, flat = at + gene * count, children.reshape(-1)
     two = one + count
     first, second = flat[one], flat[two]
-    # Whole numbers are swapped, and real ones move towards each other, maybe past each other.
+    # Categories are swapped, and numbers move towards each other, maybe past each other.
     flat[one], flat[two] = second, first
-    real = np.flatnonzero(~genome.categorical[gene])
-    gene, one, two, first, second = gene[real], one[real], two[real], first[real], second[real]
-    shift = _sbx_parts(len(real), random, operators) * (second - first)
+    number = np.flatnonzero(~_categories(genome)[gene])
+    gene, one, two, first, second = gene[number], one[number], two[number], first[number], second[number]
+    shift = _sbx_parts(len(number), random, operators) * (second - first)
+    np.rint(shift, out=shift, where=genome.categorical[gene])
     lower, upper = genome.lower[gene], genome.upper[gene]
     flat[one] = (first + shift).clip(lower, upper)
     flat[two] = (second - shift).clip(lower, upper)
@@ -150,19 +151,31 @@ def _hits(random: np.random.Generator, count: int, probability: float) -> IntArr
 
 def _mutate(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
     """Mutate genes, in place; only those that are hit cost anything, and one that is hit twice mutates once."""
-    at, genes = _hits(random, children.size, operators.mutation / len(genome)), children.reshape(-1)
-    gene = at // children.shape[1]
-    values, lower, upper, whole = genes[at], genome.lower[gene], genome.upper[gene], genome.categorical[gene]
-    span = upper - lower
+    free = np.flatnonzero(genome.upper > genome.lower)
+    count, genes = children.shape[1], children.reshape(-1)
+    hits = _hits(random, len(free) * count, operators.mutation / max(len(free), 1))
+    gene = free[hits // count]
+    at = gene * count + hits % count
+    values, lower, upper = genes[at], genome.lower[gene], genome.upper[gene]
+    category, span = _categories(genome)[gene], upper - lower
     u, v, w = random.random((3, len(at)))
-    # Whole numbers: the same number tells how far and which way.
+    # Categories: the same number tells how far and which way.
     near = _NEAR[(v * len(_NEAR)).astype(np.int64)]
     other = np.where(u < operators.near, values + near, np.floor(v * (span + 1)) + lower)
     step = np.exp(v * (-np.log(10.0) * operators.decades)) * (2.0 * u - 1.0)
     if operators.polynomial > 0:
-        smooth = np.flatnonzero(~whole & (w < operators.polynomial))
+        smooth = np.flatnonzero(~category & (w < operators.polynomial))
         step[smooth] = _polynomial(values[smooth], lower[smooth], span[smooth], u[smooth], operators.mutation_eta)
-    genes[at] = np.where(whole, other, values + step * span).clip(lower, upper)
+    step *= span
+    # A whole number that mutates is another one.
+    whole = genome.categorical[gene]
+    step = np.where(whole, np.copysign(np.ceil(np.abs(step)), step), step)
+    genes[at] = np.where(category, other, values + step).clip(lower, upper)
+
+
+def _categories(genome: Genome) -> BoolArray:
+    """Return (g,) whether a gene is one of categories, between which there are no steps."""
+    return genome.categorical & ~np.array(genome.ordered) if genome.ordered else genome.categorical
 
 
 def _polynomial(values: FloatArray, lower: FloatArray, span: FloatArray, u: FloatArray, eta: float) -> FloatArray:
