@@ -33,7 +33,8 @@ _RING, _DIRECT, _HALVING_DOUBLING = range(3)
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(PHYSICS)}
 """The algorithm of each block unless a problem says otherwise."""
 
-TIMED_BLOCKS = {"RI": RING, "FC": FULLY_CONNECTED, "SW": SWITCH, "CL": SWITCH}
+_KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH}
+TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in PHYSICS if block.timed_as is not None}
 """Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
 ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 """(b,) what ASTRA-sim knows each block as; -1 for those that it does not know."""

@@ -147,6 +147,32 @@ def test_switches_that_reduce_save_traffic_of_all_reduce_alone(extent: int, perc
     assert PUBLISHED["fred.innet.traffic_cut.5peers"]["value"] == 37.5
 
 
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("mesh-2d", "mesh"), ("fred-a", "mesh"), ("fred-b", "mesh"), ("fred-c", "CD"), ("fred-d", "CD")],
+)
+def test_bisections_of_fred(name: str, row: str) -> None:
+    assert 3 * BY_NAME[name].cut(np.array([20]))[0] == PUBLISHED[f"fred.bisection.{row}"]["value"]
+
+
+def test_cuts() -> None:
+    found = {name: float(block.cut(np.array([16]))[0]) for name, block in BY_NAME.items()}
+    assert found["ring"] == 1
+    assert found["fully-connected"] == pytest.approx(8 * 8 / 15)
+    assert found["switch"] == found["any-to-any"] == found["ocs-rail"] == 8
+    # Two cuts of four links, a quarter of an NPU's bandwidth each; 2 x 2 x 4 has two of four links of a sixth each.
+    assert (found["torus-2d"], found["torus-3d"]) == (2, pytest.approx(4 / 3))
+    assert found["hypercube"] == pytest.approx(8 / 4)
+
+
+def test_a_cut_that_an_all_to_all_exceeds_is_a_fault() -> None:
+    class Narrow(Ring):
+        def cut(self, npus: IntArray) -> FloatArray:
+            return np.full(np.shape(npus), 1 / 4)
+
+    assert "an all-to-all sends more over the cut than it carries, with 2 NPUs" in faults(Narrow())
+
+
 def test_steps() -> None:
     all_reduce, exchange = Collective.ALL_REDUCE, Collective.ALL_TO_ALL
     eight = np.array([8])

@@ -81,6 +81,8 @@ def _names(block: Physics) -> Iterator[str]:
         yield f"there is no algorithm '{block.algorithm}'"
     if block.switch_kind not in (None, "switch", "ocs"):
         yield f"no part of kind '{block.switch_kind}' can be its switch"
+    if block.timed_as not in (None, "ring", "fully-connected", "switch"):
+        yield f"ASTRA-sim has no phases on '{block.timed_as}'"
 
 
 def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
@@ -90,6 +92,13 @@ def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
     links, switches = block.hops(npus, kit)
     yield from _at("no link is passed", npus, links < 1)
     yield from _at("more switches than links between them are passed", npus, (switches < 0) | (switches >= links))
+    cut = block.cut(npus)
+    yield from _at("the cut is not above 0, or more than half of the NPUs send", npus, (cut <= 0) | (cut > npus / 2))
+    exchanged = (npus // 2) * (npus - npus // 2) / (npus - 1)
+    share = block.share(Pattern.ALL_TO_ALL, npus, np.ones_like(npus), npus)
+    yield from _at(
+        "an all-to-all sends more over the cut than it carries", npus, share * exchanged > cut + _CLOSE * npus
+    )
     if block.switch_kind is None:
         yield from _at("a switch is passed where there is none", npus, switches > 0)
 
