@@ -118,6 +118,28 @@ def test_times_of_collectives_have_the_shares_that_groups_get_of_parts(tmp_path:
     assert compute + collectives == pytest.approx(workload.modelled, rel=1e-9)
 
 
+EXPERTS = ["npus=128", "time={model: astra, chunks: 8}", "fabric.blocks=[ring, fully-connected, switch]"]
+
+
+@pytest.mark.parametrize("inner", ["{tp: 8, ep: 8}", "{ep: 8, tp: 8}"])
+def test_groups_that_are_joined_run_their_collectives(tmp_path: Path, inner: str) -> None:
+    problem = load(*EXPERTS, f"workloads[0].parallelism={inner}", name="moe-4k")
+    design = "RI(8)@nvlink4:100_RI(8)@nvlink4:350_RI(2)@optics-400g:100"
+    exported = export_design(problem, design, tmp_path / "out")
+    assert "ep+dp" in {row.kind[0] for row in exported.workloads[0].collectives}
+    assert exported.workloads[0].prediction.last == round(nanoseconds(problem, design))
+    assert exported.differences == ()
+
+
+def test_groups_that_are_joined_have_lists_of_members(tmp_path: Path) -> None:
+    problem = load(*EXPERTS, "workloads[0].parallelism={ep: 8, tp: 4}", name="moe-4k")
+    exported = export_design(problem, "RI(16)@nvlink4:100_SW(8)@optics-400g:50", tmp_path / "out")
+    assert "ep+dp" in {row.kind[0] for row in exported.workloads[0].collectives}
+    groups = [set(row) for row in read_groups(tmp_path / "out" / "groups.json", 128).values()]
+    # 8 in ep, 4 in tp, of which 2 lie on dimension 0, and 4 in dp: NPU 0 is with 0 to 7 and with every 32nd of those.
+    assert {place + 32 * copy for place in range(8) for copy in range(4)} in groups
+
+
 @st.composite
 def whole_designs(draw: st.DrawFn) -> tuple[list[str], str]:
     """Draw a time and a design whose first dimensions are the tensor-parallel group."""
