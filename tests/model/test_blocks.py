@@ -52,6 +52,14 @@ class OfLinks(Ring):
         return Counts(3 * counts.linear, counts.step, counts.slope)
 
 
+class HalfLinks(Ring):
+    """A ring with half of a link to each neighbour."""
+
+    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+        counts = super().counts(npus, kit, inside)
+        return Counts(counts.linear / 2, counts.step, counts.slope)
+
+
 class LooksAround(Ring):
     """A ring whose groups depend on those that are asked for together."""
 
@@ -64,6 +72,7 @@ class LooksAround(Ring):
     [
         (TwiceAsFast(), "the share of shrinking is not in (0, 1], with 2 NPUs"),
         (OfLinks(), "there are no links, or more than lanes to tie them to, with 2 NPUs"),
+        (HalfLinks(), "1 times the least lanes take parts in fractions, with 2 NPUs"),
         (LooksAround(), "the share of shrinking depends on other groups, with 2 NPUs"),
     ],
 )

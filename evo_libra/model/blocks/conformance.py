@@ -15,6 +15,7 @@ from evo_libra.model.blocks.physics import ITEMS, Counts, Physics
 from evo_libra.model.collective import Collective, Pattern
 
 _CLOSE = 1e-12
+_ROUNDING = 1e-9
 _HALF = 0.5
 
 
@@ -139,6 +140,11 @@ def _counts(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
             yield f"the {name} of the counts of {len(npus)} sizes has the shape {array.shape}"
             return
         yield from _at(f"the {name} of the counts is negative", npus, (array < 0).any(axis=0))
+    for times in (1, 2, 3):
+        lanes = times * block.quantum(npus, kit)
+        parts = counts.linear * lanes + counts.step * np.ceil(lanes * counts.slope - _ROUNDING)
+        broken = np.asarray((np.abs(parts - np.rint(parts)) > _ROUNDING * (1 + parts)).any(axis=0))
+        yield from _at(f"{times} times the least lanes take parts in fractions", npus, broken)
     links = counts.linear[ITEMS.index("link")]
     yield from _at("there are no links, or more than lanes to tie them to", npus, (links <= 0) | (links > npus))
     switches = (counts.step * counts.slope + counts.linear)[ITEMS.index("switch")]

@@ -103,14 +103,15 @@ class FredTree(Physics):
         return halving_doubling_steps(collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return switches as the logical tree has them, however many dies each is made of."""
+        """Return switches as the logical tree has them, however many dies each is made of, and whole uplinks."""
         npus = np.asarray(npus, dtype=np.int64)
         leaves = -(-npus // LEAF)
         return assemble(
             npus,
             kit,
             links=npus.astype(np.float64),
-            uplinks=np.where(leaves > 1, npus * self.upper, 0.0),
+            uplink_step=np.where(leaves > 1, leaves, 0.0),
+            uplink_slope=np.full(npus.shape, LEAF * self.upper),
             switch_step=np.where(leaves > 1, leaves + 1.0, 1.0),
             switch_slope=np.full(npus.shape, 1 / kit.lanes),
         )

@@ -145,6 +145,8 @@ def assemble(
     transceivers_per_link: int = 2,
     switch_step: FloatArray | None = None,
     switch_slope: FloatArray | None = None,
+    uplink_step: FloatArray | None = None,
+    uplink_slope: FloatArray | None = None,
 ) -> Counts:
     """Return the counts of an instance from its links and switches; NICs and transceivers follow from them.
 
@@ -155,6 +157,7 @@ def assemble(
     links, uplinks : per lane of an NPU.
     transceivers_per_link : at an NPU's links; an uplink has one at each end.
     switch_step, switch_slope : switches that come at a time, and how often per lane.
+    uplink_step, uplink_slope : the same of uplinks, where a lane of an NPU is not a whole number of them.
     """
     none = np.zeros(np.shape(npus))
     uplinks = none if uplinks is None else uplinks
@@ -167,6 +170,10 @@ def assemble(
     if switch_step is not None and switch_slope is not None:
         step[ITEMS.index("switch")] = switch_step
         slope[ITEMS.index("switch")] = switch_slope
+    if uplink_step is not None and uplink_slope is not None:
+        for item, each in (("uplink", 1), ("transceiver", 0 if kit.transceiver is None else 2)):
+            step[ITEMS.index(item)] = each * uplink_step
+            slope[ITEMS.index(item)] = uplink_slope
     return Counts(linear, step, slope)
 
 
