@@ -186,7 +186,7 @@ class _Export:
     ) -> tuple[ExportedWorkload, Case]:
         workload, placed = self.workloads[at][0], self.grouping.of_workload[at]
         kinds = kinds_of(workload, placed)
-        seconds = modelled_seconds(kinds, placed, self.fidelity, self.design, self.cluster)
+        seconds = modelled_seconds(kinds, self.problem.time.loops[at], self.problem.time, self.design)
         rows = tuple(
             CollectiveTime(kind, _where(placed[kind[0]]), count, seconds[kind], prediction.collectives[kind])
             for kind, count in kinds.items()

@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.model.arrays import IntArray
 from evo_libra.model.members import members_of
-from evo_libra.model.parallelism import ALL, lay_groups
+from evo_libra.model.parallelism import ALL, lay_groups, parts_of
 from evo_libra.model.training_trace import Communicator, Place, World
 from evo_libra.model.workload import Workload
 
@@ -64,21 +64,21 @@ def group(npus: Sequence[int], workloads: Sequence[tuple[Workload, Mapping[str, 
     known: dict[tuple[tuple[int, ...], ...], IntArray] = {}
     found = []
     for workload, degrees in workloads:
-        laid = {name: degree for name, degree in degrees.items() if name != ALL}
+        laid = {name: degree for name, degree in degrees.items() if name != ALL and parts_of(name) == (name,)}
         extents = lay_groups(sizes[:, None], np.array(list(laid.values()), dtype=np.int64))[0][:, :, 0]
         placed = {}
         for name in workload.groups:
-            extent = sizes if name == ALL else extents[list(laid).index(name)]
+            parts = [] if name == ALL else [list(laid).index(part) for part in parts_of(name)]
+            extent = sizes if name == ALL else extents[parts].prod(axis=0)
             if extent.prod() == 1:
                 continue
             if ((extent == 1) | (extent == sizes)).all():
                 place: Place = World(tuple((extent > 1).tolist()))
                 placed[name] = Placed(tuple(extent.tolist()), place, np.empty(0, dtype=np.int64))
                 continue
-            at = list(laid).index(name)
-            key = tuple(map(tuple, extents[: at + 1].tolist()))
+            key = (tuple(parts), *map(tuple, extents[: max(parts) + 1].tolist()))
             if key not in known:
-                known[key] = _add_lists(members, members_of(sizes, extents, at))
+                known[key] = _add_lists(members, members_of(sizes, extents, *parts))
             placed[name] = Placed(tuple(extent.tolist()), Communicator(name), known[key])
         found.append(placed)
     return Grouping(tuple(found), members)

@@ -15,12 +15,11 @@ from evo_libra.model.astra.graph.durations import durations
 from evo_libra.model.astra.graph.execute import execute_program
 from evo_libra.model.astra.graph.machine import Machine
 from evo_libra.model.astra.graph.operations import Action
-from evo_libra.model.astra_cluster import Cluster
 from evo_libra.model.chakra.groups import Groups
 from evo_libra.model.chakra.trace import Node
 from evo_libra.model.collective import Collective
-from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.workload import Phase, Workload
+from evo_libra.problem.evaluator import TimeModel, WeightedLoop
 
 Kind = tuple[str, Collective, int]
 """Collectives that are alike: process group, what they do, and bytes."""
@@ -81,12 +80,11 @@ def kind_of(phase: Phase) -> Kind | None:
 
 
 def modelled_seconds(
-    kinds: Counter[Kind], placed: Mapping[str, Placed], fidelity: Fidelity, design: Population, cluster: Cluster
+    kinds: Counter[Kind], loop: WeightedLoop, time: TimeModel, design: Population
 ) -> dict[Kind, float]:
-    """Return the seconds that a design's problem gives to each kind of collective."""
-    found = {}
-    for kind in kinds:
-        extent = np.ones_like(design.npus)
-        extent[list(cluster.dimensions), 0] = placed[kind[0]].extent
-        found[kind] = float(fidelity.seconds(kind[1], kind[2], extent, design)[0])
-    return found
+    """Return the seconds that a design's problem gives to each kind of collective of one of its workloads."""
+    places = time.placed(design.npus)
+    return {
+        (group, collective, size): float(time.seconds(collective, size, places[loop.layouts[group], group], design)[0])
+        for group, collective, size in kinds
+    }

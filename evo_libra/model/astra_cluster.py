@@ -14,7 +14,7 @@ from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.system import System
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.collective import Collective
-from evo_libra.model.fidelity import ALGORITHMS, SCHEDULERS, Fidelity, link_bandwidth, runnable
+from evo_libra.model.fidelity import ALGORITHMS, ASTRA_BLOCK, SCHEDULERS, Fidelity, link_bandwidth, runnable
 
 SCHEDULER_OF = {
     "baseline": Scheduler.BASELINE,
@@ -68,11 +68,12 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     assert schedule is not None  # noqa: S101 - our mistake, as a fidelity always makes one
     dimensions = tuple(np.flatnonzero(design.npus[:, 0] > 1).tolist())
     algorithm = np.broadcast_to(schedule.algorithm, design.npus.shape)
-    rows = [dimension_algorithms(*(int(a[d, 0]) for a in (algorithm, design.block, design.npus))) for d in dimensions]
-    runs = runnable(algorithm, Collective.ALL_REDUCE, design.block, design.npus)
-    bandwidth = link_bandwidth(design.bandwidth * NANO, runs, design.block, design.npus)
-    latency = fidelity.latency[design.technology]
-    links = tuple(Link(*(array[d] for array in (design.block, design.npus, bandwidth, latency))) for d in dimensions)
+    block = ASTRA_BLOCK[design.block]
+    rows = [dimension_algorithms(*(int(a[d, 0]) for a in (algorithm, block, design.npus))) for d in dimensions]
+    runs = runnable(algorithm, Collective.ALL_REDUCE, block, design.npus)
+    bandwidth = link_bandwidth(design.bandwidth * NANO, runs, block, design.npus)
+    arrays = (block, design.npus, bandwidth, fidelity.link_latency(design))
+    links = tuple(Link(*(array[d] for array in arrays)) for d in dimensions)
     scheduler = SCHEDULER_OF.get(SCHEDULERS[int(schedule.scheduler[0])], Scheduler.BASELINE)
     system = System(
         {collective: tuple(row[collective] for row in rows) for collective in Collective},

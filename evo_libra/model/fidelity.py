@@ -33,9 +33,11 @@ _RING, _DIRECT, _HALVING_DOUBLING = range(3)
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(PHYSICS)}
 """The algorithm of each block unless a problem says otherwise."""
 
-TIMED_BLOCKS = {"RI": RING, "FC": FULLY_CONNECTED, "SW": SWITCH, "CL": SWITCH}
+_KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH}
+TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in PHYSICS if block.timed_as is not None}
 """Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
-_ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
+ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
+"""(b,) what ASTRA-sim knows each block as; -1 for those that it does not know."""
 
 SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper")
 _SCHEDULERS = (
@@ -222,16 +224,16 @@ class Fidelity:
         """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
         apart = offsets(message.source, message.target, designs.npus)
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * NANO
-        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), _ASTRA_BLOCK[designs.block], designs.npus)
-        latency, size = self._latency(designs), np.full(len(designs), float(message.size))
-        block = _ASTRA_BLOCK[designs.block]
+        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), ASTRA_BLOCK[designs.block], designs.npus)
+        latency, size = self.link_latency(designs), np.full(len(designs), float(message.size))
+        block = ASTRA_BLOCK[designs.block]
         time = np.zeros(len(designs))
         for d, offset in enumerate(apart):
             link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
             time += np.where(offset > 0, link.transfer(size, link.hops(offset.astype(np.float64))), 0.0)
         return time * NANO
 
-    def _latency(self, designs: Population) -> FloatArray:
+    def link_latency(self, designs: Population) -> FloatArray:
         """Return (d, n) ns of a link; of kits, of a message between neighbours over the hops that it is charged."""
         latency = self.latency[designs.technology]
         if not self.kits:
@@ -241,7 +243,7 @@ class Fidelity:
             mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
             links, switches = PHYSICS[kit.block].hops(designs.npus[mine], kit, inside[mine])
             passing = 0.0 if kit.switch is None else kit.switch.latency / NANO
-            hops = 2.0 if _ASTRA_BLOCK[kit.block] == SWITCH else 1.0
+            hops = 2.0 if ASTRA_BLOCK[kit.block] == SWITCH else 1.0
             latency[mine] = (links * latency[mine] + switches * passing) / hops
         return latency
 
@@ -251,7 +253,7 @@ class Fidelity:
         schedule = _of(designs)
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * NANO
-        latency, block = self._latency(designs), _ASTRA_BLOCK[designs.block]
+        latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
         if scheduler == _PAPER:
             fabrics = Fabrics(block, extent, per_npu, latency)
             policy = self.policy

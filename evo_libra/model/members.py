@@ -11,8 +11,8 @@ import numpy as np
 from evo_libra.model.arrays import IntArray
 
 
-def members_of(npus: IntArray, extent: IntArray, group: int) -> IntArray:
-    """Return the NPUs of each instance of a process group.
+def members_of(npus: IntArray, extent: IntArray, *groups: int) -> IntArray:
+    """Return the NPUs of each instance of a process group, or of several that are joined.
 
     In a dimension that several groups share, the inner group takes neighbours and the next one every so-manieth NPU, as
     `evo_libra.model.parallelism.lay_groups` lays them.
@@ -21,7 +21,7 @@ def members_of(npus: IntArray, extent: IntArray, group: int) -> IntArray:
     ----------
     npus : (d,) sizes of the dimensions.
     extent : (g, d) NPUs of each dimension in each group, the innermost group first.
-    group : which of them.
+    groups : which of them.
 
     Returns
     -------
@@ -35,13 +35,17 @@ def members_of(npus: IntArray, extent: IntArray, group: int) -> IntArray:
            [1, 5],
            [2, 6],
            [3, 7]])
+    >>> members_of(np.array([2, 4]), np.array([[2, 1], [1, 2], [1, 2]]), 0, 2)
+    array([[0, 1, 4, 5],
+           [2, 3, 6, 7]])
     """
     every = np.arange(int(npus.prod()))
     first, stride = every.copy(), 1
     for d, size in enumerate(npus.tolist()):
-        step = int(extent[:group, d].prod())
-        place = every // stride % size // step % int(extent[group, d])
-        first -= place * step * stride
+        for group in groups:
+            step = int(extent[:group, d].prod())
+            place = every // stride % size // step % int(extent[group, d])
+            first -= place * step * stride
         stride *= size
     # Sorting is stable, so that members of the same first one stay in the order of their numbers.
-    return np.argsort(first, kind="stable").reshape(-1, int(extent[group].prod()))
+    return np.argsort(first, kind="stable").reshape(-1, int(extent[list(groups)].prod()))

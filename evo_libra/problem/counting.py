@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import IntArray
@@ -15,6 +16,9 @@ from evo_libra.problem.space import DimensionRule, divisors_of, permits, ranks_o
 
 _MOST = 2**53
 """Above that, a gene cannot hold every index."""
+
+
+_Tails = tuple[IntArray, NDArray[np.int16]]
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,26 @@ class Options:
     technology: IntArray
     size: IntArray
     ends: IntArray
+
+
+@dataclass(frozen=True)
+class Every:
+    """Every structure of a space, by the few shapes that they have.
+
+    Attributes
+    ----------
+    shapes : (d, u) sizes of the dimensions; unused dimensions come last and have size 1. Some may have no structure.
+    shape : (s,) which one each structure has.
+    technology : (d, s) index into the technologies of the space, in 16 bits.
+    """
+
+    shapes: IntArray
+    shape: IntArray
+    technology: NDArray[np.int16]
+
+    def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the (d, n) sizes and technologies of (n,) structures."""
+        return self.shapes[:, self.shape[structure]], self.technology[:, structure].astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -93,22 +117,85 @@ class CountedStructures:
 
     def options(self, depth: int, left: int, last: int) -> Options:
         """Return what the next dimension may be, without ways that lead nowhere; parameters as for `count`."""
-        key = depth, left, last
+        # Technologies of one rank may be followed by the same ones.
+        key = depth, left, -1 if last < 0 else self._ranks[last]
         if key not in self._known:
             ways = []
-            for technology in self.rules[depth].technologies:
+            for technology, size in self._permitted(depth, left):
                 if not self.may_follow(technology, last):
                     continue
-                for size in self._divisors:
-                    if left % size == 0 and permits(
-                        self.rules[depth], self.technologies[technology], size, self.npus // left
-                    ):
-                        count = self.count(depth + 1, left // size, technology)
-                        if count:
-                            ways.append((technology, size, count))
+                count = self.count(depth + 1, left // size, technology)
+                if count:
+                    ways.append((technology, size, count))
             table = np.array(ways, dtype=np.int64).reshape(-1, 3)
             self._known[key] = Options(table[:, 0], table[:, 1], np.cumsum(table[:, 2]))
         return self._known[key]
+
+    def _permitted(self, depth: int, left: int) -> list[tuple[int, int]]:
+        """Return the technologies and sizes that the next dimension may have, whatever the one before."""
+        if (depth, left) not in self._allowed:
+            rule, inside = self.rules[depth], self.npus // left
+            sizes = [size for size in self._divisors if left % size == 0]
+            self._allowed[depth, left] = [
+                (technology, size)
+                for technology in rule.technologies
+                for size in sizes
+                if permits(rule, self.technologies[technology], size, inside)
+            ]
+        return self._allowed[depth, left]
+
+    def every(self) -> Every:
+        """Return all structures, in their order."""
+        shapes = tuple(self._shapes(0, self.npus))
+        return Every(
+            np.array(shapes, dtype=np.int64).reshape(-1, len(self.rules)).T, *self._tails(0, self.npus, -1, {})
+        )
+
+    def _shapes(self, depth: int, left: int) -> list[tuple[int, ...]]:
+        """Return the sizes that dimensions from some depth on may have, permitted or not."""
+        if left == 1 or depth == len(self.rules):
+            return [(1,) * (len(self.rules) - depth)] * (left == 1)
+        sizes = [size for size in self._divisors if left % size == 0]
+        return [(size, *rest) for size in sizes for rest in self._shapes(depth + 1, left // size)]
+
+    def _first_shapes(self, depth: int, left: int) -> dict[int, int]:
+        """Return where the shapes of each next size begin, under -1 where the last one ends."""
+        if (depth, left) not in self._shape_places:
+            places, end = {}, 0
+            for size in self._divisors if depth < len(self.rules) else ():
+                if left % size == 0:
+                    places[size] = end
+                    end += self._first_shapes(depth + 1, left // size)[-1]
+            self._shape_places[depth, left] = {**places, -1: 1 if left == 1 else end}
+        return self._shape_places[depth, left]
+
+    @cached_property
+    def _shape_places(self) -> dict[tuple[int, int], dict[int, int]]:
+        return {}
+
+    @cached_property
+    def _allowed(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        return {}
+
+    def _tails(self, depth: int, left: int, last: int, known: dict[tuple[int, int, int], _Tails]) -> _Tails:
+        """Return (s,) shapes and (d - depth, s) technologies of all that may follow; parameters as for `count`."""
+        if left == 1:
+            # An unused dimension has the technology of the last one, as those of `look_up` have.
+            return np.zeros(1, dtype=np.int64), np.full((len(self.rules) - depth, 1), max(last, 0), dtype=np.int16)
+        key = depth, left, last
+        if key not in known:
+            options, first = self.options(depth, left, last), self._first_shapes(depth, left)
+            count = int(options.ends[-1]) if len(options.ends) else 0
+            shape = np.empty(count, dtype=np.int64)
+            technology = np.empty((len(self.rules) - depth, count), dtype=np.int16)
+            start = 0
+            for kind, size, end in zip(options.technology, options.size, options.ends, strict=True):
+                rest, following = self._tails(depth + 1, left // int(size), int(kind), known)
+                shape[start:end] = first[int(size)] + rest
+                technology[0, start:end], technology[1:, start:end] = kind, following
+                start = int(end)
+            known[key] = shape, technology
+        return known[key]
 
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
         """Return the (d, n) sizes and technologies of (n,) structures."""

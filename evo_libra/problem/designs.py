@@ -92,4 +92,5 @@ def _broken_lanes(problem: Problem, population: Population) -> list[str]:
     return [
         f"dimension {d} has {given[d, 0] / GIGA:g} GB/s; the nearest it can be built with is {whole[d, 0] / GIGA:g}"
         for d in np.flatnonzero(np.abs(whole - given)[:, 0] > TOLERANCE * whole[:, 0]).tolist()
+        if whole[d, 0] > 0  # of what cannot be built, there are no lanes
     ]

@@ -26,7 +26,7 @@ class Hardware:
 
     Attributes
     ----------
-    rate : (d, n) B/s of a lane.
+    rate : (d, n) B/s of a lane; `whole` : of `quantum` lanes, 1 in unused dimensions, to divide by.
     quantum, fewest, most : (d, n) lanes of an NPU come in multiples of `quantum`, from `fewest` to `most`.
     per_lane : (2, d, n) USD and W of the whole network for a lane of each NPU, of what is bought by the lane.
     per_step : (2, item, d, n) USD and W of each further ``ceil(lanes * slope)`` of what is not.
@@ -37,6 +37,7 @@ class Hardware:
     """
 
     rate: FloatArray
+    whole: FloatArray
     quantum: FloatArray
     fewest: FloatArray
     most: FloatArray
@@ -73,7 +74,7 @@ class Hardware:
     def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
         """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""
         # In an unused dimension bandwidth, rate and quantum are 0, and so are the lanes.
-        count = bandwidth / np.maximum(self.rate * self.quantum, 1.0)
+        count = bandwidth / self.whole
         if up:
             np.rint(count, out=count)
         else:
@@ -105,6 +106,8 @@ class Hardware:
     def excess(self, bandwidth: FloatArray) -> FloatArray:
         """Return (n,) the relative violation of what dimensions of one technology share, 0 where there is none."""
         over = np.einsum("gdn,dn->gn", self.shared, bandwidth) - 1.0
+        if not over.size or over.max() <= TOLERANCE:
+            return np.zeros(bandwidth.shape[1])
         return np.asarray(np.where(over > TOLERANCE, over, 0.0).sum(axis=0))
 
 
@@ -127,9 +130,14 @@ class HardwareTable:
         """Return the hardware of (n,) structures."""
         kind = columns(self.kind, structure)
         # A table of kinds stays in the cache, one of structures does not.
-        rows = [array for name, array in vars(self.kinds).items() if name != "shared"]
-        found = [_columns(array, kind.ravel()).reshape(*array.shape[:-1], *kind.shape) for array in rows]
-        return Hardware(*[*found, _columns(self.shared, structure)])
+        found = {
+            name: _columns(array, kind.ravel()).reshape(*array.shape[:-1], *kind.shape)
+            for name, array in vars(self.kinds).items()
+            if name not in ("shared", "whole")
+        }
+        # Two passes are quicker than to look up one more row.
+        whole = found["rate"] * found["quantum"]
+        return Hardware(**found, whole=np.maximum(whole, 1.0, out=whole), shared=_columns(self.shared, structure))
 
 
 def tabulated(
@@ -164,7 +172,18 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
     price = per_lane[0] + (per_step[0] * slope).sum(axis=0)
     price = np.divide(price, rate, out=np.zeros_like(price), where=rate > 0)
     shared = _shared(kits, np.where(used, technology, -1))
-    arrays = (rate, quantum, quantum.copy(), most, per_lane, per_step, slope, price, shared)
+    arrays = (
+        rate,
+        np.maximum(rate * quantum, 1.0),
+        quantum,
+        quantum.copy(),
+        most,
+        per_lane,
+        per_step,
+        slope,
+        price,
+        shared,
+    )
     # Rows are what is looked up: not in one piece, all of them would be copied each time.
     return Hardware(*map(np.ascontiguousarray, arrays))
 
@@ -231,12 +250,17 @@ def within_lanes(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
     Of a technology with too many, what dimensions have beyond their fewest lanes is scaled down alike.
     """
     low = hardware.low
-    found = np.clip(bandwidth, low, hardware.high)
+    found = np.maximum(bandwidth, low)
+    np.minimum(found, hardware.high, out=found)
     for row in hardware.shared:
-        fewest, taken = (np.einsum("dn,dn->n", row, each) for each in (low, found))
+        taken = np.einsum("dn,dn->n", row, found)
         over = taken > 1.0
         if over.any():
+            fewest = np.einsum("dn,dn->n", row, low)
             part = np.divide(1.0 - fewest, taken - fewest, out=np.ones_like(taken), where=over & (taken > fewest))
-            scaled = low + (found - low) * np.maximum(part, 0.0)
+            np.maximum(part, 0.0, out=part)
+            scaled = found - low
+            scaled *= part
+            scaled += low
             np.copyto(found, scaled, where=(row > 0) & over)
     return found

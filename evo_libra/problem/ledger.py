@@ -9,14 +9,11 @@ import numpy as np
 
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.blocks import PHYSICS
-from evo_libra.model.collective import Pattern
-from evo_libra.model.fabric import BLOCKS
 from evo_libra.problem.protocol import Objective
 
 _HOURS_PER_YEAR = 8760.0
 _KILO = 1e3
 _TERA = 1e12
-_SWITCHED = {"SW", "CL"}
 
 
 @dataclass(frozen=True)
@@ -68,20 +65,14 @@ def _owned(worth: Worth) -> FloatArray:
 def bisection(npus: IntArray, block: IntArray, bandwidth: FloatArray) -> FloatArray:
     """Return (n,) B/s over the narrowest cut that halves a network along one of its dimensions.
 
-    Of switches a half sends all it can; of other blocks what an all-to-all among all NPUs of the dimension sends over
-    the cut, a quarter of all its bytes, in the time it takes.
+    What passes between two halves of a dimension its block says.
     """
     world = npus.prod(axis=0)
     cut = np.full(npus.shape, np.inf)
     for index in np.unique(block[npus > 1]).tolist():
         mine = (block == index) & (npus > 1)
-        size = npus[mine]
-        if BLOCKS[index].code in _SWITCHED:
-            halves = (size // 2).astype(np.float64)
-        else:
-            ones = np.ones_like(size)
-            halves = 0.25 * size * size / (size - 1) * PHYSICS[index].share(Pattern.ALL_TO_ALL, size, ones, size)
-        cut[mine] = halves * bandwidth[mine] * np.broadcast_to(world, npus.shape)[mine] / size
+        halves = PHYSICS[index].cut(npus[mine])
+        cut[mine] = halves * bandwidth[mine] * np.broadcast_to(world, npus.shape)[mine] / npus[mine]
     return np.asarray(cut.min(axis=0))
 
 

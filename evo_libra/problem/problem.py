@@ -124,7 +124,8 @@ class Problem:
         if not isinstance(self.structures, Structures):
             # No table: dimensions that cost and carry the most, and a single cheap one.
             most = tables.highest_cost()
-            cheap = tables.prices[tables.prices > 0].min() * self.npus * tables.low.min()
+            prices = tables.least_price if tables.kits else tables.prices
+            cheap = prices[(prices > 0) & np.isfinite(prices)].min() * self.npus * tables.low.min()
             return max(float(cheap), most / _DECADES), most
         every = np.arange(len(self.structures))
         designs = tables.skeletons(every, tables.cheapest(self.structures.technology))

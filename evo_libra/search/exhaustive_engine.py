@@ -10,7 +10,8 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.ideal import Ideal, levels, nothing_yet, tiles, with_variants
-from evo_libra.front.screen import Screen, screen
+from evo_libra.front.screen import Screen
+from evo_libra.front.sift import screened
 from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.problem import Problem
@@ -27,6 +28,8 @@ class ExhaustiveEngine:
     Of dimensions that are built of parts it solves the relaxed problem, with parts in any fraction, and around each of
     its optima tries whole lanes: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.front.certificate` proves.
+
+    Of a space without a table, structures that are beaten at every cost are sifted out first (`evo_libra.front.sift`).
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -84,7 +87,7 @@ class ExhaustiveEngine:
 
     def _space(self, count: int) -> tuple[Screen, FloatArray, list[IntArray]]:
         if self._known is None:
-            bounds = screen(self._solved)
+            bounds = screened(self._solved)
             self._known = bounds, levels(self._solved, bounds, count), list(tiles(bounds))
         return self._known
 

@@ -72,6 +72,74 @@ def test_groups_of_whole_dimensions_take_the_time_of_the_search_to_the_nanosecon
     read_back(tmp_path / "out", exported)
 
 
+PARTS = ["npus=128", "workloads[0].parallelism={tp: 8}", "time={model: astra, chunks: 8}"]
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        "RI(8)@nvlink4:250_SW(16)@optics-400g:100",
+        "SW(8)@nvlink4:450_CL(16)@optics-400g:100",
+        "FC(8)@nvlink4:175_RI(2)@copper-400g:50_SW(8)@optics-400g:50",
+        "SW(8)@nvlink4:450_SW(16)@optics-400g:50",
+    ],
+)
+def test_designs_of_parts_take_the_time_of_the_search_with_the_switches_that_messages_pass(
+    tmp_path: Path, design: str
+) -> None:
+    problem = load(*PARTS, name="dense-1k")
+    exported = export_design(problem, design, tmp_path / "out")
+    workload = exported.workloads[0]
+    assert workload.prediction.last == round(nanoseconds(problem, design))
+    assert exported.differences == ()
+    assert [row.predicted for row in workload.collectives] == [
+        round(row.modelled * 1e9) for row in workload.collectives
+    ]
+    read_back(tmp_path / "out", exported)
+
+
+def test_two_tiers_of_switches_are_in_the_latency_of_a_link(tmp_path: Path) -> None:
+    problem = load("npus=1024", "time={model: astra, chunks: 8}", name="dense-1k")
+    exported = export_design(problem, "FC(8)@nvlink4:175_SW(128)@optics-400g:50", tmp_path / "out")
+    network = (tmp_path / "out" / "network.yml").read_text()
+    # Four links of 685 ns and three switches of 330 ns, over the two hops of a switch.
+    assert f"{(4 * 685 + 3 * 330) / 2:g}" in network
+    assert exported.workloads[0].prediction.last == pytest.approx(exported.workloads[0].modelled * 1e9, abs=1)
+
+
+@pytest.mark.parametrize(
+    "design", ["FC(16)@nvlink4:375_SW(8)@optics-400g:50", "RI(32)@nvlink4:450_CL(4)@optics-400g:50"]
+)
+def test_times_of_collectives_have_the_shares_that_groups_get_of_parts(tmp_path: Path, design: str) -> None:
+    problem = load(*PARTS, name="dense-1k")
+    workload = export_design(problem, design, tmp_path / "out").workloads[0]
+    collectives = sum(row.count * row.modelled for row in workload.collectives)
+    compute = problem.time.loops[0].workload.compute
+    assert compute + collectives == pytest.approx(workload.modelled, rel=1e-9)
+
+
+EXPERTS = ["npus=128", "time={model: astra, chunks: 8}", "fabric.blocks=[ring, fully-connected, switch]"]
+
+
+@pytest.mark.parametrize("inner", ["{tp: 8, ep: 8}", "{ep: 8, tp: 8}"])
+def test_groups_that_are_joined_run_their_collectives(tmp_path: Path, inner: str) -> None:
+    problem = load(*EXPERTS, f"workloads[0].parallelism={inner}", name="moe-4k")
+    design = "RI(8)@nvlink4:100_RI(8)@nvlink4:350_RI(2)@optics-400g:100"
+    exported = export_design(problem, design, tmp_path / "out")
+    assert "ep+dp" in {row.kind[0] for row in exported.workloads[0].collectives}
+    assert exported.workloads[0].prediction.last == round(nanoseconds(problem, design))
+    assert exported.differences == ()
+
+
+def test_groups_that_are_joined_have_lists_of_members(tmp_path: Path) -> None:
+    problem = load(*EXPERTS, "workloads[0].parallelism={ep: 8, tp: 4}", name="moe-4k")
+    exported = export_design(problem, "RI(16)@nvlink4:100_SW(8)@optics-400g:50", tmp_path / "out")
+    assert "ep+dp" in {row.kind[0] for row in exported.workloads[0].collectives}
+    groups = [set(row) for row in read_groups(tmp_path / "out" / "groups.json", 128).values()]
+    # 8 in ep, 4 in tp, of which 2 lie on dimension 0, and 4 in dp: NPU 0 is with 0 to 7 and with every 32nd of those.
+    assert {place + 32 * copy for place in range(8) for copy in range(4)} in groups
+
+
 @st.composite
 def whole_designs(draw: st.DrawFn) -> tuple[list[str], str]:
     """Draw a time and a design whose first dimensions are the tensor-parallel group."""

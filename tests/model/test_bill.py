@@ -96,6 +96,13 @@ def test_the_tree_of_a_wafer_takes_the_published_power() -> None:
     assert power_by_item(items, kits, column(0)).sum() == pytest.approx(PUBLISHED["fred.hw.power"]["value"], rel=1e-3)
 
 
+def test_the_uplinks_of_a_tree_are_whole() -> None:
+    kits = [kit for kit in load_parts("wafer").kits if BLOCK_NAMES[kit.block] == "fred-a"]
+    found = [bill(kits, column(0), column(20), column(lanes))[UPLINK, 0, 0] for lanes in (1, 2, 3, 4)]
+    # Half an uplink of each of five switches for a lane of its four NPUs.
+    assert found == [5, 5, 10, 10]
+
+
 def test_energy_is_spent_both_ways_on_every_link() -> None:
     one = replace(kit(SWITCH, links=part("link", 0, 3.0), switch=part("switch", 0, 100.0, 64)), energy=2e-12)
     assert part_figures(one)[1].tolist() == pytest.approx([3.0 + 2 * 8 * 50e9 * 2e-12, 1.6, 0, 0, 100.0])

@@ -52,6 +52,14 @@ class OfLinks(Ring):
         return Counts(3 * counts.linear, counts.step, counts.slope)
 
 
+class HalfLinks(Ring):
+    """A ring with half of a link to each neighbour."""
+
+    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+        counts = super().counts(npus, kit, inside)
+        return Counts(counts.linear / 2, counts.step, counts.slope)
+
+
 class LooksAround(Ring):
     """A ring whose groups depend on those that are asked for together."""
 
@@ -64,6 +72,7 @@ class LooksAround(Ring):
     [
         (TwiceAsFast(), "the share of shrinking is not in (0, 1], with 2 NPUs"),
         (OfLinks(), "there are no links, or more than lanes to tie them to, with 2 NPUs"),
+        (HalfLinks(), "1 times the least lanes take parts in fractions, with 2 NPUs"),
         (LooksAround(), "the share of shrinking depends on other groups, with 2 NPUs"),
     ],
 )
@@ -145,6 +154,32 @@ def test_switches_that_reduce_save_traffic_of_all_reduce_alone(extent: int, perc
         assert BY_NAME["fred-d"].traffic_factor(pattern, group, collective) == 1
     assert BY_NAME["fred-c"].traffic_factor(Pattern.SHRINKING, group) == 1
     assert PUBLISHED["fred.innet.traffic_cut.5peers"]["value"] == 37.5
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("mesh-2d", "mesh"), ("fred-a", "mesh"), ("fred-b", "mesh"), ("fred-c", "CD"), ("fred-d", "CD")],
+)
+def test_bisections_of_fred(name: str, row: str) -> None:
+    assert 3 * BY_NAME[name].cut(np.array([20]))[0] == PUBLISHED[f"fred.bisection.{row}"]["value"]
+
+
+def test_cuts() -> None:
+    found = {name: float(block.cut(np.array([16]))[0]) for name, block in BY_NAME.items()}
+    assert found["ring"] == 1
+    assert found["fully-connected"] == pytest.approx(8 * 8 / 15)
+    assert found["switch"] == found["any-to-any"] == found["ocs-rail"] == 8
+    # Two cuts of four links, a quarter of an NPU's bandwidth each; 2 x 2 x 4 has two of four links of a sixth each.
+    assert (found["torus-2d"], found["torus-3d"]) == (2, pytest.approx(4 / 3))
+    assert found["hypercube"] == pytest.approx(8 / 4)
+
+
+def test_a_cut_that_an_all_to_all_exceeds_is_a_fault() -> None:
+    class Narrow(Ring):
+        def cut(self, npus: IntArray) -> FloatArray:
+            return np.full(np.shape(npus), 1 / 4)
+
+    assert "an all-to-all sends more over the cut than it carries, with 2 NPUs" in faults(Narrow())
 
 
 def test_steps() -> None:

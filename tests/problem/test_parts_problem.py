@@ -180,7 +180,7 @@ def test_times_of_collectives_are_those_of_the_shares_that_groups_get(tmp_path: 
 OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
 
 
-@given(st.sampled_from(["dense-1k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20"]), SEEDS)
+@given(st.sampled_from(["dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20"]), SEEDS)
 @settings(max_examples=20, deadline=None)
 def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str, seed: int) -> None:
     problem = shipped(name)
@@ -189,6 +189,8 @@ def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str
     for n in range(len(designs)):
         bill = bill_of(problem, designs.select([n]))
         cost, power = (sum(row[key] for row in bill) for key in ("cost_usd", "power_W"))
+        for row in bill:
+            assert row["cost_usd"] == pytest.approx(row["pieces"] * row["unit_usd"], abs=0.005)
         assert cost == pytest.approx(worth.objectives[1, n], abs=0.005)
         assert power == pytest.approx(worth.objectives[2, n], rel=1e-9)
         assert worth.objectives[3, n] == pytest.approx(cost + power / 1e3 * 1.3 * 0.1 * 8760 * 4, abs=0.005)
@@ -217,5 +219,7 @@ def test_bandwidths_that_are_no_whole_lanes_are_told(small: Problem) -> None:
     broken = violations(small, read_designs(small, "SW(32)@near:151_SW(16)@far:50"))
     assert broken == ["dimension 0 has 151 GB/s; the nearest it can be built with is 150"]
     assert violations(small, read_designs(small, "SW(32)@near:150_SW(16)@far:50")) == []
+    broken = violations(small, read_designs(small, "FC(32)@near:150_SW(16)@far:50"))
+    assert broken == ["dimension 0 has 32 NPUs; a fully-connected of near cannot be built so large"]
     with pytest.raises(InputError, match="allowed: near, far;"):
         read_designs(small, "SW(32)@nea:150_SW(16)@far:50")

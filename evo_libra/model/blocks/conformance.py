@@ -15,6 +15,7 @@ from evo_libra.model.blocks.physics import ITEMS, Counts, Physics
 from evo_libra.model.collective import Collective, Pattern
 
 _CLOSE = 1e-12
+_ROUNDING = 1e-9
 _HALF = 0.5
 
 
@@ -81,6 +82,8 @@ def _names(block: Physics) -> Iterator[str]:
         yield f"there is no algorithm '{block.algorithm}'"
     if block.switch_kind not in (None, "switch", "ocs"):
         yield f"no part of kind '{block.switch_kind}' can be its switch"
+    if block.timed_as not in (None, "ring", "fully-connected", "switch"):
+        yield f"ASTRA-sim has no phases on '{block.timed_as}'"
 
 
 def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
@@ -90,6 +93,13 @@ def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
     links, switches = block.hops(npus, kit)
     yield from _at("no link is passed", npus, links < 1)
     yield from _at("more switches than links between them are passed", npus, (switches < 0) | (switches >= links))
+    cut = block.cut(npus)
+    yield from _at("the cut is not above 0, or more than half of the NPUs send", npus, (cut <= 0) | (cut > npus / 2))
+    exchanged = (npus // 2) * (npus - npus // 2) / (npus - 1)
+    share = block.share(Pattern.ALL_TO_ALL, npus, np.ones_like(npus), npus)
+    yield from _at(
+        "an all-to-all sends more over the cut than it carries", npus, share * exchanged > cut + _CLOSE * npus
+    )
     if block.switch_kind is None:
         yield from _at("a switch is passed where there is none", npus, switches > 0)
 
@@ -130,6 +140,11 @@ def _counts(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
             yield f"the {name} of the counts of {len(npus)} sizes has the shape {array.shape}"
             return
         yield from _at(f"the {name} of the counts is negative", npus, (array < 0).any(axis=0))
+    for times in (1, 2, 3):
+        lanes = times * block.quantum(npus, kit)
+        parts = counts.linear * lanes + counts.step * np.ceil(lanes * counts.slope - _ROUNDING)
+        broken = np.asarray((np.abs(parts - np.rint(parts)) > _ROUNDING * (1 + parts)).any(axis=0))
+        yield from _at(f"{times} times the least lanes take parts in fractions", npus, broken)
     links = counts.linear[ITEMS.index("link")]
     yield from _at("there are no links, or more than lanes to tie them to", npus, (links <= 0) | (links > npus))
     switches = (counts.step * counts.slope + counts.linear)[ITEMS.index("switch")]

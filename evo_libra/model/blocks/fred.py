@@ -17,7 +17,7 @@ import numpy as np
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.blocks.grid import on_axes
 from evo_libra.model.blocks.kit import Kit
-from evo_libra.model.blocks.physics import Counts, Hops, Physics, assemble, halving_doubling_steps, ports
+from evo_libra.model.blocks.physics import Counts, Hops, Physics, assemble, halving_doubling_steps, ports, switched_cut
 from evo_libra.model.collective import Collective, Pattern
 
 LEAF = 4
@@ -87,6 +87,10 @@ class FredTree(Physics):
         less = self.in_network and pattern is Pattern.SHRINKING and collective is Collective.ALL_REDUCE
         return np.where(extent > 1, extent / np.maximum(2 * (extent - 1), 1), 1.0) if less else np.ones(extent.shape)
 
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return what half of the NPUs have of the second level, or of the only switch."""
+        return switched_cut(npus) * np.where(np.asarray(npus) > LEAF, self.upper, 1.0)
+
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return the way to the second level and back, or through the only switch."""
         levels = np.where(np.asarray(npus) > LEAF, 2.0, 1.0)
@@ -99,14 +103,15 @@ class FredTree(Physics):
         return halving_doubling_steps(collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return switches as the logical tree has them, however many dies each is made of."""
+        """Return switches as the logical tree has them, however many dies each is made of, and whole uplinks."""
         npus = np.asarray(npus, dtype=np.int64)
         leaves = -(-npus // LEAF)
         return assemble(
             npus,
             kit,
             links=npus.astype(np.float64),
-            uplinks=np.where(leaves > 1, npus * self.upper, 0.0),
+            uplink_step=np.where(leaves > 1, leaves, 0.0),
+            uplink_slope=np.full(npus.shape, LEAF * self.upper),
             switch_step=np.where(leaves > 1, leaves + 1.0, 1.0),
             switch_slope=np.full(npus.shape, 1 / kit.lanes),
         )

@@ -16,6 +16,7 @@ class FullyConnected(Physics):
     code = "FC"
     name = "fully-connected"
     algorithm = "direct"
+    timed_as = "fully-connected"
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return the number of the other NPUs."""

@@ -51,6 +51,25 @@ def _sides(npus: int, axes: int) -> tuple[int, ...]:
     return tuple(sorted((first, *_sides(npus // first, axes - 1))))
 
 
+def grid_cut(npus: IntArray, axes: int) -> FloatArray:
+    """Return the links between two halves of the grids of `sides` with lines along the axes; of rings, twice as many.
+
+    A cut across the longest side; where that is odd, the layer in its middle is cut in turn (Azizoglu and Egecioglu,
+    The bisection width of d-dimensional arrays, 2000).
+
+    >>> grid_cut(np.array([9, 16, 20]), 2)
+    array([4., 4., 5.])
+    """
+    lengths = sides(npus, axes)[::-1]
+    links, layer = np.zeros(np.shape(npus)), np.asarray(npus, dtype=np.float64)
+    odd = np.ones(np.shape(npus), dtype=np.bool_)
+    for length in lengths:
+        layer = layer / length
+        links += np.where(odd, layer, 0.0)
+        odd &= length % 2 == 1
+    return links
+
+
 def on_axes(extent: IntArray, stride: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
     """Return how groups lie on the axes of a grid.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.blocks.kit import Kit
-from evo_libra.model.blocks.physics import Counts, Hops, Physics, assemble, ports, ring_steps
+from evo_libra.model.blocks.physics import Counts, Hops, Physics, assemble, ports, ring_steps, switched_cut
 from evo_libra.model.collective import Collective, Pattern
 
 _FIBRES = 2
@@ -45,6 +45,10 @@ class OcsRail(Physics):
         """Return the share of groups that are rings of their own."""
         extent, *_ = np.broadcast_arrays(extent, stride, npus)
         return 2 / np.maximum(extent, 2) if pattern is Pattern.ALL_TO_ALL else np.ones(extent.shape)
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return that of half of the NPUs: circuits can lead from each of them to the other half."""
+        return switched_cut(npus)
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return the links before and behind the OCS, and the OCS."""

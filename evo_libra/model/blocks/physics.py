@@ -53,12 +53,14 @@ class Physics(Protocol):
     name : what files call it.
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
+    timed_as : ring, fully-connected or switch, as which ASTRA-sim's time has the block; None where it has no phases.
     """
 
     code: str
     name: str
     algorithm: str
     switch_kind: str | None = None
+    timed_as: str | None = None
 
     @abstractmethod
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
@@ -95,6 +97,15 @@ class Physics(Protocol):
         """Return the bytes an NPU sends, over those it sends where only NPUs reduce: 1 unless the network does."""
         return np.ones(np.shape(extent))
 
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return what passes between two halves of the NPUs at most, in bandwidths of one NPU, in one direction.
+
+        Unless a block knows better, what an all-to-all sends over the cut in its time, which is no more than that.
+        """
+        npus = np.asarray(npus, dtype=np.int64)
+        share = self.share(Pattern.ALL_TO_ALL, npus, np.ones_like(npus), npus)
+        return np.asarray(_between(npus) / (npus - 1) * share)
+
     @abstractmethod
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return links and switches that a message passes between neighbours of the natural algorithm, at most."""
@@ -115,6 +126,16 @@ class Physics(Protocol):
         ...
 
 
+def switched_cut(npus: IntArray) -> FloatArray:
+    """Return the cut of blocks in which half of the NPUs send all they can to the others."""
+    return np.floor(np.asarray(npus) / 2)
+
+
+def _between(npus: IntArray) -> IntArray:
+    """Return the pairs of NPUs with one in each half."""
+    return np.asarray((npus // 2) * (npus - npus // 2))
+
+
 def assemble(
     npus: IntArray,
     kit: Kit,
@@ -124,6 +145,8 @@ def assemble(
     transceivers_per_link: int = 2,
     switch_step: FloatArray | None = None,
     switch_slope: FloatArray | None = None,
+    uplink_step: FloatArray | None = None,
+    uplink_slope: FloatArray | None = None,
 ) -> Counts:
     """Return the counts of an instance from its links and switches; NICs and transceivers follow from them.
 
@@ -134,6 +157,7 @@ def assemble(
     links, uplinks : per lane of an NPU.
     transceivers_per_link : at an NPU's links; an uplink has one at each end.
     switch_step, switch_slope : switches that come at a time, and how often per lane.
+    uplink_step, uplink_slope : the same of uplinks, where a lane of an NPU is not a whole number of them.
     """
     none = np.zeros(np.shape(npus))
     uplinks = none if uplinks is None else uplinks
@@ -146,6 +170,10 @@ def assemble(
     if switch_step is not None and switch_slope is not None:
         step[ITEMS.index("switch")] = switch_step
         slope[ITEMS.index("switch")] = switch_slope
+    if uplink_step is not None and uplink_slope is not None:
+        for item, each in (("uplink", 1), ("transceiver", 0 if kit.transceiver is None else 2)):
+            step[ITEMS.index(item)] = each * uplink_step
+            slope[ITEMS.index(item)] = uplink_slope
     return Counts(linear, step, slope)
 
 

@@ -17,6 +17,7 @@ class Ring(Physics):
     code = "RI"
     name = "ring"
     algorithm = "ring"
+    timed_as = "ring"
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return 2, as both neighbours have equally many lanes, and 1 with a single neighbour."""
@@ -29,6 +30,10 @@ class Ring(Physics):
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return the share of groups on a ring."""
         return ring_share(pattern, extent, stride, npus)
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return two links, of half of the bandwidth each, or that of a pair."""
+        return np.ones(np.shape(npus))
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return one link and no switch."""

@@ -11,7 +11,7 @@ import numpy as np
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.model.blocks.kit import Kit
-from evo_libra.model.blocks.physics import Counts, Hops, Physics, halving_doubling_steps, ports
+from evo_libra.model.blocks.physics import Counts, Hops, Physics, halving_doubling_steps, ports, switched_cut
 from evo_libra.model.collective import Collective, Pattern
 
 
@@ -25,6 +25,7 @@ class Switch(Physics):
     name = "switch"
     algorithm = "halving-doubling"
     switch_kind = "switch"
+    timed_as = "switch"
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return 1."""
@@ -37,6 +38,10 @@ class Switch(Physics):
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return 1."""
         return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return that of half of the NPUs."""
+        return switched_cut(npus)
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return the way to the highest tier and back: 1, 3 or 5 switches."""

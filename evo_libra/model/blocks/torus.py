@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.model.blocks.grid import grid_share, sides
+from evo_libra.model.blocks.grid import grid_cut, grid_share, sides
 from evo_libra.model.blocks.kit import Kit
 from evo_libra.model.blocks.lines import ring_share
 from evo_libra.model.blocks.physics import Counts, Hops, Physics, assemble, ring_steps
@@ -42,6 +42,10 @@ class Torus(Physics):
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return the share of groups on a torus."""
         return grid_share(pattern, (extent, stride, npus), self.axes, ring_share)
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return the links of two straight cuts, or of two with a step."""
+        return grid_cut(npus, self.axes) / self.axes
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return one link and no switch."""
