@@ -9,10 +9,12 @@ from functools import cached_property
 import moocore
 import numpy as np
 
+from evo_libra.front.sieve import Sieve, sieve
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, columns
 
 _PAIR = 2
 _BATCH = 4096
+_MERGED = 1024
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Archive:
     def spread(self, most: int) -> IntArray:
         """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
+
+    @cached_property
+    def sieve(self) -> Sieve:
+        """What leaves out most designs that do not belong here."""
+        return sieve(self.objectives)
 
     def may_lack(self, objectives: FloatArray) -> IntArray:
         """Return which of (m, n) designs may belong here; of two objectives, which are not dominated."""
@@ -77,7 +84,7 @@ class Collection:
         if sum(len(violation) for *_, violation in fresh) < _BATCH:
             return more
         waiting = (*self.waiting, more._sifted())
-        if sum(objectives.shape[1] for _, objectives in waiting) < max(_BATCH, len(self.settled)):
+        if sum(objectives.shape[1] for _, objectives in waiting) < max(_MERGED, len(self.settled)):
             return Collection(self.settled, (), waiting)
         return Collection(_merged(self.settled, waiting))
 
@@ -85,8 +92,8 @@ class Collection:
         """Return genes and objectives of the fresh designs that may belong to the archive."""
         violation = np.concatenate([violation for *_, violation in self.fresh])
         objectives = np.concatenate([objectives for _, objectives, _ in self.fresh], axis=1)
-        feasible = np.flatnonzero(violation <= 0)
-        new = feasible[non_dominated(columns(objectives, feasible))]
+        new = np.flatnonzero((violation <= 0) & self.settled.sieve.passes(objectives))
+        new = new[non_dominated(columns(objectives, new))]
         new = new[self.settled.may_lack(columns(objectives, new))]
         bounds = np.cumsum([0, *(len(violation) for *_, violation in self.fresh)])
         parts = np.split(new, np.searchsorted(new, bounds[1:-1]))
