@@ -140,31 +140,39 @@ def non_dominated(objectives: FloatArray) -> BoolArray:
 
 
 def stable_order(values: FloatArray) -> IntArray:
-    """Return the order of (n,) values, then by place; where few are the same, twice as fast as a stable sort."""
-    order = np.argsort(values)
-    ordered = values[order]
-    same = ordered[1:] == ordered[:-1]
-    if same.any():
-        tied = np.concatenate([same, [False]])
-        tied[1:] |= same
-        at = np.flatnonzero(tied)
-        # Of one value the places are sorted, as parts of one row of numbers.
-        start = np.concatenate([[0], np.cumsum(~same)])[at] * len(order)
-        order[at] = np.sort(start + order[at]) - start
-    return np.asarray(order)
+    """Return the order of (n,) values, then by place, in half the time of sorting the places by the values."""
+    mask = np.int64((1 << len(values).bit_length()) - 1)
+    # As whole numbers the bits of positive numbers are in order; those of negative ones are once they are turned around.
+    keys = (values + 0.0).view(np.int64)
+    keys ^= ((keys >> 63).view(np.uint64) >> np.uint64(1)).view(np.int64)
+    # The place goes into the low bits, so that one sort of whole numbers does.
+    keys &= ~mask
+    keys |= np.arange(len(values))
+    keys.sort()
+    keys &= mask
+    ordered = columns(values, keys)
+    if (ordered[1:] < ordered[:-1]).any():
+        # Values that differ in the low bits alone are neighbours by now, which a merge sort has little work with.
+        return keys[np.argsort(ordered, kind="stable")]
+    return keys
 
 
 def _staircase(first: FloatArray, second: FloatArray) -> IntArray:
     """Return what `front` does for two objectives, in a third of moocore's time."""
     if not len(first):
         return np.empty(0, dtype=np.int64)
-    order = np.argsort(first)
-    x, y = first[order], second[order]
+    order = stable_order(first)
+    x, y = columns(first, order), columns(second, order)
     lowest = np.minimum.accumulate(y)
-    step = np.flatnonzero(np.concatenate([[True], y[1:] < lowest[:-1]]))
-    # Of designs that are the same in the first objective, which come in any order, the last step is the lowest one.
-    step = step[np.concatenate([x[step[1:]] != x[step[:-1]], [True]])]
-    place = order[step]
+    lower = np.ones(len(order), dtype=np.bool_)
+    np.less(y[1:], lowest[:-1], out=lower[1:])
+    step = np.flatnonzero(lower)
+    # Of designs that are the same in the first objective the last step is the lowest one.
+    along = columns(x, step)
+    lowest_one = along[1:] != along[:-1]
+    if not lowest_one.all():
+        step = step[np.concatenate([lowest_one, [True]])]
+    place = columns(order, step)
     again = np.flatnonzero(y[1:] == lowest[:-1]) + 1
     if len(again):
         # Repeats of a step: the first one counts.
