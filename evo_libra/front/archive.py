@@ -172,11 +172,5 @@ def _staircase(first: FloatArray, second: FloatArray) -> IntArray:
     lowest_one = along[1:] != along[:-1]
     if not lowest_one.all():
         step = step[np.concatenate([lowest_one, [True]])]
-    place = columns(order, step)
-    again = np.flatnonzero(y[1:] == lowest[:-1]) + 1
-    if len(again):
-        # Repeats of a step: the first one counts.
-        owner = np.searchsorted(step, again, side="right") - 1
-        same = (x[again] == x[step[owner]]) & (y[again] == y[step[owner]])
-        np.minimum.at(place, owner[same], order[again[same]])
-    return np.asarray(place)
+    # Of equal designs the first one, as they are in order of place, is the step.
+    return columns(order, step)

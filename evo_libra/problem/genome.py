@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from evo_libra.model.arrays import BoolArray, FloatArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 
 _STRUCTURE, _SCHEDULE, _BANDWIDTH = range(3)
 
@@ -42,6 +43,12 @@ class Genome:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def free(self) -> tuple[IntArray, IntArray]:
+        """The categorical genes that have more than one value, and the others."""
+        ranging = self.upper > self.lower
+        return np.flatnonzero(ranging & self.categorical), np.flatnonzero(ranging & ~self.categorical)
 
     def sample(self, random: np.random.Generator, count: int) -> FloatArray:
         """Return (g, count) random legal genes, uniform within the bounds."""

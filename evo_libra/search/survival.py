@@ -52,8 +52,19 @@ class Crowding:
 
 def turns(members: int, count: int, random: np.random.Generator) -> IntArray:
     """Return `count` members in random order; each has as many turns as the others, give or take one."""
-    order = random.permutation(members)
+    order = _shuffled(members, random)
     return order[:count] if count <= members else np.concatenate([order] * -(-count // members))[:count]
+
+
+def _shuffled(members: int, random: np.random.Generator) -> IntArray:
+    """Return the members in random order: in that of random numbers, whose low bits are the members'."""
+    mask = np.uint64((1 << members.bit_length()) - 1)
+    keys = np.asarray(random.bit_generator.random_raw(members), dtype=np.uint64)
+    keys &= ~mask
+    keys |= np.arange(members, dtype=np.uint64)
+    keys.sort()
+    keys &= mask
+    return keys.view(np.int64)
 
 
 def ranks(objectives: FloatArray, violation: FloatArray) -> IntArray:
