@@ -142,7 +142,7 @@ def non_dominated(objectives: FloatArray) -> BoolArray:
 def stable_order(values: FloatArray) -> IntArray:
     """Return the order of (n,) values, then by place, in half the time of sorting the places by the values."""
     mask = np.int64((1 << len(values).bit_length()) - 1)
-    # As whole numbers the bits of positive numbers are in order; those of negative ones are once they are turned around.
+    # As whole numbers the bits of positive numbers are in order; those of negative ones are once turned around.
     keys = (values + 0.0).view(np.int64)
     keys ^= ((keys >> 63).view(np.uint64) >> np.uint64(1)).view(np.int64)
     # The place goes into the low bits, so that one sort of whole numbers does.

@@ -212,11 +212,11 @@ def _first_front(objectives: FloatArray) -> IntArray:
     children = half + np.flatnonzero(sieve(objectives[:, :half]).passes(objectives[:, half:]))
     able = np.concatenate([np.arange(half), children])
     able = able[stable_order(columns(objectives[-1], able))]
-    return able[moocore.is_nondominated(np.ascontiguousarray(columns(objectives, able).T))]
+    return np.asarray(able[moocore.is_nondominated(np.ascontiguousarray(columns(objectives, able).T))])
 
 
 def along(objectives: FloatArray) -> FloatArray:
-    """Return (n,) what `crowding` does, for one front without repeats, sorted by its last objective or, of two, the first."""
+    """Return (n,) what `crowding` does, for one front without repeats, sorted by its last objective; of 2, its first."""
     count = objectives.shape[1]
     if count <= _PAIR:
         return np.full(count, ENDS)

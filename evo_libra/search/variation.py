@@ -182,7 +182,7 @@ def _other_whole(
     """Return other whole numbers, near or anywhere; the same random number tells how far and which way."""
     u, v = random.random((2, len(values)))
     near = _NEAR[(v * len(_NEAR)).astype(np.int64)]
-    return np.where(u < operators.near, values + near, np.floor(v * (span + 1)) + lower)
+    return np.asarray(np.where(u < operators.near, values + near, np.floor(v * (span + 1)) + lower))
 
 
 def _moved(
@@ -193,7 +193,7 @@ def _moved(
     u, v = random.random((2, len(values)))
     step = np.exp(v * (-np.log(10.0) * operators.decades)) * (2.0 * u - 1.0)
     step[:smooth] = _polynomial(((values - lower) / span)[:smooth], u[:smooth], operators.mutation_eta)
-    return values + step * span
+    return np.asarray(values + step * span)
 
 
 def _polynomial(below: FloatArray, u: FloatArray, eta: float) -> FloatArray:
@@ -203,4 +203,4 @@ def _polynomial(below: FloatArray, u: FloatArray, eta: float) -> FloatArray:
     away = np.where(side <= 0, below, 1.0 - below)
     part = 1.0 - 2.0 * np.abs(side)
     down = (part + (1.0 - part) * (1.0 - away) ** (eta + 1)) ** (1 / (eta + 1)) - 1.0
-    return np.copysign(down, side)
+    return np.asarray(np.copysign(down, side))
