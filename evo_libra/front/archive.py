@@ -134,8 +134,8 @@ def non_dominated(objectives: FloatArray) -> BoolArray:
         found[_staircase(*objectives)] = True
     elif len(found):
         # moocore sorts by the last objective, and takes a quarter of the time for many designs that are in its order.
-        order = stable_order(objectives[-1])
-        found[order] = moocore.is_nondominated(np.ascontiguousarray(columns(objectives, order).T))
+        order = stable_order(objectives[0])
+        found[order] = moocore.is_nondominated(np.ascontiguousarray(columns(objectives[::-1], order).T))
     return found
 
 

@@ -204,25 +204,26 @@ def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple
 
 
 def _first_front(objectives: FloatArray) -> IntArray:
-    """Return which designs nothing dominates, of equal ones the first, in the order that `along` asks for."""
+    """Return which designs nothing dominates, of equal ones the first, sorted by the first objective."""
     if len(objectives) == _PAIR:
         return front(objectives)
     # The first half is the population, as a rule: it tells of most children that they are dominated.
     half = objectives.shape[1] // 2
     children = half + np.flatnonzero(sieve(objectives[:, :half]).passes(objectives[:, half:]))
     able = np.concatenate([np.arange(half), children])
-    able = able[stable_order(columns(objectives[-1], able))]
-    return np.asarray(able[moocore.is_nondominated(np.ascontiguousarray(columns(objectives, able).T))])
+    able = able[stable_order(columns(objectives[0], able))]
+    return np.asarray(able[moocore.is_nondominated(np.ascontiguousarray(columns(objectives[::-1], able).T))])
 
 
 def along(objectives: FloatArray) -> FloatArray:
-    """Return (n,) what `crowding` does, for one front without repeats, sorted by its last objective; of 2, its first."""
+    """Return (n,) what `crowding` does, for one front without repeats, sorted by its first objective."""
     count = objectives.shape[1]
     if count <= _PAIR:
         return np.full(count, ENDS)
-    orders = [None if len(objectives) == _PAIR else stable_order(values) for values in objectives[:-1]]
+    # The second of two objectives falls where the first one rises.
+    orders = [None if len(objectives) == _PAIR else stable_order(values) for values in objectives[1:]]
     distance = np.zeros(count)
-    for values, order in zip(objectives, [*orders, None], strict=True):
+    for values, order in zip(objectives, [None, *orders], strict=True):
         ordered = values if order is None else columns(values, order)
         span = abs(ordered[-1] - ordered[0])
         if span > 0:
