@@ -9,10 +9,12 @@ from functools import cached_property
 import moocore
 import numpy as np
 
+from evo_libra.front.sieve import Sieve, sieve
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, columns
 
 _PAIR = 2
 _BATCH = 4096
+_MERGED = 1024
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,11 @@ class Archive:
     def spread(self, most: int) -> IntArray:
         """Return at most so many of the designs, in even steps along the first objective's order, ends included."""
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
+
+    @cached_property
+    def sieve(self) -> Sieve:
+        """What leaves out most designs that do not belong here."""
+        return sieve(self.objectives)
 
     def may_lack(self, objectives: FloatArray) -> IntArray:
         """Return which of (m, n) designs may belong here; of two objectives, which are not dominated."""
@@ -77,7 +84,7 @@ class Collection:
         if sum(len(violation) for *_, violation in fresh) < _BATCH:
             return more
         waiting = (*self.waiting, more._sifted())
-        if sum(objectives.shape[1] for _, objectives in waiting) < max(_BATCH, len(self.settled)):
+        if sum(objectives.shape[1] for _, objectives in waiting) < max(_MERGED, len(self.settled)):
             return Collection(self.settled, (), waiting)
         return Collection(_merged(self.settled, waiting))
 
@@ -85,8 +92,8 @@ class Collection:
         """Return genes and objectives of the fresh designs that may belong to the archive."""
         violation = np.concatenate([violation for *_, violation in self.fresh])
         objectives = np.concatenate([objectives for _, objectives, _ in self.fresh], axis=1)
-        feasible = np.flatnonzero(violation <= 0)
-        new = feasible[non_dominated(columns(objectives, feasible))]
+        new = np.flatnonzero((violation <= 0) & self.settled.sieve.passes(objectives))
+        new = new[non_dominated(columns(objectives, new))]
         new = new[self.settled.may_lack(columns(objectives, new))]
         bounds = np.cumsum([0, *(len(violation) for *_, violation in self.fresh)])
         parts = np.split(new, np.searchsorted(new, bounds[1:-1]))
@@ -127,41 +134,43 @@ def non_dominated(objectives: FloatArray) -> BoolArray:
         found[_staircase(*objectives)] = True
     elif len(found):
         # moocore sorts by the last objective, and takes a quarter of the time for many designs that are in its order.
-        order = stable_order(objectives[-1])
-        found[order] = moocore.is_nondominated(np.ascontiguousarray(columns(objectives, order).T))
+        order = stable_order(objectives[0])
+        found[order] = moocore.is_nondominated(np.ascontiguousarray(columns(objectives[::-1], order).T))
     return found
 
 
 def stable_order(values: FloatArray) -> IntArray:
-    """Return the order of (n,) values, then by place; where few are the same, twice as fast as a stable sort."""
-    order = np.argsort(values)
-    ordered = values[order]
-    same = ordered[1:] == ordered[:-1]
-    if same.any():
-        tied = np.concatenate([same, [False]])
-        tied[1:] |= same
-        at = np.flatnonzero(tied)
-        # Of one value the places are sorted, as parts of one row of numbers.
-        start = np.concatenate([[0], np.cumsum(~same)])[at] * len(order)
-        order[at] = np.sort(start + order[at]) - start
-    return np.asarray(order)
+    """Return the order of (n,) values, then by place, in half the time of sorting the places by the values."""
+    mask = np.int64((1 << len(values).bit_length()) - 1)
+    # As whole numbers the bits of positive numbers are in order; those of negative ones are once turned around.
+    keys = (values + 0.0).view(np.int64)
+    keys ^= ((keys >> 63).view(np.uint64) >> np.uint64(1)).view(np.int64)
+    # The place goes into the low bits, so that one sort of whole numbers does.
+    keys &= ~mask
+    keys |= np.arange(len(values))
+    keys.sort()
+    keys &= mask
+    ordered = columns(values, keys)
+    if (ordered[1:] < ordered[:-1]).any():
+        # Values that differ in the low bits alone are neighbours by now, which a merge sort has little work with.
+        return keys[np.argsort(ordered, kind="stable")]
+    return keys
 
 
 def _staircase(first: FloatArray, second: FloatArray) -> IntArray:
     """Return what `front` does for two objectives, in a third of moocore's time."""
     if not len(first):
         return np.empty(0, dtype=np.int64)
-    order = np.argsort(first)
-    x, y = first[order], second[order]
+    order = stable_order(first)
+    x, y = columns(first, order), columns(second, order)
     lowest = np.minimum.accumulate(y)
-    step = np.flatnonzero(np.concatenate([[True], y[1:] < lowest[:-1]]))
-    # Of designs that are the same in the first objective, which come in any order, the last step is the lowest one.
-    step = step[np.concatenate([x[step[1:]] != x[step[:-1]], [True]])]
-    place = order[step]
-    again = np.flatnonzero(y[1:] == lowest[:-1]) + 1
-    if len(again):
-        # Repeats of a step: the first one counts.
-        owner = np.searchsorted(step, again, side="right") - 1
-        same = (x[again] == x[step[owner]]) & (y[again] == y[step[owner]])
-        np.minimum.at(place, owner[same], order[again[same]])
-    return np.asarray(place)
+    lower = np.ones(len(order), dtype=np.bool_)
+    np.less(y[1:], lowest[:-1], out=lower[1:])
+    step = np.flatnonzero(lower)
+    # Of designs that are the same in the first objective the last step is the lowest one.
+    along = columns(x, step)
+    lowest_one = along[1:] != along[:-1]
+    if not lowest_one.all():
+        step = step[np.concatenate([lowest_one, [True]])]
+    # Of equal designs the first one, as they are in order of place, is the step.
+    return columns(order, step)

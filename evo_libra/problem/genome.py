@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from evo_libra.model.arrays import BoolArray, FloatArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 
 _STRUCTURE, _SCHEDULE, _BANDWIDTH = range(3)
 
@@ -45,6 +46,15 @@ class Genome:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @cached_property
+    def free(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Categories, ordered whole numbers and real genes, of those that have more than one value."""
+        ranging = self.upper > self.lower
+        ordered = np.array(self.ordered or [False] * len(self))
+        kinds = (self.categorical & ~ordered, self.categorical & ordered, ~self.categorical)
+        first, second, third = (np.flatnonzero(ranging & kind) for kind in kinds)
+        return first, second, third
 
     def sample(self, random: np.random.Generator, count: int) -> FloatArray:
         """Return (g, count) random legal genes, uniform within the bounds."""

@@ -36,16 +36,13 @@ def first_of_kind(hashes: HashArray, known: HashArray) -> BoolArray:
     """
     every = np.concatenate([known, hashes])
     # The place goes into the low bits: one sort of whole numbers brings equals together, the first one first.
-    width = np.uint64(len(every).bit_length())
-    kind = every >> width
-    keys = (kind << width) | np.arange(len(every), dtype=np.uint64)
-    keys.sort()
-    kind = keys >> width
-    first = np.ones(len(every), dtype=np.bool_)
-    np.not_equal(kind[1:], kind[:-1], out=first[1:])
-    place = keys[first] & ((np.uint64(1) << width) - np.uint64(1))
-    found = np.zeros(len(every), dtype=np.bool_)
-    found[place.astype(np.int64)] = True
+    places = np.uint64((1 << len(every).bit_length()) - 1)
+    every &= ~places
+    every |= np.arange(len(every), dtype=np.uint64)
+    every.sort()
+    again = every[1:][(every[1:] ^ every[:-1]) <= places] & places
+    found = np.ones(len(every), dtype=np.bool_)
+    found[again.astype(np.int64)] = False
     return found[len(known) :]
 
 

@@ -9,7 +9,8 @@ import moocore
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.front.archive import front, non_dominated, stable_order
+from evo_libra.front.archive import front, stable_order
+from evo_libra.front.sieve import sieve
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, columns
 from evo_libra.search.repeats import first_of_kind, row_hash
 
@@ -51,8 +52,19 @@ class Crowding:
 
 def turns(members: int, count: int, random: np.random.Generator) -> IntArray:
     """Return `count` members in random order; each has as many turns as the others, give or take one."""
-    order = random.permutation(members)
+    order = _shuffled(members, random)
     return order[:count] if count <= members else np.concatenate([order] * -(-count // members))[:count]
+
+
+def _shuffled(members: int, random: np.random.Generator) -> IntArray:
+    """Return the members in random order: in that of random numbers, whose low bits are the members'."""
+    mask = np.uint64((1 << members.bit_length()) - 1)
+    keys = np.asarray(random.bit_generator.random_raw(members), dtype=np.uint64)
+    keys &= ~mask
+    keys |= np.arange(members, dtype=np.uint64)
+    keys.sort()
+    keys &= mask
+    return keys.view(np.int64)
 
 
 def ranks(objectives: FloatArray, violation: FloatArray) -> IntArray:
@@ -170,15 +182,17 @@ def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple
     objectives, violation : as for `ranks`.
     size : how many survive.
     """
-    feasible = np.flatnonzero(violation <= 0)
-    if len(feasible) >= size:
-        values = objectives if len(feasible) == len(violation) else columns(objectives, feasible)
-        first = front(values) if len(values) == _PAIR else np.flatnonzero(non_dominated(values))
+    feasible = np.flatnonzero(violation <= 0) if (violation > 0).any() else None
+    values = objectives if feasible is None else columns(objectives, feasible)
+    if values.shape[1] >= size:
+        first = _first_front(values)
         # Most of a search its first front is larger than the population: nothing else has to be ranked.
         if len(first) >= size:
             distance = along(columns(values, first))
             best = np.flatnonzero(largest(distance, size))
-            return feasible[first[best]], np.zeros(size, dtype=np.int64), distance[best]
+            kept = columns(first, best)
+            every = kept if feasible is None else feasible[kept]
+            return every, np.zeros(size, dtype=np.int64), columns(distance, best)
     rank = ranks(objectives, violation)
     safe, cut = by_front(rank, size)
     chosen, distance = safe.copy(), np.zeros(len(rank))
@@ -189,19 +203,37 @@ def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple
     return kept, rank[kept], distance[kept]
 
 
+def _first_front(objectives: FloatArray) -> IntArray:
+    """Return which designs nothing dominates, of equal ones the first, sorted by the first objective."""
+    if len(objectives) == _PAIR:
+        return front(objectives)
+    # The first half is the population, as a rule: it tells of most children that they are dominated.
+    half = objectives.shape[1] // 2
+    children = half + np.flatnonzero(sieve(objectives[:, :half]).passes(objectives[:, half:]))
+    able = np.concatenate([np.arange(half), children])
+    able = able[stable_order(columns(objectives[0], able))]
+    return np.asarray(able[moocore.is_nondominated(np.ascontiguousarray(columns(objectives[::-1], able).T))])
+
+
 def along(objectives: FloatArray) -> FloatArray:
-    """Return (n,) what `crowding` does, for one front without repeats; of two objectives, sorted by the first one."""
+    """Return (n,) what `crowding` does, for one front without repeats, sorted by its first objective."""
     count = objectives.shape[1]
     if count <= _PAIR:
         return np.full(count, ENDS)
-    ordered_already = np.arange(count)
+    # The second of two objectives falls where the first one rises.
+    orders = [None if len(objectives) == _PAIR else stable_order(values) for values in objectives[1:]]
     distance = np.zeros(count)
-    for values in objectives:
-        order = ordered_already if len(objectives) == _PAIR else stable_order(values)
-        ordered = values[order]
+    for values, order in zip(objectives, [None, *orders], strict=True):
+        ordered = values if order is None else columns(values, order)
         span = abs(ordered[-1] - ordered[0])
         if span > 0:
-            gap = np.full(count, ENDS)
-            gap[1:-1] = np.abs(ordered[2:] - ordered[:-2]) / (span * len(objectives))
-            distance[order] += gap
+            gap = np.empty(count)
+            gap[0] = gap[-1] = ENDS
+            np.subtract(ordered[2:], ordered[:-2], out=gap[1:-1])
+            np.abs(gap, out=gap)
+            gap[1:-1] *= 1.0 / (span * len(objectives))
+            if order is None:
+                distance += gap
+            else:
+                distance[order] += gap
     return np.minimum(distance, ENDS, out=distance)

@@ -96,21 +96,39 @@ def _cross(genome: Genome, children: FloatArray, random: np.random.Generator, op
         pairs = np.flatnonzero(chance < operators.crossover * operators.whole_segments)
         _swap_segments(genome, children, pairs, random)
         crossed[:, pairs] = False
-    at = np.flatnonzero(crossed)
-    gene = at // count
+    (swapped, ordered, real), flat = genome.free, children.reshape(-1)
+    whole, moved = _rows(swapped), np.concatenate([ordered, real])
     # Genes lie one row after the other, the first children of the pairs in the first half of a row.
-    one, flat = at + gene * count, children.reshape(-1)
+    shift = children[whole, count:] - children[whole, :count]
+    shift *= crossed[whole]
+    # Categories are swapped, without rounding, and numbers move towards each other, maybe past each other.
+    children[whole, :count] += shift
+    children[whole, count:] -= shift
+    at = np.flatnonzero(crossed[_rows(moved)])
+    row = at // count
+    gene = moved[row]
+    one = at + (2 * gene - row) * count
     two = one + count
     first, second = flat[one], flat[two]
-    # Categories are swapped, and numbers move towards each other, maybe past each other.
-    flat[one], flat[two] = second, first
-    number = np.flatnonzero(~_categories(genome)[gene])
-    gene, one, two, first, second = gene[number], one[number], two[number], first[number], second[number]
-    shift = _sbx_parts(len(number), random, operators) * (second - first)
-    np.rint(shift, out=shift, where=genome.categorical[gene])
+    shift = second - first
+    shift *= _sbx_parts(len(at), random, operators)
+    # Ordered genes come first, so that theirs are the first children.
+    last = int(np.searchsorted(row, len(ordered)))
+    np.rint(shift[:last], out=shift[:last])
     lower, upper = genome.lower[gene], genome.upper[gene]
-    flat[one] = (first + shift).clip(lower, upper)
-    flat[two] = (second - shift).clip(lower, upper)
+    flat[one] = _within(first + shift, lower, upper)
+    flat[two] = _within(second - shift, lower, upper)
+
+
+def _rows(which: IntArray) -> slice | IntArray:
+    """Return rows as a slice, which costs no copy, where they follow each other."""
+    together = len(which) and which[-1] - which[0] == len(which) - 1
+    return slice(int(which[0]), int(which[-1]) + 1) if together else which
+
+
+def _within(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """Return the values, in place, within bounds."""
+    return np.minimum(np.maximum(values, lower, out=values), upper, out=values)
 
 
 def _swap_segments(genome: Genome, children: FloatArray, pairs: IntArray, random: np.random.Generator) -> None:
@@ -141,49 +159,62 @@ def _sbx_parts(count: int, random: np.random.Generator, operators: Operators) ->
 
 
 def _hits(random: np.random.Generator, count: int, probability: float) -> IntArray:
-    """Return which of `count` trials succeed, in any order, some of them more than once."""
+    """Return which of `count` trials succeed, in random order, some of them more than once."""
     if probability >= 1.0:
-        return np.arange(count)
+        return random.permutation(count)
     # Of trials that are hit a Poisson number of times each, independent of each other, these were hit at all.
     times = random.poisson(-count * np.log1p(-probability))
-    return np.asarray(random.integers(0, count, times))
+    return np.asarray((random.random(times) * count).astype(np.int64))
 
 
 def _mutate(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
     """Mutate genes, in place; only those that are hit cost anything, and one that is hit twice mutates once."""
-    free = np.flatnonzero(genome.upper > genome.lower)
     count, genes = children.shape[1], children.reshape(-1)
-    hits = _hits(random, len(free) * count, operators.mutation / max(len(free), 1))
-    gene = free[hits // count]
-    at = gene * count + hits % count
-    values, lower, upper = genes[at], genome.lower[gene], genome.upper[gene]
-    category, span = _categories(genome)[gene], upper - lower
-    u, v, w = random.random((3, len(at)))
-    # Categories: the same number tells how far and which way.
+    probability = operators.mutation / max(sum(map(len, genome.free)), 1)
+    for rows, change in zip(genome.free, (_other_whole, _stepped, _moved), strict=True):
+        if not len(rows):
+            continue
+        at = _hits(random, len(rows) * count, probability)
+        row = at // count
+        gene = rows[row]
+        at += (gene - row) * count
+        lower, upper = genome.lower[gene], genome.upper[gene]
+        genes[at] = _within(change(genes[at], lower, upper - lower, random, operators), lower, upper)
+
+
+def _other_whole(
+    values: FloatArray, lower: FloatArray, span: FloatArray, random: np.random.Generator, operators: Operators
+) -> FloatArray:
+    """Return other categories, near or anywhere; the same random number tells how far and which way."""
+    u, v = random.random((2, len(values)))
     near = _NEAR[(v * len(_NEAR)).astype(np.int64)]
-    other = np.where(u < operators.near, values + near, np.floor(v * (span + 1)) + lower)
+    return np.asarray(np.where(u < operators.near, values + near, np.floor(v * (span + 1)) + lower))
+
+
+def _stepped(
+    values: FloatArray, lower: FloatArray, span: FloatArray, random: np.random.Generator, operators: Operators
+) -> FloatArray:
+    """Return other whole numbers, each the next one beyond where a real number would go."""
+    step = _moved(values, lower, span, random, operators) - values
+    return values + np.copysign(np.ceil(np.abs(step)), step)
+
+
+def _moved(
+    values: FloatArray, lower: FloatArray, span: FloatArray, random: np.random.Generator, operators: Operators
+) -> FloatArray:
+    """Return real genes, which are in random order, after a step: the first ones after one that is polynomial."""
+    smooth = int(random.binomial(len(values), operators.polynomial))
+    u, v = random.random((2, len(values)))
     step = np.exp(v * (-np.log(10.0) * operators.decades)) * (2.0 * u - 1.0)
-    if operators.polynomial > 0:
-        smooth = np.flatnonzero(~category & (w < operators.polynomial))
-        step[smooth] = _polynomial(values[smooth], lower[smooth], span[smooth], u[smooth], operators.mutation_eta)
-    step *= span
-    # A whole number that mutates is another one.
-    whole = genome.categorical[gene]
-    step = np.where(whole, np.copysign(np.ceil(np.abs(step)), step), step)
-    genes[at] = np.where(category, other, values + step).clip(lower, upper)
+    step[:smooth] = _polynomial(((values - lower) / span)[:smooth], u[:smooth], operators.mutation_eta)
+    return np.asarray(values + step * span)
 
 
-def _categories(genome: Genome) -> BoolArray:
-    """Return (g,) whether a gene is one of categories, between which there are no steps."""
-    return genome.categorical & ~np.array(genome.ordered) if genome.ordered else genome.categorical
-
-
-def _polynomial(values: FloatArray, lower: FloatArray, span: FloatArray, u: FloatArray, eta: float) -> FloatArray:
-    """Return the steps of polynomial mutation in units of the range; they stay within the bounds."""
-    below = (values - lower) / np.where(span > 0, span, 1.0)
+def _polynomial(below: FloatArray, u: FloatArray, eta: float) -> FloatArray:
+    """Return the steps of polynomial mutation in units of the range, `below` above its start; they stay within it."""
     # What goes down from a place is what goes up from the place that is as far from the other bound.
     side = u - _HALF
     away = np.where(side <= 0, below, 1.0 - below)
     part = 1.0 - 2.0 * np.abs(side)
     down = (part + (1.0 - part) * (1.0 - away) ** (eta + 1)) ** (1 / (eta + 1)) - 1.0
-    return np.copysign(down, side)
+    return np.asarray(np.copysign(down, side))
