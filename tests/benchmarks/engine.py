@@ -2,9 +2,9 @@
 
 Mixed genes, population 1000, one core. Engine time is all the time of a search but that inside `evaluate_genes`: start,
 ask, tell, the archive, the loop. Of pymoo and DEAP, each driven as its documentation does, it is all the time outside
-the evaluation, too; they keep no archive, and run OTHERS evaluations, as they take long. Times are the processor's, of the
-fastest of three searches of ours, so that other work on the machine counts less; the first line tells how fast it is
-just now.
+the evaluation, too; they keep no archive, and run OTHERS evaluations, as they take long. Times are the processor's, of
+the fastest of three searches of ours, so that other work on the machine counts less; the first line tells how fast it
+is just now.
 """
 
 from __future__ import annotations
