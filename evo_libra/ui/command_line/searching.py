@@ -27,7 +27,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     stagnation: int | None = None,
     gap: float | None = None,
     restarts: int | None = None,
-    start_from: Path | None = None,
+    start_from: Annotated[list[Path] | None, Parameter(negative="")] = None,
     memetic: float | None = None,
     islands: int | None = None,
     keep: Literal["front", "designs"] | None = None,
@@ -69,7 +69,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     restarts:
         How often a search that stagnates is started anew instead of being ended.
     start_from:
-        Folder of a run, or file of a front, whose designs the search starts from.
+        Folder of a run, or file of a front, whose designs the search starts from; may be repeated.
     memetic:
         Share of the evaluations that give designs of the front better bandwidths; what pays when left out, 0 for none.
     islands:
