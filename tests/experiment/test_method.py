@@ -13,6 +13,7 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment import designs as designs_module
+from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.designs import Record, designs_files, keep_first, kept_designs, kept_genes
 from evo_libra.experiment.events import read_events
 from evo_libra.experiment.expand import load_experiment
@@ -20,11 +21,13 @@ from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.manifest import spec_of
 from evo_libra.experiment.method import Method
 from evo_libra.experiment.planned import planned_run
+from evo_libra.experiment.record import read_run
 from evo_libra.experiment.reproduce import reproduce
 from evo_libra.experiment.runspec import RunSpec, build, origin_of
 from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder
 from evo_libra.experiment.worker import perform
 from evo_libra.search.run import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
+from evo_libra.ui.terminal.view_model import status_line
 
 WAYS: dict[str, dict[str, Any]] = {
     "stagnation": {"stagnation": 1500, "growth": 0.3},
@@ -298,3 +301,22 @@ def test_kept_designs_are_cut_where_a_checkpoint_is(tmp_path: Path, monkeypatch:
     ]
     designs_files(cut.path)[1].unlink()
     assert not keep_first(cut, 300)
+
+
+@pytest.mark.parametrize(("settings", "told"), [
+    ({"stagnation": 300, "growth": 0.5, "restarts": 1}, ("stagnation", 1, 1)),
+    ({"islands": 2, "population": 20, "evaluations": 500}, ("evaluations", 0, 2)),
+])  # fmt: skip
+def test_a_run_tells_what_ended_it(job: Job, settings: dict[str, Any], told: tuple[str, int, int]) -> None:
+    spec = planned(**settings)
+    queued = read_run(Path(job.results), spec.id, {**spec.data(), "name": spec.name})
+    assert queued is not None
+    assert (queued.ended, queued.restarts, queued.islands) == ("", 0, told[2])
+    perform(spec, job)
+    run = read_run(Path(job.results), spec.id)
+    assert run is not None
+    assert (run.ended, run.restarts, run.islands) == told
+    assert status_line(run, [], "", 200).count("stagnated, 1 restart") == told[1]
+    catalogue = Catalogue.open(Path(job.results))
+    assert [one.id for one in catalogue.runs(f"ended:{told[0]} islands:{told[2]}")] == [spec.id]
+    catalogue.close()
