@@ -17,6 +17,7 @@ app = App(
     version=__version__,
     help_format="plaintext",
     help_formatter="plain",
+    suppress_keyboard_interrupt=False,  # `evo_libra.ui.cli.main` has a word and a code for it
 )
 
 Json = Annotated[bool, Parameter(name="--json", negative="")]
