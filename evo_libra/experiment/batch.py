@@ -20,6 +20,7 @@ from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, wr
 from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder, StorageError
+from evo_libra.experiment.words import counted
 from evo_libra.experiment.worker import abandon
 
 LOOK_SECONDS = 0.5
@@ -253,9 +254,9 @@ class _Batch:
             return
         why = ""
         if self.elsewhere and not self.sent:
-            why = f"{len(self.elsewhere):,} runs are executed by somebody else"
+            why = f"{counted(len(self.elsewhere), 'run is', 'runs are')} executed by somebody else"
         elif self.paused and not self.sent:
-            why = f"{len(self.paused):,} runs are paused"
+            why = f"{counted(len(self.paused), 'run is', 'runs are')} paused"
         elif self.sent and not self.executor.workers():
             why = "there are no workers yet"
         if why and why != self.why:

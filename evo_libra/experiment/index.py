@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evo_libra.experiment.record import RunInfo
 
-_VERSION = 1
+_VERSION = 2
 _COLUMNS = tuple(field.name for field in fields(RunInfo))
 
 

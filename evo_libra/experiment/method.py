@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,8 +18,8 @@ class Method:
     gap : the search ends when its front is proven to be so near the best one; None for no such end.
     gap_every : evaluations before the first proof; each further one comes after a quarter more of them.
     restarts : how often a search that stagnates is started anew instead of being ended.
-    start_from : folder of the run, or file of the front, that the search starts from; empty for none. Where it lies is
-        no part of what the run is.
+    start_from : folders of the runs, or files of the fronts, that the search starts from. Where they lie is no part of
+        what the run is.
     start_digest : SHA-256 of the designs that it starts from.
     memetic : share of the evaluations that are designs of the archive with better bandwidths.
     islands : searches side by side.
@@ -31,7 +32,7 @@ class Method:
     gap: float | None = None
     gap_every: int = 10_000
     restarts: int = 0
-    start_from: str = ""
+    start_from: tuple[str, ...] = ()
     start_digest: str = ""
     memetic: float = 0.0
     islands: int = 1
@@ -47,7 +48,12 @@ class Method:
         """Return what differs from a plain search as an experiment file says it."""
         told = {key: value for key, value in self.settings().items() if key != "start_digest"}
         # What pays is chosen where a file does not say it; none has to be said.
-        return {**told, "memetic": self.memetic, **({"start_from": self.start_from} if self.start_from else {})}
+        return {**told, "memetic": self.memetic, **({"start_from": list(self.start_from)} if self.start_from else {})}
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Method:
+        """Return how a run searches from JSON-able data of all its fields."""
+        return Method(**{**data, "start_from": tuple(data["start_from"])})
 
 
 PLAIN = Method()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,22 +20,30 @@ def planned_run(origin: Origin, folder: Path | None = None, **settings: Any) -> 
     ----------
     origin : of the problem.
     folder : what ``start_from`` is relative to; the current folder when left out.
-    settings : as for `run_of`, and ``start_from``: where an earlier front is. Without ``memetic`` the share is the one
+    settings : as for `run_of`, and ``start_from``: where an earlier front is, or several are.
+        Without ``memetic`` the share is the one
         that was measured to pay, of that engine on that problem.
 
     Raises
     ------
     InputError : as for `run_of` and `check`.
     """
-    start = settings.pop("start_from", None)
+    start = _several(settings.pop("start_from", None))
     spec = run_of(origin, **settings)
     problem, method = build(origin), spec.method
     step = usual(problem, spec.engine) if settings.get("memetic") is None else None
     if step is not None and not (method.asynchronous or spec.workers):
         method = replace(method, memetic=step.count / step.every)
-    if start is not None:
-        path = ((folder or Path()) / start).resolve()
-        method = replace(method, start_from=str(path), start_digest=digest_of(genes_from(problem, path)))
+    if start:
+        paths = [((folder or Path()) / one).resolve() for one in start]
+        genes = genes_from(problem, paths)
+        method = replace(method, start_from=tuple(map(str, paths)), start_digest=digest_of(genes))
     spec = replace(spec, method=method)
     check(spec, problem)
     return spec
+
+
+def _several(value: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, (str, Path)) else value

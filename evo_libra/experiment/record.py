@@ -43,6 +43,9 @@ class RunInfo:
     worker : ``host:pid`` of the process at work, else empty.
     error : the last line of a failure.
     hash, search : of problem, engine, settings and budget; of the same without the budget.
+    ended : what ended a run that is done: ``evaluations``, ``seconds``, ``stagnation``, ``gap`` or ``exhausted``.
+    restarts : how often its engine was started anew, as of its end or its last interruption.
+    islands : searches side by side.
     """
 
     id: str
@@ -65,6 +68,9 @@ class RunInfo:
     error: str
     hash: str
     search: str
+    ended: str
+    restarts: int
+    islands: int
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,9 @@ def read_run(
         str((failed or {}).get("error", "")),
         str(head.get("hash", "")),
         str(head.get("search", "")),
+        str((done or {}).get("ended", "")),
+        int((done or manifest or {}).get("restarts", 0)),
+        int((head.get("method") or {}).get("islands", 1)),
     )
 
 

@@ -116,7 +116,7 @@ class RunSpec:
         return RunSpec(**{
             **data,
             "origin": Origin(**{**origin, "assignments": tuple(origin["assignments"])}),
-            "method": Method(**data["method"]),
+            "method": Method.of(data["method"]),
         })  # fmt: skip
 
 
@@ -191,9 +191,10 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
     problem = build(origin)
     own = asdict(problem.settings)
     chosen = {**own, **{key: value for key, value in settings.items() if value is not None}}
-    for key, least in _LEAST.items():
-        if key in chosen and not least <= chosen[key] < 2**63:
-            raise InputError(f"--{key.replace('_', '-')}: found {chosen[key]}; it must be at least {least}")
+    for key, (least, most) in _WHOLE.items():
+        if key in chosen and not least <= chosen[key] <= most:
+            bound = f"at least {least}" if chosen[key] < least else f"at most {most}"
+            raise InputError(f"--{key}: found {chosen[key]}; it must be {bound}")
     for key, (low, high) in _BETWEEN.items():
         if key in chosen and not low <= chosen[key] <= high:
             raise InputError(f"--{key}: found {chosen[key]:g}; it must be a number from {low:g} to {high:g}")
@@ -201,7 +202,10 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
     return RunSpec(problem.name, identity_of(problem, origin), origin, method=method, **chosen)
 
 
-_LEAST = {"evaluations": 1, "population": 4, "seed": 0, "stagnation": 1, "restarts": 0, "islands": 1}
+_WHOLE = {
+    "evaluations": (1, 2**62), "population": (4, 2**31), "seed": (0, 2**63 - 1), "stagnation": (1, 2**62),
+    "restarts": (0, 10_000), "islands": (1, 4096),
+}  # fmt: skip
 _BETWEEN = {"seconds": (1e-3, 1e9), "gap": (0, 1e9), "memetic": (0, 0.5)}
 _METHOD = tuple(field.name for field in fields(Method))
 

@@ -76,8 +76,8 @@ class RunsSpec(_Strict):
     restarts: Annotated[int, Field(ge=0, le=10_000)] | None = Field(
         None, description="how often a run that stagnates is started anew instead of being ended"
     )
-    start_from: str | None = Field(
-        None, description="folder of a run, or file of a front, whose designs a run starts from, relative to this file"
+    start_from: str | tuple[str, ...] | None = Field(
+        None, description="folders of runs, or files of fronts, whose designs a run starts from, relative to this file"
     )
     memetic: Share | None = Field(
         None, description="share of the evaluations that improve designs; what pays when left out, 0 for none"

@@ -1,8 +1,9 @@
-"""The designs that a search starts from: the front of an earlier run."""
+"""The designs that a search starts from: the fronts of earlier runs."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,25 +26,36 @@ def first_genes(spec: RunSpec, problem: SearchProblem) -> FloatArray:
     ------
     InputError : there are none any more, or others than there were.
     """
-    genes = genes_from(problem, Path(spec.method.start_from))
+    genes = genes_from(problem, [Path(one) for one in spec.method.start_from])
     if digest_of(genes) != spec.method.start_digest:
-        raise InputError(f"the designs of {spec.method.start_from} to start from are others than when this was planned")
+        raise InputError(
+            f"the designs of {' and '.join(spec.method.start_from)} to start from are others than when this was planned"
+        )
     return genes
 
 
-def genes_from(problem: SearchProblem, path: Path) -> FloatArray:
-    """Return the (g, k) genes of an earlier front; designs that the problem has no genes for are left out.
+def genes_from(problem: SearchProblem, paths: Sequence[Path]) -> FloatArray:
+    """Return the (g, k) genes of earlier fronts: of the first, and of each further one what those before do not have.
+
+    Designs that the problem has no genes for are left out.
 
     Parameters
     ----------
     problem : of a problem file: the front's designs are read in the notation, of whatever problem they are; written in
         Python: they are those of the last checkpoint of a run of a problem with the same genes.
-    path : folder of the run, or file of the front.
+    paths : folders of the runs, or files of the fronts.
 
     Raises
     ------
     InputError : there is no such front, or none of its designs is one of the problem.
     """
+    fronts = [_of_path(problem, path) for path in paths]
+    genes = np.hstack(fronts)
+    _, new = np.unique(genes, axis=1, return_index=True)
+    return np.ascontiguousarray(genes[:, np.union1d(np.arange(fronts[0].shape[1]), new)])
+
+
+def _of_path(problem: SearchProblem, path: Path) -> FloatArray:
     if not path.exists():
         raise InputError(f"start_from: there is no {path}; the folder of a run or the file of a front is needed")
     genes = _of_file(problem, path) if isinstance(problem, Problem) else _of_checkpoint(problem, path)

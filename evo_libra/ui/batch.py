@@ -25,6 +25,7 @@ from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import LOG, explained, make_folder
+from evo_libra.experiment.words import counted
 from evo_libra.ui.commands import print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
@@ -87,7 +88,7 @@ def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int)
         name = ", ".join(part for part in (spec.name if several else "", spec.label) if part) or spec.name
         key = (name, spec.engine, f"{spec.population:,}", f"{spec.evaluations:,}")
         groups.setdefault(key, []).append(run)
-    table = Table(title=Text(f"{experiment.name}: {len(planned):,} runs"), title_justify="left")
+    table = Table(title=Text(f"{experiment.name}: {counted(len(planned), 'run')}"), title_justify="left")
     for column in ("engine", "population", "evaluations", "seeds", "state", "runs"):
         right = column in ("population", "evaluations")
         table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=column == "engine")
@@ -115,10 +116,13 @@ def _ranges(seeds: Sequence[int]) -> str:
 
 
 def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, workers: int) -> None:
-    print(f"\n{len(todo):,} of {len(planned):,} runs are to be executed: {guess.evaluations:,} evaluations")
+    evaluations = counted(guess.evaluations, "evaluation")
+    print(f"\n{len(todo):,} of {counted(len(planned), 'run')} to be executed: {evaluations}")
     for state, option in (("stale", "--rerun-stale"), ("failed", "--retry-failed")):
         if count := sum(run.state == state for run in planned):
-            print(f"{count:,} {state} runs are left as they are; {option} runs them again")
+            print(
+                f"{counted(count, f'{state} run')} left as before; {option} runs {'it' if count == 1 else 'them'} again"
+            )
     if todo:
         wall = guess.seconds / max(workers, 1)
         print(f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {workers} workers")
@@ -192,7 +196,7 @@ class _Lines:
         )  # fmt: skip
         self.task = self.progress.add_task("runs", total=todo)
         if self.plain:
-            self._line(f"{todo:,} of {total:,} runs are to be executed")
+            self._line(f"{todo:,} of {counted(total, 'run')} to be executed")
 
     def __enter__(self) -> _Lines:  # noqa: PYI034 - a final class
         self.progress.start()
@@ -210,7 +214,9 @@ class _Lines:
             self.failed += 1
             text += f": {report.error}"
         else:
-            text += f" {report.evaluations:,} evaluations, {report.front:,} on the front, {duration(report.wall)}"
+            text += (
+                f" {counted(report.evaluations, 'evaluation')}, {report.front:,} on the front, {duration(report.wall)}"
+            )
         if self.plain:
             self._line(text)
         elif report.ending == "failed":
@@ -245,7 +251,7 @@ def _report(
     else:
         print(
             f"{experiment.name}: {counts['done']:,} done, {counts['skipped']:,} skipped, {counts['failed']:,} failed "
-            f"of {counts['runs']:,} runs in {duration(summary.seconds)}"
+            f"of {counted(counts['runs'], 'run')} in {duration(summary.seconds)}"
         )
         for report in bad[:_SHOWN_FAILURES]:
             print(f"{report.ending} {report.id}: {report.error} ({options.results / report.id / LOG})")

@@ -19,6 +19,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.bench import Comparison, Run, Task, compare, exact_front, run_tasks
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.store import RunFolder
+from evo_libra.experiment.words import counted
 from evo_libra.front.attainment import staircase
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
@@ -164,7 +165,7 @@ def _show(found: Comparison, problem: SearchProblem, settings: Mapping[str, int]
     print("engine [us]: what the engine itself takes per design")
     best = hypervolume(found.reference, found.ideal, found.nadir)
     what = "the exact front" if exact else "the best of all runs"
-    print(f"compared with {what}: {found.reference.shape[1]:,} designs, hypervolume {best:.4f}")
+    print(f"compared with {what}: {counted(found.reference.shape[1], 'design')}, hypervolume {best:.4f}")
 
 
 def _with_quartiles(values: FloatArray) -> str:

@@ -22,6 +22,7 @@ from evo_libra.experiment.planned import planned_run
 from evo_libra.experiment.runner import Outcome, catching_interrupts
 from evo_libra.experiment.runspec import build, origin_of
 from evo_libra.experiment.store import DONE, FAILURES, LOG, MANIFEST, PLOT, RunFolder
+from evo_libra.experiment.words import counted, course
 from evo_libra.experiment.worker import perform
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective, SearchProblem
@@ -80,17 +81,22 @@ def search_command(
 
 def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
     folder, failures = run.path, read_failures(run)
+    end = run.read_json(DONE) if run.done else {}
     if as_json:
-        told = {"failures": failures} if failures else {}
-        print_json({**_result_json(front, report.evaluations, report.wall, folder), **told})
+        more = {key: end[key] for key in ("ended", "restarts") if key in end}
+        more |= {"failures": failures} if failures else {}
+        print_json({**_result_json(front, report.evaluations, report.wall, folder), **more})
     elif len(front):
         _show(front, problem.objectives, problem.name, rows=12)
-        print(f"\n{report.evaluations:,} evaluations in {report.wall:.2f} s; {len(front):,} designs on the front")
+        told = f" ({words})" if (words := course(end.get("ended", ""), end.get("restarts", 0))) else ""
+        evaluated, found = counted(report.evaluations, "evaluation"), counted(len(front), "design")
+        print(f"\n{evaluated} in {report.wall:.2f} s{told}; {found} on the front")
         print(f"front  {folder / 'front.parquet'}\nplot   {folder / PLOT}")
     if failures:
         print(
-            f"evo-libra: {len(failures):,} designs could not be evaluated and count as infeasible, the first "
-            f"because {failures[0]['reason']}; {folder / FAILURES} lists them",
+            f"evo-libra: {counted(len(failures), 'design')} could not be evaluated and "
+            f"{'counts' if len(failures) == 1 else 'count'} as infeasible, the first because {failures[0]['reason']}; "
+            f"{folder / FAILURES} has the list",
             file=sys.stderr,
         )
     if report.ending == "interrupt":
@@ -98,7 +104,7 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(
-            f"none of the {report.evaluations:,} designs that were evaluated meets the constraints; "
+            f"no design meets the constraints, of {report.evaluations:,} that were evaluated; "
             "loosen them, or give more --evaluations"
         )
     return 0
@@ -123,7 +129,8 @@ def front_command(result: Path, rows: int, *, as_json: bool) -> int:
     objectives = tuple(Objective(c, c, 1.0, _axis_label(c)) for c in front.objectives)
     _show(front, objectives, str(manifest.get("name", result)), rows=rows)
     state = "done" if folder.done else f"{manifest.get('status', 'unfinished')}, no {DONE}"
-    print(f"\n{len(front):,} designs on the front; {manifest.get('evaluations', 0):,} evaluations; {state}")
+    evaluated = counted(manifest.get("evaluations", 0), "evaluation")
+    print(f"\n{counted(len(front), 'design')} on the front; {evaluated}; {state}")
     print(f"plot   {result / PLOT}")
     return 0
 
@@ -136,7 +143,9 @@ def _axis_label(column: str) -> str:
 def _show(front: Front, objectives: Sequence[Objective], name: str, rows: int) -> None:
     console = Console()
     print(terminal_plot_of(front, objectives, console))
-    table = Table(title=f"{name}: {min(rows, len(front))} of {len(front):,} designs on the front", title_justify="left")
+    table = Table(
+        title=f"{name}: {min(rows, len(front))} of {counted(len(front), 'design')} on the front", title_justify="left"
+    )
     for column in ("id", *front.objectives):
         table.add_column(Text(column), justify="right", no_wrap=True)
     table.add_column("design", overflow="fold")

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.words import counted
 from evo_libra.front.front import Front
 from evo_libra.front.prices import Priced, Score, price_front
 from evo_libra.problem.problem import Problem
@@ -80,7 +81,7 @@ def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
     series.append(Series(frame[column].to_numpy()[kept], time[kept], label))
     print(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
     shown = Front(frame, ("time_ms", "cost_value_usd")).spread(options["rows"])
-    title = f"{len(shown)} of {frame.height:,} designs, million USD; rank 1 is the least"
+    title = f"{len(shown)} of {counted(frame.height, 'design')}, million USD; rank 1 is the least"
     table = Table(title=title, title_justify="left")
     last = ["as a\nfactor"] if score == "regret" else ["rank", f"rank by\n{score}"]
     heads = ["id", "time [ms]", "low", "as\nstated", "high", score, *last, "on\nfront"]
@@ -89,11 +90,13 @@ def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
     for row in shown.to_dicts():
         table.add_row(*map(Text, _cells(row, score)))
     console.print(table)
-    print(f"\n{options['scenarios']:,} scenarios of {len(found.parts)} parts, seed {options['seed']}")
+    print(
+        f"\n{counted(options['scenarios'], 'scenario')} of {counted(len(found.parts), 'part')}, seed {options['seed']}"
+    )
     if score != "regret":
         moved = int((frame["rank"] != frame["rank_scored"]).sum())
         print(f"order by cost: {moved:,} of {frame.height:,} change their rank")
-    print(f"on the front by {score}: {int(kept.sum()):,} of {frame.height:,} designs")
+    print(f"on the front by {score}: {int(kept.sum()):,} of {counted(frame.height, 'design')}")
 
 
 def _cells(row: Mapping[str, Any], score: Score) -> list[str]:

@@ -17,6 +17,7 @@ from evo_libra.errors import ConflictError, InfeasibleError, InputError
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.words import counted
 from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import GIGA
@@ -208,7 +209,7 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
 
 def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
     share = found.missed_hypervolume / found.most_hypervolume
-    print(f"{problem.name}: a front of {len(front):,} designs")
+    print(f"{problem.name}: a front of {counted(len(front), 'design')}")
     volumes = f"{found.hypervolume:.6f} of at most {found.most_hypervolume:.6f}"
     print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
     print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")

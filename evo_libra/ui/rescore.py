@@ -13,6 +13,7 @@ from rich.text import Text
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.words import counted
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import Rescored, rescore
 from evo_libra.problem.problem import Problem
@@ -79,7 +80,7 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
         series = [Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)]
         print(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
     shown = Front(frame, front.objectives).spread(rows)
-    table = Table(title=f"{len(shown)} of {len(front):,} designs; rank 1 is the fastest", title_justify="left")
+    table = Table(title=f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest", title_justify="left")
     both = [f"{what}\n{model}" for what in ("time [ms]", "rank") for model in (before, after)]
     for column in ("id", *both, "on\nfront"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -97,7 +98,7 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
         print("both times are the same: nothing can have changed")
     if found.dropped:
         print(f"{after} does not offer what some designs say of {', '.join(found.dropped)}; it has its own instead")
-    print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {len(front):,} designs")
+    print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), 'design')}")
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:

@@ -18,6 +18,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.words import counted, course
 from evo_libra.ui.batch import duration
 from evo_libra.ui.commands import print_json
 
@@ -114,15 +115,17 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
     changes = [f"  {assignment}" for assignment in source.get("set", [])]
     volume = "" if run.hypervolume is None else f", hypervolume {run.hypervolume:.6g}"
+    islands = f", {run.islands} islands" if run.islands > 1 else ""
+    told = f", {words}" if (words := course(run.ended, run.restarts)) else ""
     facts = [
         ("run", str(run.folder)),
         ("status", run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")),
         ("experiment", f"{run.experiment} {run.name}".strip()),
         ("problem", f"{run.problem} ({source.get('problem', '')})"),
         *(("", change) for change in changes),
-        ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}"),
-        ("evaluations", f"{run.evaluations:,} of {run.budget:,}"),
-        ("front", f"{run.front_size:,} designs{volume}"),
+        ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}{islands}"),
+        ("evaluations", f"{run.evaluations:,} of {run.budget:,}{told}"),
+        ("front", f"{counted(run.front_size, 'design')}{volume}"),
         ("started", manifest.get("started", "")),
         ("updated", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(run.updated))),
         ("time", duration(run.wall_s)),
@@ -143,17 +146,17 @@ def reproduce_command(name: str, results: Path, *, as_json: bool) -> int:
     folder = find_folder(name, results)
     console = Console(stderr=True)
     with Status("", console=console) as status:
-        spec, found = reproduce(folder, lambda snapshot: status.update(f"{snapshot.evaluations:,} evaluations"))
+        spec, found = reproduce(folder, lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")))
     if as_json:
         print_json({"run": spec.id, **asdict(found)})
     else:
         if not found.intact:
             print("the front on disk is not the one that the run wrote")
         if found.identical:
-            print(f"identical: {found.now:,} designs, byte for byte")
+            print(f"identical: {counted(found.now, 'design')}, byte for byte")
         else:
             by = "" if found.difference is None else f"; objectives differ by up to {found.difference:.2g}"
-            print(f"different: {found.before:,} designs then, {found.now:,} now{by}")
+            print(f"different: {counted(found.before, 'design')} then, {found.now:,} now{by}")
         for key, (then, now) in found.changed.items():
             print(f"  {key}: {then} then, {now} now")
     return 0 if found.identical else _FAILED

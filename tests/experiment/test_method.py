@@ -13,6 +13,7 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment import designs as designs_module
+from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.designs import Record, designs_files, keep_first, kept_designs, kept_genes
 from evo_libra.experiment.events import read_events
 from evo_libra.experiment.expand import load_experiment
@@ -20,11 +21,13 @@ from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.manifest import spec_of
 from evo_libra.experiment.method import Method
 from evo_libra.experiment.planned import planned_run
+from evo_libra.experiment.record import read_run
 from evo_libra.experiment.reproduce import reproduce
 from evo_libra.experiment.runspec import RunSpec, build, origin_of
 from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder
 from evo_libra.experiment.worker import perform
 from evo_libra.search.run import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
+from evo_libra.ui.terminal.view_model import status_line
 
 WAYS: dict[str, dict[str, Any]] = {
     "stagnation": {"stagnation": 1500, "growth": 0.3},
@@ -148,7 +151,7 @@ def test_the_method_is_a_part_of_what_a_run_is(job: Job) -> None:
     assert (kept.hash, kept.method) == (specs[1].hash, specs[1].method)
     # What decides nothing is not: processes, and where a front lies.
     assert replace(specs[0], workers=3).hash == specs[0].hash
-    assert Method(start_from="/here", start_digest="d").settings() == Method(start_digest="d").settings()
+    assert Method(start_from=("/here",), start_digest="d").settings() == Method(start_digest="d").settings()
 
 
 def test_what_pays_is_done_unless_it_is_told_otherwise() -> None:
@@ -183,6 +186,26 @@ def test_a_run_starts_from_an_earlier_front(job: Job, tmp_path: Path) -> None:
     assert "are others than when this was planned" in report.error
 
 
+def test_a_run_starts_from_several_fronts_and_from_each_design_once(job: Job, tmp_path: Path) -> None:
+    earlier = [planned(evaluations=count, seed=count) for count in (500, 600)]
+    for spec in earlier:
+        perform(spec, job)
+    places = [folder_of(spec, job).path for spec in earlier]
+    both = planned(start_from=places, evaluations=300, keep="designs")
+    assert RunSpec.of(json.loads(json.dumps(both.data()))).method == both.method
+    assert planned(start_from=[*places, places[0]], evaluations=300, keep="designs").hash == both.hash
+    assert both.hash not in {planned(start_from=place, evaluations=300, keep="designs").hash for place in places}
+    perform(both, job)
+    fronts = pl.concat(pl.read_parquet(place / FRONT)["time_ms"] for place in places)
+    first = kept_designs(folder_of(both, job).path).head(len(fronts)).collect()["time_ms"]
+    np.testing.assert_allclose(np.sort(first), np.sort(fronts), rtol=1e-9)
+    (tmp_path / "mine.yaml").write_text(
+        f"problem: gpt3-4k\nevaluations: 300\nmemetic: 0\npopulation: 100\nkeep: designs\n"
+        f"start_from: {json.dumps([str(place) for place in places])}\n"
+    )
+    assert [run.hash for run in load_experiment(tmp_path / "mine.yaml").runs] == [both.hash]
+
+
 @pytest.mark.parametrize(("settings", "message"), [
     ({"restarts": 1}, "restarts: they need a stagnation"),
     ({"engine": "exhaustive", "islands": 2}, "exhaustive leaves nothing to chance"),
@@ -191,6 +214,8 @@ def test_a_run_starts_from_an_earlier_front(job: Job, tmp_path: Path) -> None:
     ({"workers": 2, "islands": 2}, "in their own processes"),
     ({"memetic": 0.7}, "--memetic: found 0.7; it must be a number from 0 to 0.5"),
     ({"islands": 0}, "--islands: found 0; it must be at least 1"),
+    ({"islands": 4097}, "--islands: found 4097; it must be at most 4096"),
+    ({"seed": 2**63}, "--seed: found 9223372036854775808; it must be at most 9223372036854775807"),
     ({"seconds": 0.0}, "--seconds: found 0"),
     ({"stagnation": 0}, "--stagnation: found 0"),
     ({"start_from": "nowhere"}, "there is no .*nowhere"),
@@ -227,7 +252,7 @@ runs:
     assert [(run.method.islands, run.method.memetic) for run in runs] == [(2, 0), (4, 0.1), (1, 0.05), (1, 0)]
     assert {run.seconds for run in runs} == {20}
     assert (runs[2].method.growth, runs[2].method.restarts, runs[2].method.start_from) == (
-        0.5, 1, str((tmp_path / start).resolve()),
+        0.5, 1, (str((tmp_path / start).resolve()),),
     )  # fmt: skip
     assert (runs[3].workers, runs[3].method.timeout, runs[3].method.asynchronous) == (2, 5, True)
     (tmp_path / "bad.yaml").write_text("problem: gpt3-4k\nrestarts: 2\n")
@@ -276,3 +301,22 @@ def test_kept_designs_are_cut_where_a_checkpoint_is(tmp_path: Path, monkeypatch:
     ]
     designs_files(cut.path)[1].unlink()
     assert not keep_first(cut, 300)
+
+
+@pytest.mark.parametrize(("settings", "told"), [
+    ({"stagnation": 300, "growth": 0.5, "restarts": 1}, ("stagnation", 1, 1)),
+    ({"islands": 2, "population": 20, "evaluations": 500}, ("evaluations", 0, 2)),
+])  # fmt: skip
+def test_a_run_tells_what_ended_it(job: Job, settings: dict[str, Any], told: tuple[str, int, int]) -> None:
+    spec = planned(**settings)
+    queued = read_run(Path(job.results), spec.id, {**spec.data(), "name": spec.name})
+    assert queued is not None
+    assert (queued.ended, queued.restarts, queued.islands) == ("", 0, told[2])
+    perform(spec, job)
+    run = read_run(Path(job.results), spec.id)
+    assert run is not None
+    assert (run.ended, run.restarts, run.islands) == told
+    assert status_line(run, [], "", 200).count("stagnated, 1 restart") == told[1]
+    catalogue = Catalogue.open(Path(job.results))
+    assert [one.id for one in catalogue.runs(f"ended:{told[0]} islands:{told[2]}")] == [spec.id]
+    catalogue.close()

@@ -46,7 +46,7 @@ def experiment_text(run: RunInfo, name: str) -> str:
         values = {
             "name": name, "problem": source["problem"], "engines": manifest["engine"],
             "population": manifest["population"], "evaluations": manifest["budget"], "seeds": manifest["seed"],
-            "keep": manifest["keep"], **Method(**manifest["method"]).keys(),
+            "keep": manifest["keep"], **Method.of(manifest["method"]).keys(),
             **{key: manifest[key] for key in ("seconds", "workers") if manifest[key] is not None},
         }  # fmt: skip
         assignments = [assignment.partition("=") for assignment in source["set"]]

@@ -12,6 +12,7 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.experiment.events import Progress
 from evo_libra.experiment.record import RunInfo
+from evo_libra.experiment.words import course
 from evo_libra.model.fabric import parse_fabric
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
@@ -204,6 +205,10 @@ def status_line(run: RunInfo | None, progress: Sequence[Progress], asked: str, w
         parts.append(f"front {run.front_size:,}")
     if run.hypervolume is not None:
         parts.append(f"HV {run.hypervolume:.4f}")
+    if words := course(run.ended, run.restarts):
+        parts.append(words)
+    if run.islands > 1:
+        parts.append(f"{run.islands} islands")
     if run.status == "running" and rate:
         parts.append(f"{short_count(int(rate))}/s")
     elif run.wall_s:

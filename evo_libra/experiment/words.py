@@ -1,0 +1,37 @@
+"""Sentences about runs that several places say."""
+
+from __future__ import annotations
+
+from evo_libra.search.run import EXHAUSTED, GAP, SECONDS, STAGNATION
+
+_ENDS = {
+    STAGNATION: "ended as it stagnated",
+    GAP: "ended as its gap is proven",
+    SECONDS: "ended by its seconds",
+    EXHAUSTED: "ended as nothing was left to evaluate",
+}
+
+
+def counted(count: int, one: str, several: str = "") -> str:
+    """Return a number and what there is so often.
+
+    Parameters
+    ----------
+    count : the number.
+    one : what there is, if there is one of it.
+    several : what there is otherwise; `one` with an s when left out.
+
+    >>> counted(1, "design"), counted(0, "design"), counted(1200, "run is", "runs are")
+    ('1 design', '0 designs', '1,200 runs are')
+    """
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def course(ended: str, restarts: int) -> str:
+    """Return what ended a run before its evaluations, and how often it was started anew; empty for neither.
+
+    >>> course("stagnation", 2), course("evaluations", 1), course("", 0)
+    ('ended as it stagnated, 2 restarts', '1 restart', '')
+    """
+    parts = [_ENDS.get(ended, ""), counted(restarts, "restart") if restarts else ""]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,168 @@
+"""The commands about experiments and runs: plan, run, results, show, reproduce, compare, ui."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evo_libra.ui.command_line.shared import Ascii, Flag, Json, Order, app
+
+
+@app.command
+def plan(
+    experiment: Path, *, out: Path = Path("results"), workers: int | None = None, rows: int = 40, json_: Json = False
+) -> int:
+    """Show the runs of an experiment, what is there of them, and how long the rest will take.
+
+    Parameters
+    ----------
+    experiment:
+        Path of an experiment file.
+    out:
+        Folder of results.
+    workers:
+        Processes of this machine that the estimate is for; as many as there are cores when left out.
+    rows:
+        Most rows of the table. JSON has all runs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.batch import plan_command  # noqa: PLC0415 - see `shared`
+
+    return plan_command(experiment, out, workers, rows, as_json=json_)
+
+
+@app.command
+def run(
+    experiment: Path,
+    *,
+    out: Path = Path("results"),
+    workers: int | None = None,
+    scheduler: str | None = None,
+    detach: Flag = False,
+    retry_failed: Flag = False,
+    rerun_stale: Flag = False,
+    json_: Json = False,
+) -> int:
+    """Run an experiment; what is done already is skipped, what was begun goes on. Exit code 3: some runs have failed.
+
+    Parameters
+    ----------
+    experiment:
+        Path of an experiment file.
+    out:
+        Folder of results.
+    workers:
+        Processes of this machine, as many as there are cores when left out; 0 is this process alone.
+    scheduler:
+        Address or scheduler file of a running Dask scheduler, whose workers are used instead.
+    detach:
+        Leave the batch running without a terminal.
+    retry_failed:
+        Run those again that have failed.
+    rerun_stale:
+        Run those again that another version of the program has done.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.batch import RunOptions, run_command  # noqa: PLC0415 - see `shared`
+
+    again = [name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked]
+    return run_command(experiment, RunOptions(out, workers, scheduler, tuple(again)), detach=detach, as_json=json_)
+
+
+@app.command
+def results(
+    *query: str, out: Path = Path("results"), sort: Order = "-updated", rows: int = 40, json_: Json = False
+) -> int:
+    """List runs: what they are, how far they are, what they found.
+
+    Parameters
+    ----------
+    query:
+        Words that all hold, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; -word turns one round.
+    out:
+        Folder of results.
+    sort:
+        A field, such as hypervolume; -hypervolume begins with the largest.
+    rows:
+        Most rows of the table. JSON has all runs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.results import results_command  # noqa: PLC0415 - see `shared`
+
+    return results_command(query, out, sort, rows, as_json=json_)
+
+
+@app.command
+def show(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
+    """Show what a run came from: problem, seed, versions, git state, machine, times.
+
+    Parameters
+    ----------
+    run:
+        Folder of a run, or a part of its name that no other has.
+    out:
+        Folder of results.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.results import show_command  # noqa: PLC0415 - see `shared`
+
+    return show_command(run, out, as_json=json_)
+
+
+@app.command
+def reproduce(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
+    """Do a run again and compare the fronts; exit code 1 when they differ.
+
+    Parameters
+    ----------
+    run:
+        Folder of a run, or a part of its name that no other has.
+    out:
+        Folder of results.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.results import reproduce_command  # noqa: PLC0415 - see `shared`
+
+    return reproduce_command(run, out, as_json=json_)
+
+
+@app.command
+def compare(*runs: str, out: Path = Path("results"), figure: Path | None = None, json_: Json = False) -> int:
+    """Compare the fronts of runs; those that differ in their seeds alone are taken together.
+
+    Parameters
+    ----------
+    runs:
+        Folders of runs, parts of their names, or filters such as experiment:mine engine:nsga2.
+    out:
+        Folder of results.
+    figure:
+        A file to draw the fronts to (.png, .pdf or .svg).
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.compare import compare_command  # noqa: PLC0415 - see `shared`
+
+    return compare_command(runs, out, figure, as_json=json_)
+
+
+@app.command
+def ui(results: Path = Path("results"), *, light: Flag = False, ascii_: Ascii = False) -> int:
+    """Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing.
+
+    Parameters
+    ----------
+    results:
+        Folder of results; runs may be at work on other machines that write to it.
+    light:
+        Begin with the light theme.
+    ascii_:
+        Draw with ASCII characters only.
+    """
+    from evo_libra.ui.terminal.start import run_ui  # noqa: PLC0415 - see `shared`
+
+    return run_ui(results, light=light, ascii_only=ascii_)

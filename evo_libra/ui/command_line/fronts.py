@@ -1,0 +1,127 @@
+"""The commands that look at a front: front, certify, rescore, prices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from evo_libra.ui.command_line.shared import Assignments, Json, app
+
+
+@app.command
+def front(result: Path, *, rows: int = 12, json_: Json = False) -> int:
+    """Show the front of a result.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.commands import front_command  # noqa: PLC0415 - see `shared`
+
+    return front_command(result, rows, as_json=json_)
+
+
+@app.command
+def certify(
+    result: Path,
+    *,
+    problem: str | None = None,
+    set_: Assignments = None,
+    seconds: float | None = None,
+    json_: Json = False,
+) -> int:
+    """Prove how far the front of a result is from optimal.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, as in the run; only together with --problem.
+    seconds:
+        After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.proofs import certify_command  # noqa: PLC0415 - see `shared`
+
+    return certify_command(result, problem, set_ or [], seconds, as_json=json_)
+
+
+@app.command
+def rescore(
+    result: Path,
+    *,
+    time: Literal["libra", "astra", "themis"],
+    problem: str | None = None,
+    set_: Assignments = None,
+    rows: int = 12,
+    json_: Json = False,
+) -> int:
+    """Look at the front of a result under another model of time: who moves, who is still on the front.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+    time:
+        The other model of time.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.rescore import rescore_command  # noqa: PLC0415 - see `shared`
+
+    return rescore_command(result, time, problem, set_ or [], rows, as_json=json_)
+
+
+@app.command
+def prices(
+    result: Path,
+    *,
+    scenarios: int = 1000,
+    seed: int = 0,
+    score: Literal["mean", "worst", "regret"] = "mean",
+    problem: str | None = None,
+    set_: Assignments = None,
+    rows: int = 12,
+    json_: Json = False,
+) -> int:
+    """Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run on a catalogue of parts.
+    scenarios:
+        Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
+    seed:
+        Of the draws.
+    score:
+        What decides who is on the front: the mean cost, the worst one, or the largest regret, which is how much more
+        a design costs in a scenario than the cheapest one that is at most as slow.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    set_:
+        KEY=VALUE, on top of those of the run, such as fabric.catalog=dearer.yaml; may be repeated.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    json_:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.ui.prices import prices_command  # noqa: PLC0415 - see `shared`
+
+    options = {"scenarios": scenarios, "seed": seed, "rows": rows}
+    return prices_command(result, options, score, problem, set_ or [], as_json=json_)
