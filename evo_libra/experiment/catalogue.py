@@ -20,6 +20,7 @@ from evo_libra.experiment.control import request as _request
 from evo_libra.experiment.filesystem import cache_folder
 from evo_libra.experiment.filters import parse_filter, sort_runs
 from evo_libra.experiment.index import load, open_index, save
+from evo_libra.experiment.points import checkpoint_points, keep_points, known_points
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.record import (
     BATCHES,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from evo_libra.front.front import Front
+    from evo_libra.model.arrays import FloatArray
 
 
 class Catalogue:
@@ -185,6 +187,19 @@ class Catalogue:
             rows, schema={field.name: kinds.get(str(field.type), pl.String) for field in fields(RunInfo)}
         )
 
+    def points(self, run: RunInfo) -> dict[str, FloatArray] | None:
+        """Return objective column -> values of a run's front where that takes no data frame, else None.
+
+        Those of a run at work come from its checkpoint, those of a finished one from the index; see `keep_points`.
+        """
+        with self._lock:
+            return known_points(self._index, run)
+
+    def keep_points(self, run: RunInfo, points: Mapping[str, FloatArray]) -> None:
+        """Keep the points of a finished run's front in the index, for `points`."""
+        with self._lock:
+            keep_points(self._index, run, points)
+
     def _load(self) -> None:
         for stamp, run in load(self._index):
             # The folder may be named by another path today.
@@ -204,15 +219,12 @@ def read_front(run: RunInfo) -> Front:
     import numpy as np  # noqa: PLC0415 - the index needs no arrays
     import polars as pl  # noqa: PLC0415 - the same
 
-    from evo_libra.experiment.checkpoint import read_objectives  # noqa: PLC0415 - the same
     from evo_libra.front.front import Front  # noqa: PLC0415 - the same
 
-    values = read_objectives(folder)
-    if values is None:
+    columns = checkpoint_points(folder)
+    if columns is None:
         raise InputError(f"{run.folder} has no front yet")
-    objectives = folder.read_json(MANIFEST)["objectives"]
-    columns = {one["column"]: row / one["scale"] for one, row in zip(objectives, values, strict=True)}
-    frame = pl.DataFrame({"id": np.arange(values.shape[1]), **columns})
+    frame = pl.DataFrame({"id": np.arange(len(next(iter(columns.values())))), **columns})
     return Front(frame, tuple(columns))
 
 

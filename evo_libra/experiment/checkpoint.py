@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.provenance import program
+from evo_libra.experiment.sealed import load_sealed, sealed
 from evo_libra.experiment.store import CHECKPOINT, RunFolder
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.search.engine import EngineState
@@ -21,7 +19,6 @@ from evo_libra.search.termination import Mark
 
 _FORMAT = 3
 _SEARCH = ("evaluations", "exhausted", "ended", "restarts", "seconds")
-_SEAL = 64
 
 
 def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None:
@@ -49,7 +46,7 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None
     }
     buffer = io.BytesIO()
     np.savez(buffer, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8), **arrays)
-    folder.write(CHECKPOINT, _sealed(buffer.getvalue()))
+    folder.write(CHECKPOINT, sealed(buffer.getvalue()))
 
 
 def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
@@ -60,7 +57,7 @@ def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
     InputError : the checkpoint is damaged, or of another search, format or version of the program.
     """
     path = folder.path / CHECKPOINT
-    found = _load(path)
+    found = load_sealed(path)
     if found is None:
         return None
     head, arrays = found
@@ -77,56 +74,10 @@ def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
     )
 
 
-def read_genes(folder: RunFolder) -> np.ndarray[Any, Any] | None:
-    """Return (g, k) genes of the best designs at the last checkpoint, or None when there is none yet.
-
-    Raises
-    ------
-    InputError : the checkpoint is damaged.
-    """
-    found = _load(folder.path / CHECKPOINT)
-    return None if found is None else np.asarray(found[1]["archive/genes"])
-
-
-def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
-    """Return (m, k) objectives in SI of the best designs at the last checkpoint, or None when there is none yet.
-
-    Raises
-    ------
-    InputError : the checkpoint is damaged.
-    """
-    found = _load(folder.path / CHECKPOINT)
-    return None if found is None else np.asarray(found[1]["archive/objectives"])
-
-
 def checkpoint_evaluations(folder: RunFolder) -> int | None:
     """Return the designs evaluated by the last checkpoint; None when there is no sound one."""
     try:
-        found = _load(folder.path / CHECKPOINT)
+        found = load_sealed(folder.path / CHECKPOINT)
     except InputError:
         return None
     return None if found is None else int(found[0]["evaluations"])
-
-
-def _load(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(f"the checkpoint {path} cannot be read: {(error.strerror or '').lower()}") from None
-    if raw[-_SEAL:] != _seal(raw[:-_SEAL]):
-        raise InputError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
-    with np.load(io.BytesIO(raw), allow_pickle=False) as data:
-        head = json.loads(bytes(data["head"]).decode())
-        return head, {name: data[name] for name in data.files if name != "head"}
-
-
-def _sealed(archive: bytes) -> bytes:
-    """Return a ZIP archive with the checksum of all of it as its comment, which readers of archives pass over."""
-    body = archive[:-2] + struct.pack("<H", _SEAL)  # an archive ends with the length of its comment
-    return body + _seal(body)
-
-
-def _seal(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode()

@@ -11,6 +11,8 @@ from pathlib import Path
 from evo_libra.experiment.record import RunInfo
 
 _VERSION = 2
+_KEPT = 64  # Fronts.
+_LARGEST = 1 << 20  # Bytes of a front; larger ones are read from their files.
 _COLUMNS = tuple(field.name for field in fields(RunInfo))
 
 
@@ -55,6 +57,30 @@ def save(index: sqlite3.Connection, changed: Sequence[tuple[str, RunInfo]], gone
         index.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
 
 
+def load_points(index: sqlite3.Connection, run_id: str, stamp: str) -> tuple[list[str], bytes] | None:
+    """Return columns and values of a front, as `save_points` was given them; None when they are not there."""
+    words = "SELECT columns, points FROM fronts WHERE id = ? AND stamp = ?"
+    found = index.execute(words, (run_id, stamp)).fetchone()
+    return None if found is None else (str(found[0]).split("\n"), found[1])
+
+
+def save_points(index: sqlite3.Connection, run_id: str, stamp: str, columns: Sequence[str], points: bytes) -> None:
+    """Keep the points of a front, so that they can be shown before Polars is imported; the last 64 are kept.
+
+    Parameters
+    ----------
+    index : the index.
+    run_id, stamp : the run, and what its front's file is known by.
+    columns, points : names of the objectives, and their values one after the other, as bytes.
+    """
+    if len(points) > _LARGEST:
+        return
+    with contextlib.suppress(sqlite3.OperationalError), index:
+        index.execute("INSERT OR REPLACE INTO fronts VALUES (?, ?, ?, ?)", (run_id, stamp, "\n".join(columns), points))
+        last = "SELECT rowid FROM fronts ORDER BY rowid DESC LIMIT ?"
+        index.execute(f"DELETE FROM fronts WHERE rowid NOT IN ({last})", (_KEPT,))  # noqa: S608 - our words
+
+
 def _prepared(path: Path | None) -> sqlite3.Connection:
     index = sqlite3.connect(path or ":memory:", timeout=2, check_same_thread=False)
     try:
@@ -63,6 +89,8 @@ def _prepared(path: Path | None) -> sqlite3.Connection:
         if index.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
             columns = ", ".join(f"{name} PRIMARY KEY" if name == "id" else name for name in _COLUMNS)
             index.executescript(f"DROP TABLE IF EXISTS runs; CREATE TABLE runs (stamp, {columns});")
+            index.executescript("DROP TABLE IF EXISTS fronts;")
+            index.executescript("CREATE TABLE fronts (id PRIMARY KEY, stamp, columns, points);")
             index.execute(f"PRAGMA user_version = {_VERSION}")
     except sqlite3.DatabaseError:
         index.close()

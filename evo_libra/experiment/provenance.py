@@ -8,7 +8,6 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,8 @@ def canonical_hash(data: Mapping[str, Any]) -> str:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of the program, of Python and of every package that results depend on."""
+    from importlib.metadata import version  # noqa: PLC0415 - who only looks at results does not need it
+
     return {
         "evo-libra": __version__,
         "python": platform.python_version(),

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.checkpoint import read_genes
 from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.sealed import read_genes
 from evo_libra.experiment.store import FRONT, RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.genes import front_genes

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evo_libra.errors import InputError
@@ -237,6 +238,29 @@ def test_the_catalogue_is_a_frame(make: Make, job: Job) -> None:
     assert frame["evaluations"].to_list() == [1000]
     assert frame.schema.keys() == Catalogue.open("nowhere").frame().schema.keys()
     assert frame.schema == Catalogue.open("nowhere").frame().schema
+
+
+def test_points_of_fronts_are_known_without_their_files(make: Make, job: Job) -> None:
+    done, begun = make(seed=1), make(seed=2)
+    perform(done, job)
+    stopped(begun, job, 300)
+    catalogue = opened(job)
+    one, two = (catalogue.find(spec.id) for spec in (done, begun))
+    assert catalogue.points(one) is None  # nobody has read it yet
+    for run in (one, two):
+        front = read_front(run)
+        points = {column: front.frame[column].to_numpy() for column in front.objectives}
+        catalogue.keep_points(run, points)
+        found = opened(job).points(run)
+        assert found is not None
+        assert list(found) == list(points)
+        assert all(np.array_equal(found[column], points[column]) for column in points)
+    os.utime(one.folder / FRONT)  # written anew, by whomever
+    assert catalogue.points(one) is None
+    (two.folder / FRONT).unlink()  # as while it is at work
+    assert catalogue.points(two) is not None
+    (two.folder / CHECKPOINT).write_bytes(b"damaged")
+    assert catalogue.points(two) is None
 
 
 def test_requests_lie_beside_the_runs(make: Make, job: Job) -> None:

@@ -149,9 +149,14 @@ class Driver:
             assert time.monotonic() < end, f"not in {seconds} s:\n{self.text}"
             await self.pilot.pause(0.02)
 
+    def _read(self) -> bool:
+        """Return whether the selected run's files are read, and not just glanced at."""
+        data = self.main.scene.data.get(self.main.state.run)
+        return data is not None and bool(data.front is not None or data.note)
+
     async def settled(self) -> None:
         """Wait until the selected run's files are read, and its design is explained."""
-        await self.until(lambda: self.main.state.run in self.main.scene.data)
+        await self.until(self._read)
         await self.until(lambda: "working out" not in self.text and self.main._asked is None)  # noqa: SLF001 - the same
         await self.pilot.pause()
 
@@ -168,7 +173,7 @@ class Driver:
         """Go to the run of a name."""
         run_id = next(run for run, known in self.main.scene.names.items() if known == name)
         await self.press("1", "g", *["j"] * [run.id for run in self.main.scene.runs].index(run_id))
-        await self.until(lambda: self.main.state.run == run_id and run_id in self.main.scene.data)
+        await self.until(lambda: self.main.state.run == run_id and self._read())
         await self.pilot.pause()
 
     async def said(self, text: str) -> None:

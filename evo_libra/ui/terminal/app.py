@@ -24,6 +24,7 @@ from evo_libra.ui.terminal.session import Scene, Session
 from evo_libra.ui.terminal.view_model import State, wanted
 
 UPDATES_PER_SECOND = 4.0
+_PATIENCE = 0.5  # Seconds that reading waits for drawing, once.
 _IN_PALETTE = ("app.command_palette", "app.quit", "Theme", "Quit", "Screenshot")
 
 
@@ -52,9 +53,9 @@ class TerminalUI(App[None]):
     class Arrived(Message):
         """The store was read."""
 
-        def __init__(self, scene: Scene) -> None:
+        def __init__(self, scene: Scene, drawn: threading.Event | None = None) -> None:
             super().__init__()
-            self.scene = scene
+            self.scene, self.drawn = scene, drawn
 
     def __init__(
         self,
@@ -114,6 +115,12 @@ class TerminalUI(App[None]):
         # The list of runs is there before the first front is, which takes Polars to read.
         last = session.look(wanted(self._state), data=False)
         self.post_message(self.Arrived(last))
+        last = session.glance(wanted(self._state))
+        if last.data:
+            # To import Polars now would hold up the drawing of what was read without it.
+            drawn = threading.Event()
+            self.post_message(self.Arrived(last, drawn))
+            drawn.wait(_PATIENCE)
         while not self._leaving.is_set():
             self._wake.clear()
             state, now, self._at_once = self._state, self._at_once, False
@@ -129,7 +136,9 @@ class TerminalUI(App[None]):
         """Show what was read."""
         if not self.main.state.frozen:
             self.main.take(event.scene)
-        if event.scene.data and not gc.isenabled():
+        if event.drawn is not None:
+            self.call_after_refresh(event.drawn.set)
+        elif event.scene.data and not gc.isenabled():
             self.call_after_refresh(_collect_from_now_on)
 
     def on_main_screen_wants(self, event: MainScreen.Wants) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA
-from evo_libra.model.fabric import BLOCKS, parse_fabric
 from evo_libra.ui.terminal.queue_view import bar, clipped
 from evo_libra.ui.terminal_plot import tick_label
 
@@ -112,6 +111,8 @@ def difference(value: float, other: float) -> tuple[str, str]:
 
 
 def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, ascii_only: bool) -> Iterator[Line]:
+    from evo_libra.model.fabric import BLOCKS, parse_fabric  # noqa: PLC0415 - the first plot does not wait for them
+
     try:
         fabric = parse_fabric(notation)
     except InputError:

@@ -138,14 +138,37 @@ class Session:
         if not data:
             self._scene = scene
             return scene
-        shown = tuple(dict.fromkeys(run_id for run_id in wanted.shown if run_id in known))
-        if not shown and scene.runs:
-            shown = (scene.runs[0].id,)
+        shown = self._shown(wanted, known, scene)
         found = {run_id: self._data(known[run_id], log=wanted.log and index == 0) for index, run_id in enumerate(shown)}
         if shown != scene.shown or any(found[run_id] is not scene.data.get(run_id) for run_id in shown):
             scene = replace(scene, shown=shown, data=found)
         self._scene = scene
         return scene
+
+    def glance(self, wanted: Wanted) -> Scene:
+        """Return the last scene with the points of fronts that are known without a data frame, nothing else.
+
+        What Polars is not needed for can be drawn while it is imported.
+        """
+        known = {run.id: run for run in self._scene.every}
+        shown = self._shown(wanted, known, self._scene)
+        points = {run_id: self._catalogue.points(known[run_id]) for run_id in shown}
+        data = {
+            run_id: RunData(values=values, progress=self._follow(known[run_id]))
+            for run_id, values in points.items()
+            if values
+        }
+        if data:
+            self._scene = replace(self._scene, shown=shown, data=data)
+        return self._scene
+
+    @staticmethod
+    def _shown(wanted: Wanted, known: Mapping[str, RunInfo], scene: Scene) -> tuple[str, ...]:
+        shown = tuple(dict.fromkeys(run_id for run_id in wanted.shown if run_id in known))
+        return shown or tuple(run.id for run in scene.runs[:1])
+
+    def _follow(self, run: RunInfo) -> tuple[Progress, ...]:
+        return self._progress.setdefault(run.id, ProgressReader(run.folder)).follow()
 
     def _after(self, started: float) -> float:
         finished = time.monotonic()
@@ -175,9 +198,9 @@ class Session:
         changed = {name for name, stamp in now.items() if stamps.get(name) != stamp}
         if changed & {FRONT, CHECKPOINT, "status"}:
             data = _with_front(run, data)
+            self._catalogue.keep_points(run, data.values)
         if EVENTS in changed:
-            reader = self._progress.setdefault(run.id, ProgressReader(run.folder))
-            data = replace(data, progress=reader.follow())
+            data = replace(data, progress=self._follow(run))
         if changed & {DESIGNS, CHECKPOINT} and time.monotonic() >= self._designs_next.get(run.id, 0.0):
             started = time.monotonic()
             data = replace(data, designs=_designs(run, data.front))

@@ -13,7 +13,6 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.events import Progress
 from evo_libra.experiment.record import RunInfo
 from evo_libra.experiment.words import course
-from evo_libra.model.fabric import parse_fabric
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
 from evo_libra.ui.terminal.queue_view import GLYPHS, Column, Row, overall, short_count, short_time, sort_name, summary
@@ -268,6 +267,8 @@ class FrontRows(Sequence[Row]):
 
 def _network(notation: str) -> str:
     """Return the structure of a design without technologies and bandwidths."""
+    from evo_libra.model.fabric import parse_fabric  # noqa: PLC0415 - the first plot does not wait for building blocks
+
     try:
         fabric = parse_fabric(notation)
     except InputError:
