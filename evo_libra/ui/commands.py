@@ -83,7 +83,7 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
     folder, failures = run.path, read_failures(run)
     end = run.read_json(DONE) if run.done else {}
     if as_json:
-        more = {key: end[key] for key in ("ended", "restarts") if key in end}
+        more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"failures": failures} if failures else {}
         print_json({**_result_json(front, report.evaluations, report.wall, folder), **more})
     elif len(front):
