@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -259,11 +260,19 @@ def _report(
             print(f"{summary.stale:,} were made by another version of the program; --rerun-stale runs them again")
         if before:
             print(f"{before:,} had failed before; --retry-failed runs them again")
-        print(f"results  evo-libra results experiment:{experiment.name}")
+        print(f"results  {_query(experiment, options)}")
     if summary.interrupted:
         print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
         return _INTERRUPTED
     return _FAILURES if counts["failed"] else _DONE
+
+
+def _query(experiment: Experiment, options: RunOptions) -> str:
+    """Return the command that lists the runs of an experiment, from where this one was given."""
+    words = ["evo-libra", "results", f"experiment:{experiment.name}"]
+    if options.results != Path("results").absolute():
+        words += ["--out", str(options.results)]
+    return shlex.join(words)
 
 
 def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> int:
@@ -285,5 +294,5 @@ def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> in
         print_json({"experiment": experiment.name, "pid": process.pid, "log": str(log), "batch": str(folder.path)})
     else:
         print(f"{experiment.name} runs as process {process.pid}; its lines go to {log}")
-        print(f"watch    evo-libra results experiment:{experiment.name}\nstop     kill {process.pid}")
+        print(f"watch    {_query(experiment, options)}\nstop     kill {process.pid}")
     return _DONE

@@ -117,6 +117,9 @@ def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -
     assert len([line for line in lines if "] done gpt3-4k/" in line]) == 8
     assert "\x1b" not in first.stderr + first.stdout
     assert "8 done, 0 skipped, 0 failed of 8 runs" in first.stdout
+    assert first.stdout.endswith("results  evo-libra results experiment:study\n")
+    elsewhere = run(tmp_path, "run", "study.yaml", "--workers", "0", "--out", "my results")
+    assert f"evo-libra results experiment:study --out '{tmp_path / 'my results'}'" in elsewhere.stdout
     assert done(tmp_path) == 8
     assert not leftovers(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "results" / "gpt3-4k").rglob("*")}

@@ -19,7 +19,7 @@ from evo_libra import load_problem
 from evo_libra.experiment.checkpoint import write_checkpoint
 from evo_libra.experiment.control import request
 from evo_libra.experiment.events import Progress, tell_progress
-from evo_libra.experiment.method import Method
+from evo_libra.experiment.method import PLAIN
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.runspec import origin_of
 from evo_libra.experiment.store import RunFolder
@@ -80,7 +80,7 @@ def write_run(tmp_path: Path, problem_data: Any, genome: Any) -> Write:
             "name": name, "engine": engine, "seed": seed, "population": 100, "budget": BUDGET, "keep": "front",
             "hash": f"{seed:064x}", "search": f"{seed:064x}", "program": program() if status != "stale" else "older",
             "objectives": OBJECTIVES, "experiment": "", "label": label, "problem": {}, "source": source,
-            "method": asdict(Method()), "seconds": None, "workers": None,
+            "method": asdict(PLAIN), "seconds": None, "workers": None,
             "started": "2026-01-01T00:00:00Z",
         }  # fmt: skip
         (folder / "manifest.json").write_text(json.dumps(manifest))
