@@ -74,22 +74,25 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 
 def engine_names() -> tuple[str, ...]:
     """Return the names that `load_engine` takes, beside ``module:object`` for an engine of one's own."""
-    foreign = (f"{library}:{name}" for library, names in LIBRARIES.items() for name in names)
-    return (*OWN, *foreign, *own_engine_names())
+    return (*_ours(), *own_engine_names())
+
+
+def _ours() -> tuple[str, ...]:
+    return (*OWN, *(f"{library}:{name}" for library, names in LIBRARIES.items() for name in names))
 
 
 def load_engine(name: str, problem: SearchProblem) -> Engine:
-    """Return an engine by name for a problem.
+    """Return an engine by name for a problem; the names of this program's engines are theirs alone.
 
     Raises
     ------
     InputError : there is no such engine, or it cannot search this problem.
     """
     library, _, algorithm = name.rpartition(":")
-    own = name in own_engine_names() or (library and library not in LIBRARIES)
-    if not own and name not in engine_names():
-        raise InputError(unknown("engine", name, engine_names()))
-    if own:
+    # To look for the engines of others takes as long as a short search.
+    if name not in _ours():
+        if not (library and library not in LIBRARIES) and name not in own_engine_names():
+            raise InputError(unknown("engine", name, engine_names()))
         return load_own_engine(name, problem)
     if library:
         return _foreign(library, algorithm, problem)
