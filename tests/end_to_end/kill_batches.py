@@ -27,6 +27,7 @@ from evo_libra.experiment.catalogue import Catalogue
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
 FAILURES = 3
+WORKERS = {"one": 2, "two": 1}
 RUNNERS = 0.1
 """Part of the kills that is meant for runners; they take longest to come back."""
 ANYONE = 0.3
@@ -67,7 +68,8 @@ Batches = dict[str, subprocess.Popen[bytes]]
 def prepare(folder: Path, repeats: int) -> None:
     """Write the problem and two batches that share half of their runs."""
     (folder / "slow.py").write_text(PROBLEM)
-    (folder / "problems").symlink_to(Path(__file__).parents[2] / "problems")
+    if not (folder / "problems").exists():
+        (folder / "problems").symlink_to(Path(__file__).parents[2] / "problems")
     for name, first in (("one", 400), ("two", 600)):
         (folder / f"{name}.yaml").write_text(BATCH.format(first=first, repeats=repeats))
 
@@ -93,23 +95,32 @@ def processes(batches: Batches) -> list[tuple[str, int]]:
     return found
 
 
-def disturb(folder: Path, kills: int, chance: random.Random) -> Counter[str]:
-    """Run both batches until they have ended by themselves after so many kills; return what was killed."""
-    batches = {name: start(folder, name, workers) for name, workers in (("one", 2), ("two", 1))}
+def disturb(folder: Path, kills: int, repeats: int, chance: random.Random) -> Counter[str]:
+    """Run both batches until they have ended by themselves after so many kills; return what was killed.
+
+    A batch that has ended before gets more seeds: kills of programs that have nothing to do would show little.
+    """
+    batches = {name: start(folder, name, workers) for name, workers in WORKERS.items()}
+    given = dict.fromkeys(WORKERS, repeats)
     killed: Counter[str] = Counter()
     while True:
         for name, batch in list(batches.items()):
             code = batch.poll()
             if code not in (None, 0, FAILURES, -signal.SIGKILL):
                 raise SystemExit(f"batch {name} ended with {code}:\n{(folder / f'{name}.log').read_text()[-3000:]}")
-            if code in (-signal.SIGKILL, FAILURES) or (code == 0 and killed.total() < kills):
-                batches[name] = start(folder, name, 2 if name == "one" else 1)
-        if killed.total() >= kills and all(batch.poll() == 0 for batch in batches.values()):
+            if code == 0 and given[name] == repeats and killed.total() < kills:
+                repeats += max(3, (kills - killed.total()) // 15)
+                prepare(folder, repeats)
+            if code in (-signal.SIGKILL, FAILURES) or (code == 0 and given[name] < repeats):
+                batches[name], given[name] = start(folder, name, WORKERS[name]), repeats
+        last = all(count == repeats for count in given.values())
+        if killed.total() >= kills and last and all(batch.poll() == 0 for batch in batches.values()):
             return killed
         if killed.total() < kills:
             victim = choose(folder, batches, chance)
             if victim is not None and kill(victim[1]):
                 killed[victim[0]] += 1
+                print(f"\r{killed.total()} of {kills} kills", end="", file=sys.stderr, flush=True)
         else:
             time.sleep(0.1)
 
@@ -188,14 +199,15 @@ def main() -> None:
     """Disturb, check, tell."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("--kills", type=int, default=500)
-    words.add_argument("--repeats", type=int, default=0, help="seeds of each batch; 0 fits the kills")
+    words.add_argument("--repeats", type=int, default=0, help="seeds of each batch to begin with; 0 fits the kills")
     words.add_argument("--seed", type=int, default=0)
     given = words.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        prepare(folder, given.repeats or max(3, given.kills // 15))
+        repeats = given.repeats or max(3, given.kills // 15)
+        prepare(folder, repeats)
         begun = time.monotonic()
-        killed = disturb(folder, given.kills, random.Random(given.seed))  # noqa: S311 - no secret
+        killed = disturb(folder, given.kills, repeats, random.Random(given.seed))  # noqa: S311 - no secret
         took = time.monotonic() - begun
         index = folder / "index"
         Catalogue.open(folder / "results", index).close()
