@@ -25,7 +25,8 @@ from evo_libra.experiment.store import DONE, FRONT, MANIFEST, PLOT, RunFolder, c
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.run import EXHAUSTED, SECONDS, Snapshot
+from evo_libra.search.ends import EXHAUSTED, SECONDS
+from evo_libra.search.run import Snapshot
 
 CHECKPOINT_SECONDS = 1.0
 """Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evo_libra.search.run import EXHAUSTED, GAP, SECONDS, STAGNATION
+from evo_libra.search.ends import EXHAUSTED, GAP, SECONDS, STAGNATION
 
 _ENDS = {
     STAGNATION: "ended as it stagnated",

@@ -15,11 +15,12 @@ from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.search.ends import EXHAUSTED, STAGNATION
 from evo_libra.search.engine import Engine, load_engine
 from evo_libra.search.epochs import Epoch, lived, migrated, packed, shares, unpacked
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.memetic import Improve
-from evo_libra.search.run import EXHAUSTED, PLAIN, STAGNATION, Options, Snapshot, derived_seed, judged
+from evo_libra.search.run import PLAIN, Options, Snapshot, derived_seed, judged
 from evo_libra.search.workers import Workers
 
 EPOCH = 20

@@ -13,11 +13,10 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front, front_of
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.search.ends import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.search.engine import Engine, EngineState, load_engine
 from evo_libra.search.memetic import Improve, improved
 from evo_libra.search.termination import Mark, Stop, grown, passed
-
-EVALUATIONS, EXHAUSTED, SECONDS, STAGNATION, GAP = "evaluations", "exhausted", "seconds", "stagnation", "gap"
 
 
 @dataclass(frozen=True)

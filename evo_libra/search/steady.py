@@ -13,10 +13,11 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.search.cache import Worth
+from evo_libra.search.ends import EXHAUSTED, STAGNATION
 from evo_libra.search.engine import Engine, EngineState
 from evo_libra.search.exhaustive_engine import ExhaustiveEngine
 from evo_libra.search.expensive import ExpensiveProblem
-from evo_libra.search.run import EXHAUSTED, PLAIN, STAGNATION, Options, Snapshot, judged, restarted
+from evo_libra.search.run import PLAIN, Options, Snapshot, judged, restarted
 from evo_libra.search.variation import is_new
 
 

@@ -194,20 +194,33 @@ def _other_whole(
 def _stepped(
     values: FloatArray, lower: FloatArray, span: FloatArray, random: np.random.Generator, operators: Operators
 ) -> FloatArray:
-    """Return other whole numbers, each the next one beyond where a real number would go."""
-    step = _moved(values, lower, span, random, operators) - values
+    """Return other whole numbers, the next ones beyond where real ones would go; of a large range, near ones, too."""
+    decades = np.maximum(operators.decades, np.log10(span))
+    step = _step(values, lower, span, decades, random, operators) * span
     return values + np.copysign(np.ceil(np.abs(step)), step)
 
 
 def _moved(
     values: FloatArray, lower: FloatArray, span: FloatArray, random: np.random.Generator, operators: Operators
 ) -> FloatArray:
-    """Return real genes, which are in random order, after a step: the first ones after one that is polynomial."""
+    """Return real genes after a step."""
+    return values + _step(values, lower, span, operators.decades, random, operators) * span
+
+
+def _step(
+    values: FloatArray,
+    lower: FloatArray,
+    span: FloatArray,
+    decades: float | FloatArray,
+    random: np.random.Generator,
+    operators: Operators,
+) -> FloatArray:
+    """Return the steps, in units of the range, of genes in random order: the first ones are polynomial."""
     smooth = int(random.binomial(len(values), operators.polynomial))
     u, v = random.random((2, len(values)))
-    step = np.exp(v * (-np.log(10.0) * operators.decades)) * (2.0 * u - 1.0)
+    step = np.exp(v * (-np.log(10.0) * decades)) * (2.0 * u - 1.0)
     step[:smooth] = _polynomial(((values - lower) / span)[:smooth], u[:smooth], operators.mutation_eta)
-    return np.asarray(values + step * span)
+    return np.asarray(step)
 
 
 def _polynomial(below: FloatArray, u: FloatArray, eta: float) -> FloatArray:

@@ -26,7 +26,7 @@ from evo_libra.experiment.reproduce import reproduce
 from evo_libra.experiment.runspec import RunSpec, build, origin_of
 from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder
 from evo_libra.experiment.worker import perform
-from evo_libra.search.run import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
+from evo_libra.search.ends import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.ui.terminal.view_model import status_line
 
 WAYS: dict[str, dict[str, Any]] = {

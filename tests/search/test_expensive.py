@@ -18,10 +18,11 @@ from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import FloatArray
 from evo_libra.search.cache import Cache, Worth
+from evo_libra.search.ends import SECONDS, STAGNATION
 from evo_libra.search.engine import load_engine
 from evo_libra.search.expensive import FAILED_VIOLATION, ExpensiveProblem
 from evo_libra.search.memetic import Improve
-from evo_libra.search.run import SECONDS, STAGNATION, Options, Snapshot, generations
+from evo_libra.search.run import Options, Snapshot, generations
 from evo_libra.search.steady import completions
 from evo_libra.search.termination import Stagnation, Stop
 from evo_libra.search.toy import Toy

@@ -23,12 +23,13 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.search import islands as islands_module
+from evo_libra.search.ends import EVALUATIONS, EXHAUSTED, STAGNATION
 from evo_libra.search.engine import load_engine
 from evo_libra.search.epochs import unpacked
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.islands import EPOCH, Archipelago, island_generations
 from evo_libra.search.memetic import Improve, usual
-from evo_libra.search.run import EVALUATIONS, EXHAUSTED, STAGNATION, Options, Snapshot, derived_seed, generations
+from evo_libra.search.run import Options, Snapshot, derived_seed, generations
 from evo_libra.search.state_bytes import loaded, saved
 from evo_libra.search.termination import Stagnation, Stop
 

@@ -16,8 +16,9 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.problem.registry import load_problem as load_search_problem
+from evo_libra.search.ends import EVALUATIONS, GAP, SECONDS, STAGNATION
 from evo_libra.search.engine import load_engine
-from evo_libra.search.run import EVALUATIONS, GAP, SECONDS, STAGNATION, Options, Snapshot, generations
+from evo_libra.search.run import Options, Snapshot, generations
 from evo_libra.search.termination import Gap, Mark, Stagnation, Stop, certified_gap, grown, passed
 
 
