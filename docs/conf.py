@@ -7,5 +7,3 @@ exclude_patterns = ["_build"]
 myst_heading_anchors = 3
 autodoc_typehints = "description"
 napoleon_use_rtype = False
-# Types in docstrings are plain words, such as "objectives", which may be names of attributes as well.
-suppress_warnings = ["ref.python"]

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evo_libra.errors import counted
 from evo_libra.experiment.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.claim import Lease, current_claim, server_time
 from evo_libra.experiment.control import all_requested, request, settle
@@ -20,7 +21,6 @@ from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, wr
 from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder, StorageError
-from evo_libra.experiment.words import counted
 from evo_libra.experiment.worker import abandon
 
 LOOK_SECONDS = 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evo_libra.errors import counted
 from evo_libra.search.ends import EXHAUSTED, GAP, SECONDS, STAGNATION
 
 _ENDS = {
@@ -10,21 +11,6 @@ _ENDS = {
     SECONDS: "ended by its seconds",
     EXHAUSTED: "ended as nothing was left to evaluate",
 }
-
-
-def counted(count: int, one: str, several: str = "") -> str:
-    """Return a number and what there is so often.
-
-    Parameters
-    ----------
-    count : the number.
-    one : what there is, if there is one of it.
-    several : what there is otherwise; `one` with an s when left out.
-
-    >>> counted(1, "design"), counted(0, "design"), counted(1200, "run is", "runs are")
-    ('1 design', '0 designs', '1,200 runs are')
-    """
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
 def course(ended: str, restarts: int) -> str:

@@ -20,7 +20,7 @@ def attainment_surfaces(fronts: Sequence[FloatArray], percentages: Sequence[int]
 
     Parameters
     ----------
-    fronts : (m, k_i) objectives of each search, m is 2 or 3; one that found nothing has none, and counts.
+    fronts : (m, k_i) values of what each search found, m is 2 or 3; a search that found nothing has none, and counts.
     percentages : of the fronts.
 
     Returns

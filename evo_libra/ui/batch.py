@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.experiment.batch import Ended, Summary, run_batch
 from evo_libra.experiment.estimate import Estimate, estimate
 from evo_libra.experiment.executor import Executor, InProcess, join, local_cluster
@@ -26,7 +26,6 @@ from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import LOG, explained, make_folder
-from evo_libra.experiment.words import counted
 from evo_libra.ui.commands import print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130

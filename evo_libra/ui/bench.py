@@ -15,11 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.experiment.bench import Comparison, Run, Task, compare, exact_front, run_tasks
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.store import RunFolder
-from evo_libra.experiment.words import counted
 from evo_libra.front.attainment import staircase
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray

@@ -14,7 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColu
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import EvoLibraError, InfeasibleError, InputError
+from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
 from evo_libra.experiment.failures import read_failures
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.loop import in_processes
@@ -22,7 +22,7 @@ from evo_libra.experiment.planned import planned_run
 from evo_libra.experiment.runner import Outcome, catching_interrupts
 from evo_libra.experiment.runspec import build, origin_of
 from evo_libra.experiment.store import DONE, FAILURES, LOG, MANIFEST, PLOT, RunFolder
-from evo_libra.experiment.words import counted, course
+from evo_libra.experiment.words import course
 from evo_libra.experiment.worker import perform
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective, SearchProblem

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.experiment.words import counted
 from evo_libra.front.front import Front
 from evo_libra.front.prices import Priced, Score, price_front
 from evo_libra.problem.problem import Problem

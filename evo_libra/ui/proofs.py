@@ -13,11 +13,10 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import ConflictError, InfeasibleError, InputError
+from evo_libra.errors import ConflictError, InfeasibleError, InputError, counted
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.experiment.words import counted
 from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import GIGA

@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.experiment.words import counted
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import Rescored, rescore
 from evo_libra.problem.problem import Problem

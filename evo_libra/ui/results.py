@@ -14,11 +14,11 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.experiment.words import counted, course
+from evo_libra.experiment.words import course
 from evo_libra.ui.batch import duration
 from evo_libra.ui.commands import print_json
 
