@@ -110,8 +110,7 @@ def prices(
     seed:
         Of the draws.
     score:
-        What decides who is on the front: the mean cost, the worst one, or the largest regret, which is how much more
-        a design costs in a scenario than the cheapest one that is at most as slow.
+        What decides: mean cost, worst cost, or largest regret: what is paid above the cheapest that is no slower.
     problem:
         The problem, where its file is no longer where the run found it.
     set_:

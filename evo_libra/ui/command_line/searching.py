@@ -53,13 +53,11 @@ def search(  # noqa: PLR0913 - each is an option of the command
     resume:
         Go on where an interrupted run of the same problem, engine and seed stopped.
     workers:
-        For designs that take long to evaluate: processes that each evaluate one at a time. What designs are worth is
-        kept, so that each is evaluated once.
+        For designs that take long to evaluate: processes that each evaluate one at a time, and none of them twice.
     timeout:
         Seconds that a design may take in a worker; one that takes longer counts as infeasible.
     asynchronous:
-        Ask for another design whenever one is done, without waiting for the others of its generation; which is done
-        first is chance, so that the seed does not decide the front.
+        Ask for another design whenever one is done; which is done first is chance: the seed does not decide the front.
     seconds:
         Of work, after which the search ends whatever its evaluations.
     stagnation:

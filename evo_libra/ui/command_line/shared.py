@@ -10,13 +10,15 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from evo_libra import __version__
+from evo_libra.ui.command_line.commands import SUMMARY
+from evo_libra.ui.command_line.formatter import HelpLayout
 
 app = App(
     name="evo-libra",
-    help="Find Pareto-optimal networks for distributed AI training.",
+    help=SUMMARY,
     version=__version__,
     help_format="plaintext",
-    help_formatter="plain",
+    help_formatter=HelpLayout(),
     suppress_keyboard_interrupt=False,  # `evo_libra.ui.cli.main` has a word and a code for it
 )
 
