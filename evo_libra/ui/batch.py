@@ -26,7 +26,7 @@ from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import LOG, explained, make_folder
-from evo_libra.ui.commands import print_json
+from evo_libra.ui.texts import duration, print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
 _SHOWN_FAILURES = 10
@@ -131,20 +131,6 @@ def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Es
             (guess.from_similar, "the other runs"),
         )  # fmt: skip
         print(f"from {', '.join(f'{name} ({count:,})' for count, name in sources if count)}")
-
-
-def duration(seconds: float) -> str:
-    """Return a time for reading.
-
-    >>> duration(0.43), duration(61), duration(7300), duration(200_000)
-    ('0.43 s', '1 min 1 s', '2 h 1 min', '2 d 7 h')
-    """
-    if seconds < 10:  # noqa: PLR2004 - short times read better with decimals
-        return f"{seconds:.2g} s"
-    for name, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
-        if seconds >= size:
-            return f"{int(seconds // size)} {name} {int(seconds % size // part)} {smaller}"
-    return f"{seconds:.0f} s"
 
 
 def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool) -> int:

@@ -17,7 +17,7 @@ from evo_libra.model.catalog.parts import PartsSpec, is_parts, load_parts, load_
 from evo_libra.model.fabric import BLOCKS
 from evo_libra.problem.registry import problem_names
 from evo_libra.search.engine import engine_names
-from evo_libra.ui.commands import print_json
+from evo_libra.ui.texts import print_json
 
 _FILES = (".yaml", ".yml", ".json")
 

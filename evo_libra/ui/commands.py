@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
@@ -28,14 +27,10 @@ from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.pictures import figure_of, terminal_plot_of
+from evo_libra.ui.texts import print_json
 from evo_libra.ui.watch import Watch
 
 _INTERRUPTED, _FAILED = 130, 1
-
-
-def print_json(data: Mapping[str, Any]) -> None:
-    """Print one JSON object to standard output."""
-    print(json.dumps(data, allow_nan=False))
 
 
 def search_command(

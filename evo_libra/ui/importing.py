@@ -9,7 +9,7 @@ from evo_libra.errors import InputError
 from evo_libra.model.astra.files import read_network, read_system
 from evo_libra.problem.imported import Imported, imported, problem_texts, time_text
 from evo_libra.problem.registry import load_problem
-from evo_libra.ui.commands import print_json
+from evo_libra.ui.texts import print_json
 
 
 def import_command(network: Path, system: Path, out: Path | None, *, as_json: bool) -> int:

@@ -23,7 +23,8 @@ from evo_libra.model.arrays import GIGA
 from evo_libra.problem.optimize import Allocation, Binding, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
-from evo_libra.ui.commands import number, print_json, short_design
+from evo_libra.ui.commands import number, short_design
+from evo_libra.ui.texts import print_json
 
 _FAILED, _INTERRUPTED = 1, 130
 

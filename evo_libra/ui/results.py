@@ -19,8 +19,7 @@ from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.experiment.words import course
-from evo_libra.ui.batch import duration
-from evo_libra.ui.commands import print_json
+from evo_libra.ui.texts import duration, print_json
 
 _FAILED = 1
 _WIDE = 110

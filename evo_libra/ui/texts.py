@@ -1,0 +1,26 @@
+"""How commands print what programs read, and how they write times; imports next to nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def print_json(data: Mapping[str, Any]) -> None:
+    """Print one JSON object to standard output."""
+    print(json.dumps(data, allow_nan=False))
+
+
+def duration(seconds: float) -> str:
+    """Return a time for reading.
+
+    >>> duration(0.43), duration(61), duration(7300), duration(200_000)
+    ('0.43 s', '1 min 1 s', '2 h 1 min', '2 d 7 h')
+    """
+    if seconds < 10:  # noqa: PLR2004 - short times read better with decimals
+        return f"{seconds:.2g} s"
+    for name, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} {int(seconds % size // part)} {smaller}"
+    return f"{seconds:.0f} s"
