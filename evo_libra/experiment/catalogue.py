@@ -105,7 +105,7 @@ class Catalogue:
     def _read_plans(self) -> dict[str, Mapping[str, Any]]:
         """Return what is planned of each run; plans that have not changed are not read again."""
         plans = {}
-        for folder in _folders(self.results / BATCHES):
+        for folder in [self.results / BATCHES / name for name in _names(self.results / BATCHES)]:
             stamp = plan_stamp(folder)
             known = self._plans.get(folder)
             plan = known if known and known[0] == stamp else (stamp, read_plan(folder))
@@ -119,7 +119,7 @@ class Catalogue:
     def _reread(
         self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, *, paused: bool
     ) -> tuple[RunInfo | None, str]:
-        folder = self.results / run_id
+        folder = self.results / run_id if known is None else known.folder
         stamp = _done_stamp(folder) or signature(folder)
         same = known is not None and stamp == self._stamps.get(run_id) and (known.status == "paused") == paused
         if not same or known is None or stamp.endswith(HELD):
@@ -201,9 +201,8 @@ class Catalogue:
             keep_points(self._index, run, points)
 
     def _load(self) -> None:
-        for stamp, run in load(self._index):
-            # The folder may be named by another path today.
-            self._runs[run.id], self._stamps[run.id] = replace(run, folder=self.results / run.id), stamp
+        for stamp, run in load(self._index, self.results):
+            self._runs[run.id], self._stamps[run.id] = run, stamp
 
 
 def read_front(run: RunInfo) -> Front:
@@ -263,18 +262,19 @@ def _merged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Any]]:
     return merged
 
 
-def _folders(folder: Path) -> list[Path]:
+def _names(folder: Path) -> list[str]:
+    """Return the names of the folders in a folder; as text, since a thousand paths take a while."""
     try:
         with os.scandir(folder) as entries:
-            return [Path(entry.path) for entry in entries if entry.is_dir()]
+            return sorted(entry.name for entry in entries if entry.is_dir())
     except (FileNotFoundError, NotADirectoryError):
         return []
 
 
-def _run_ids(results: Path) -> dict[str, Path]:
-    """Return the folders that may be runs, by their ids."""
-    problems = [folder for folder in sorted(_folders(results)) if not folder.name.startswith(".")]
-    return {f"{problem.name}/{folder.name}": folder for problem in problems for folder in sorted(_folders(problem))}
+def _run_ids(results: Path) -> dict[str, None]:
+    """Return the ids of the folders that may be runs, in order."""
+    problems = [problem for problem in _names(results) if not problem.startswith(".")]
+    return {f"{problem}/{name}": None for problem in problems for name in _names(results / problem)}
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -286,7 +286,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _done_stamp(folder: Path) -> str:
     try:
-        # The program decides whether it is stale.
-        return f"done:{(folder / DONE).stat().st_mtime_ns}:{program()}"
+        changed = os.stat(f"{folder}/{DONE}").st_mtime_ns  # noqa: PTH116 - asked of every run, each second
+        return f"done:{changed}:{program()}"  # The program decides whether it is stale.
     except OSError:
         return ""

@@ -30,12 +30,18 @@ def open_index(path: Path | None) -> sqlite3.Connection:
         return _prepared(path)
 
 
-def load(index: sqlite3.Connection) -> list[tuple[str, RunInfo]]:
-    """Return what an index holds: stamps of the runs' files, and the runs."""
+def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunInfo]]:
+    """Return what an index holds: stamps of the runs' files, and the runs.
+
+    Parameters
+    ----------
+    index : the index.
+    results : the folder that the runs are in, which may be named by another path than when they were kept.
+    """
     found = []
     for stamp, *values in index.execute(f"SELECT stamp, {', '.join(_COLUMNS)} FROM runs"):  # noqa: S608 - our names
         run = dict(zip(_COLUMNS, values, strict=True))
-        found.append((stamp, RunInfo(**{**run, "folder": Path(run["folder"])})))
+        found.append((stamp, RunInfo(**{**run, "folder": results / run["id"]})))
     return found
 
 

@@ -216,7 +216,7 @@ def _draw_axes(canvas: Canvas, picture: Picture, rows: int, glyphs: Glyphs) -> A
 
 def _draw_front(canvas: Canvas, area: Area, front: Series, which: int, glyphs: Glyphs, *, colour: bool) -> None:
     rows, columns = _cells(area, front.x, front.y)
-    characters = len(np.unique(rows * canvas.text.shape[1] + columns))
+    characters = len({*(rows * canvas.text.shape[1] + columns).tolist()})
     if colour and not glyphs.cloud and len(rows) > _CROWDED * characters:
         _draw_dots(canvas, area, front, Role.FRONT + which, glyphs)
         return
