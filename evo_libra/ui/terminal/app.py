@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import signal
+import sys
 import threading
 from collections.abc import Iterable
 from functools import partial
@@ -18,6 +20,7 @@ from textual.screen import Screen
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.ui.terminal import themes
+from evo_libra.ui.terminal.hang_up import on_hang_up
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.screen import MainScreen
 from evo_libra.ui.terminal.session import Scene, Session
@@ -87,17 +90,24 @@ class TerminalUI(App[None]):
     def on_mount(self) -> None:
         """Begin to read."""
         self._read()
-        self._leave_on_signals()
+        self._leave_when_told()
 
-    def _leave_on_signals(self) -> None:
-        """Leave the terminal as it was when the program is ended from outside."""
+    def _leave_when_told(self) -> None:
+        """Leave the terminal as it was when the program is ended from outside, and end when the terminal does."""
         import asyncio  # noqa: PLC0415 - Textual has it already
 
         if threading.current_thread() is not threading.main_thread() or self.is_headless:
             return
+        loop = asyncio.get_running_loop()
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
-                asyncio.get_running_loop().add_signal_handler(getattr(signal, name), self.exit)
+                loop.add_signal_handler(getattr(signal, name), self.exit)
+
+        def leave() -> None:
+            with contextlib.suppress(RuntimeError):  # it is leaving already
+                loop.call_soon_threadsafe(self.exit)
+
+        on_hang_up(sys.stdin.fileno(), leave)
 
     def on_unmount(self) -> None:
         """Let the reader end."""
