@@ -1,14 +1,21 @@
 from __future__ import annotations
 
+import json
+import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.claim import Lease
 from evo_libra.experiment.control import all_requested, requested
+from evo_libra.experiment.expand import load_experiment
+from evo_libra.experiment.manifest import manifest_of
+from evo_libra.experiment.runspec import build
 from evo_libra.ui.terminal import launch
 from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Form
 
@@ -124,7 +131,7 @@ def test_batches_and_single_runs_are_started(drive: Drive, started: list[Any]) -
     async def look(driver: Any) -> None:
         await driver.select(QUEUED)
         await driver.press("r")
-        assert "2 of its 2 runs are to be executed" in driver.text
+        assert "Start sweep? 2 of 2 runs to be executed" in driver.text
         await driver.type("--workers 2")
         await driver.press("enter")
         await driver.until(lambda: len(started) == 1)
@@ -181,3 +188,52 @@ def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
         await driver.until(lambda: any(run.budget == 300 and run.status == "done" for run in driver.main.scene.every))
 
     drive(look)
+
+
+SEARCHES = {
+    "threads": """
+        set: {{"constraints": ["sum(bw) <= 900 GB/s"], npus: 4096}}
+        keep: designs
+        seconds: 30.5
+        stagnation: 300
+        growth: 0.002
+        gap: 0.05
+        gap_every: 500
+        restarts: 2
+        memetic: 0.125
+        islands: 2
+        start_from: [{done}, {stale}]
+    """,
+    "processes": """
+        memetic: 0
+        workers: 2
+        timeout: 4.5
+        asynchronous: true
+    """,
+}
+
+
+@pytest.mark.parametrize("keys", SEARCHES.values(), ids=SEARCHES)
+def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Path, keys: str) -> None:
+    found = {run.status: run.folder for run in Catalogue.open(store, tmp_path / "cache").runs()}
+    text = textwrap.dedent(keys).format(**found)
+    path = tmp_path / "whole.yaml"
+    path.write_text(f"problem: gpt3-4k\nevaluations: 800\npopulation: 40\nseeds: 3\n{text}")
+    (spec,) = load_experiment(path).runs
+    folder = store / spec.id
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps(manifest_of(spec, build(spec.origin), [])))
+    texts = []
+
+    async def look(driver: Any) -> None:
+        await driver.type("/budget:800")
+        await driver.press("enter")
+        await driver.until(lambda: driver.main.state.run == spec.id)
+        await driver.press("c")
+        texts.append(driver.app.screen.query_one("#text").text)
+
+    drive(look)
+    assert all(f"\n{line.split(':')[0]}:" in texts[0] for line in text.split("\n")[1:-1])
+    path.write_text(texts[0])
+    (copy,) = load_experiment(path).runs
+    assert replace(copy, experiment=spec.experiment, label=spec.label) == spec

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, counted
 from evo_libra.experiment.catalogue import request
 from evo_libra.experiment.record import BatchInfo, RunInfo
 from evo_libra.ui.terminal.session import Scene
@@ -114,7 +114,7 @@ def _launch(
     status = {one.id: one.status for one in scene.every}
     waiting = ("queued", "interrupted", "paused", *again)
     todo = sum(status.get(run_id) in waiting for run_id in batch.runs)
-    question = f"Start {batch.experiment}? {todo:,} of its {len(batch.runs):,} runs are to be executed."
+    question = f"Start {batch.experiment}? {todo:,} of {counted(len(batch.runs), 'run')} to be executed."
     return Launch(batch.experiment, Path(batch.file), run, again, question)
 
 
@@ -140,7 +140,9 @@ def stop_all(scene: Scene) -> Ask:
     batches = [batch for batch in scene.batches if batch.runner]
     covered = {run_id for batch in batches for run_id in batch.runs}
     alone = [run for run in scene.every if run.worker and run.id not in covered]
-    return Ask((*batches, *alone), "stop", f"{len(batches) + len(alone):,} stop requests; checkpoints are kept")
+    return Ask(
+        (*batches, *alone), "stop", f"{counted(len(batches) + len(alone), 'stop request')}; checkpoints are kept"
+    )
 
 
 def ask(what: Ask) -> str:
