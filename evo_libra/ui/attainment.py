@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from evo_libra.model.arrays import FloatArray
+from evo_libra.ui.axes import Series, axes_of, limits, tick_label, ticks
 from evo_libra.ui.figure import COLOURS, DPI, METADATA, SETTINGS
-from evo_libra.ui.terminal_plot import Series, axes_of, limits, tick_label, ticks
 
 _SIZE = (7.16, 4.0)
 _X_CELLS, _Y_CELLS = 84, 24

@@ -24,9 +24,9 @@ from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem
+from evo_libra.ui.axes import MAX_SERIES, Series
 from evo_libra.ui.commands import number
 from evo_libra.ui.pictures import terminal_scatter
-from evo_libra.ui.terminal_plot import MAX_SERIES, Series
 from evo_libra.ui.texts import print_json
 
 PICTURE, DATA = "attainment.png", "bench.json"

@@ -18,8 +18,8 @@ from evo_libra.experiment.comparison import LEVELS, Comparison, compare
 from evo_libra.experiment.record import RunInfo
 from evo_libra.experiment.store import MANIFEST
 from evo_libra.model.arrays import FloatArray
+from evo_libra.ui.axes import Series
 from evo_libra.ui.pictures import terminal_scatter
-from evo_libra.ui.terminal_plot import Series
 from evo_libra.ui.texts import print_json
 
 _MOST_SERIES = 8

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from evo_libra.ui.terminal_plot import axes_of, check_series, limits, position, tick_label, ticks
+from evo_libra.ui.axes import axes_of, check_series, limits, position, tick_label, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
 
     from evo_libra.model.arrays import BoolArray
-    from evo_libra.ui.terminal_plot import Axis, Series
+    from evo_libra.ui.axes import Axis, Series
 
 _SIZE = (7.16, 4.0)  # Inches; the text width of a two-column paper.
 _AXES_SIZE = (6.3, 3.2)  # What labels leave of it, nearly.

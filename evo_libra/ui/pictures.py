@@ -11,7 +11,8 @@ from rich.console import Console
 
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective
-from evo_libra.ui.terminal_plot import Series, scatter
+from evo_libra.ui.axes import Series
+from evo_libra.ui.terminal_plot import scatter
 
 _MOST_SERIES = 6
 _HEIGHT = 22

@@ -1,64 +1,40 @@
-"""Scatter plots of a few series as lines of text, in braille or plain ASCII, and the axes that figures share."""
+"""Scatter plots of a few series as lines of text, in braille or plain ASCII."""
 
 from __future__ import annotations
 
 import itertools
-import math
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evo_libra.ui.axes import (
+    BRAILLE,
+    DOT_BITS,
+    DOTS_ACROSS,
+    DOTS_UP,
+    Axis,
+    Series,
+    axes_of,
+    check_series,
+    dots,
+    label_start,
+    tick_cells,
+    tick_label,
+    ticks,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from evo_libra.model.arrays import FloatArray, IntArray
 
-MAX_SERIES = 9
-"""Series that colours and markers can tell apart."""
-
-_SMALLEST, _LARGEST = 1e-280, 1e280  # Values are clipped to these: differences and steps neither overflow nor vanish.
-_RESOLUTION = 1e-6  # Smaller relative differences are drawn as equal: their tick labels would need too many digits.
-_MOST_TICKS = 8
-_Y_TICK_DISTANCES = (2, 3)
-_TALL = 18  # Lines from which on labels stand further apart.
-_X_LABEL_GAP = 2
-_FEWEST_DECADE_TICKS = 3
-_SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _NARROWEST, _LOWEST = 30, 10
 _BOLD, _GREY = "1", "38;5;244"
 _COLOURS = tuple(f"38;5;{code}" for code in (32, 214, 36, 175, 202, 74, 227, 97, 247))  # Okabe and Ito's, nearly.
 _NO_POINTS = "no points"
-_BRAILLE = 0x2800
-_DOT_BITS = np.array([[0x40, 0x80], [0x04, 0x20], [0x02, 0x10], [0x01, 0x08]])  # From the bottom of a cell upwards.
-_DOTS_UP, _DOTS_ACROSS = _DOT_BITS.shape
-
-
-@dataclass(frozen=True)
-class Series:
-    """Points that share a colour, a marker and an entry of the legend.
-
-    Attributes
-    ----------
-    x, y : (n,) finite coordinates.
-    label : the name in the legend; an empty one is left out of it.
-    """
-
-    x: FloatArray
-    y: FloatArray
-    label: str
-
-
-@dataclass(frozen=True)
-class Axis:
-    """The range that an axis shows; `low` and `high` are decimal exponents on a logarithmic one."""
-
-    low: float
-    high: float
-    log: bool
 
 
 @dataclass(frozen=True)
@@ -99,71 +75,6 @@ class _Area:
 
 _UNICODE = _Glyphs(markers="●○▲△■□◆◇✕", vertical="│", horizontal="─", corner="└", y_tick="┤", x_tick="┬", cut="…")
 _ASCII = _Glyphs(markers="ox+*#@%&=", vertical="|", horizontal="-", corner="+", y_tick="+", x_tick="+", cut="~")
-
-
-def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
-    """Refuse series that cannot be drawn.
-
-    Raises
-    ------
-    ValueError
-        Too many series, x and y of different shapes, a value that is not finite, or one that is not positive on a
-        logarithmic axis.
-    """
-    if len(series) > MAX_SERIES:
-        raise ValueError(f"{len(series)} series; at most {MAX_SERIES} can be told apart")
-    for one in series:
-        if one.x.ndim != 1 or one.x.shape != one.y.shape:
-            raise ValueError(f"series '{one.label}': x has shape {one.x.shape} and y {one.y.shape}")
-        for name, values, log in (("x", one.x, log_x), ("y", one.y, log_y)):
-            if not np.isfinite(values).all():
-                raise ValueError(f"series '{one.label}': a value of {name} is not finite")
-            if log and (values <= 0).any():
-                raise ValueError(f"series '{one.label}': a value of {name} is not positive on a logarithmic axis")
-
-
-def axes_of(series: Sequence[Series], *, log_x: bool, log_y: bool) -> tuple[Axis, Axis]:
-    """Return the x and the y axis that show every point, with a little room around; 0 to 1 when there is no point."""
-    none = np.empty(0)
-    return (
-        _axis_of(np.concatenate([none, *(one.x for one in series)]), log=log_x),
-        _axis_of(np.concatenate([none, *(one.y for one in series)]), log=log_y),
-    )
-
-
-def limits(axis: Axis) -> tuple[float, float]:
-    """Return the first and the last value that an axis shows."""
-    return (10.0**axis.low, 10.0**axis.high) if axis.log else (axis.low, axis.high)
-
-
-def position(axis: Axis, values: FloatArray) -> FloatArray:
-    """Return (n,) how far along the axis each of n values lies: 0 at its start, 1 at its end."""
-    return np.asarray((_scaled(values, log=axis.log) - axis.low) / (axis.high - axis.low))
-
-
-def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
-    """Return round values to label on an axis, as many as can be read well, at least one.
-
-    Parameters
-    ----------
-    axis : the axis.
-    cells : its length in characters, or in lines when it is upright.
-    across : whether labels stand side by side, and not one above the other.
-    """
-    candidates = list(_tick_candidates(axis))
-    middle = next(values[len(values) // 2] for values in candidates if values)
-    return max([*(values for values in candidates if _fits(axis, values, cells, across=across)), (middle,)], key=len)
-
-
-def tick_label(value: float) -> str:
-    """Return a number as short as it can be told.
-
-    >>> [tick_label(value) for value in (0.25, 50, 2e3, 1.5e7, 1e-6)]
-    ['0.25', '50', '2k', '15M', '1e-6']
-    """
-    size = abs(value) * (1 + 1e-9)
-    factor, suffix = next(((factor, suffix) for factor, suffix in _SUFFIXES if factor <= size < 1000 * factor), (1, ""))
-    return f"{value / factor:.9g}{suffix}".replace("e-0", "e-").replace("e+", "e")
 
 
 def scatter(
@@ -222,74 +133,6 @@ def scatter(
     return "\n".join(_line(*row, style=style) for row in zip(canvas.text, canvas.attributes, strict=True))
 
 
-def _scaled(values: FloatArray, *, log: bool) -> FloatArray:
-    return np.asarray(np.log10(np.clip(values, _SMALLEST, _LARGEST)) if log else np.clip(values, -_LARGEST, _LARGEST))
-
-
-def _axis_of(values: FloatArray, *, log: bool) -> Axis:
-    if not values.size:
-        return Axis(0.0, 1.0, log)
-    scaled = _scaled(values, log=log)
-    low, high = float(scaled.min()), float(scaled.max())
-    size = 1.0 if log else max(abs(low), abs(high))
-    room = 0.02 * (high - low)
-    if high - low <= max(_RESOLUTION * size, _SMALLEST):
-        room = 0.1 * size if size > _SMALLEST else 1.0
-    return Axis(low - room, high + room, log)
-
-
-def _tick_candidates(axis: Axis) -> Iterator[tuple[float, ...]]:
-    if not axis.log:
-        yield from _even_ticks(axis.low, axis.high)
-    elif len(_decade_ticks(axis, (1, 2, 5), 1)) < _FEWEST_DECADE_TICKS:
-        yield from _even_ticks(*limits(axis))
-    else:
-        yield from (_decade_ticks(axis, mantissas, 1) for mantissas in ((1, 2, 5), (1,), (2,), (5,)))
-        yield from (_decade_ticks(axis, (1,), stride) for stride in (2, 5, 10, 20, 50, 100, 200))
-
-
-def _even_ticks(low: float, high: float) -> Iterator[tuple[float, ...]]:
-    exponent = math.floor(math.log10(high - low))
-    for power, mantissa in itertools.product(range(exponent - 2, exponent + 2), (1, 2, 5)):
-        step = mantissa * 10.0**power
-        yield tuple(count * step for count in range(math.ceil(low / step), math.floor(high / step) + 1))
-
-
-def _decade_ticks(axis: Axis, mantissas: tuple[int, ...], stride: int) -> tuple[float, ...]:
-    powers = (power for power in range(math.floor(axis.low), math.floor(axis.high) + 1) if power % stride == 0)
-    values = (mantissa * 10.0**power for power in powers for mantissa in mantissas)
-    return tuple(value for value in values if axis.low <= math.log10(value) <= axis.high)
-
-
-def _fits(axis: Axis, values: tuple[float, ...], cells: int, *, across: bool) -> bool:
-    if not 0 < len(values) <= _MOST_TICKS:
-        return False
-    at = _tick_cells(axis, values, cells, _DOTS_ACROSS if across else _DOTS_UP)
-    if not across:
-        closest = _Y_TICK_DISTANCES[cells >= _TALL]
-        return all(cell - before >= closest for before, cell in itertools.pairwise(at))
-    labels = [tick_label(value) for value in values]
-    starts = [_label_start(cell, label, cells) for cell, label in zip(at, labels, strict=True)]
-    gaps = (
-        start - before - len(label) for (before, start), label in zip(itertools.pairwise(starts), labels, strict=False)
-    )
-    return all(gap >= _X_LABEL_GAP for gap in gaps)
-
-
-def _tick_cells(axis: Axis, values: Sequence[float], cells: int, dots: int) -> list[int]:
-    # By way of a braille dot, as points go: a point at a tick's value is then in line with it.
-    return [int(dot) // dots for dot in _dots(axis, np.array(values), dots * cells)]
-
-
-def _label_start(cell: int, label: str, cells: int) -> int:
-    """Return the column of a label under a tick; it may reach two columns to the left of the axis, as room is there."""
-    return min(max(cell - len(label) // 2, -2), cells - len(label))
-
-
-def _dots(axis: Axis, values: FloatArray, count: int) -> IntArray:
-    return np.rint(position(axis, values) * (count - 1)).astype(np.int64)
-
-
 def _one_column(text: str, glyphs: _Glyphs) -> str:
     text = unicodedata.normalize("NFC", text)
     if glyphs is _ASCII:
@@ -341,14 +184,14 @@ def _draw_axes(canvas: _Canvas, x: Axis, y: Axis, rows: int, glyphs: _Glyphs) ->
     left = max(len(tick_label(value)) for value in y_ticks) + 1
     area = _Area(x, y, rows, left, width - left)
     _draw_lines(canvas, rows, left, glyphs)
-    for value, cell in zip(y_ticks, _tick_cells(y, y_ticks, rows, _DOTS_UP), strict=True):
+    for value, cell in zip(y_ticks, tick_cells(y, y_ticks, rows, DOTS_UP), strict=True):
         canvas.write(rows - cell, 0, tick_label(value).rjust(left - 1), _GREY)
         canvas.write(rows - cell, left - 1, glyphs.y_tick, _GREY)
     x_ticks = ticks(x, area.columns, across=True)
-    for value, cell in zip(x_ticks, _tick_cells(x, x_ticks, area.columns, _DOTS_ACROSS), strict=True):
+    for value, cell in zip(x_ticks, tick_cells(x, x_ticks, area.columns, DOTS_ACROSS), strict=True):
         canvas.write(rows + 1, left + cell, glyphs.x_tick, _GREY)
         label = tick_label(value)
-        canvas.write(rows + 2, left + _label_start(cell, label, area.columns), label, _GREY)
+        canvas.write(rows + 2, left + label_start(cell, label, area.columns), label, _GREY)
     return area
 
 
@@ -362,11 +205,11 @@ def _draw_points(canvas: _Canvas, area: _Area, series: Sequence[Series], markers
     """Draw points as the markers of their series, or as braille dots when there are none."""
     bits = np.zeros((area.rows, area.columns), dtype=np.int64)
     for which, one in enumerate(series):
-        across, up = _dots(area.x, one.x, _DOTS_ACROSS * area.columns), _dots(area.y, one.y, _DOTS_UP * area.rows)
-        cells = (area.rows - 1 - up // _DOTS_UP, across // _DOTS_ACROSS)
-        np.bitwise_or.at(bits, cells, _DOT_BITS[up % _DOTS_UP, across % _DOTS_ACROSS])
+        across, up = dots(area.x, one.x, DOTS_ACROSS * area.columns), dots(area.y, one.y, DOTS_UP * area.rows)
+        cells = (area.rows - 1 - up // DOTS_UP, across // DOTS_ACROSS)
+        np.bitwise_or.at(bits, cells, DOT_BITS[up % DOTS_UP, across % DOTS_ACROSS])
         rows, columns = cells[0] + 1, cells[1] + area.left
-        canvas.text[rows, columns] = markers[which] if markers else [chr(_BRAILLE + bit) for bit in bits[cells]]
+        canvas.text[rows, columns] = markers[which] if markers else [chr(BRAILLE + bit) for bit in bits[cells]]
         canvas.attributes[rows, columns] = _COLOURS[which]
 
 

@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from evo_libra.ui import figure as module
+from evo_libra.ui.axes import Series
 from evo_libra.ui.figure import front_figure
-from evo_libra.ui.terminal_plot import Series
 
 LABELS: dict[str, Any] = {
     "x_label": "cost [USD]",
@@ -72,7 +72,7 @@ def test_another_process_gives_the_same_bytes(tmp_path: Path, suffix: str) -> No
 import numpy as np
 from pathlib import Path
 from evo_libra.ui.figure import front_figure
-from evo_libra.ui.terminal_plot import Series
+from evo_libra.ui.axes import Series
 series = [Series(np.array([1.0, 2.0]), np.array([2.0, 1.0]), "a")]
 front_figure(series, **{LABELS!r}, path=Path({str(path)!r}))
 """

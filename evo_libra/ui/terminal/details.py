@@ -8,8 +8,8 @@ from typing import Any
 
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA
+from evo_libra.ui.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
-from evo_libra.ui.terminal_plot import tick_label
 
 Line = tuple[tuple[str, str], ...]
 _LABEL, _NUMBER, _BAR = 12, 8, 12

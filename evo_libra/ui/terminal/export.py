@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.store import plain_name
-from evo_libra.ui.terminal.canvas import ASCII, UNICODE, draw
+from evo_libra.ui.terminal.canvas import ASCII, UNICODE
+from evo_libra.ui.terminal.drawing import draw
 from evo_libra.ui.terminal.plot_view import Picture
 
 if TYPE_CHECKING:

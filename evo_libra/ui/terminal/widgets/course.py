@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from evo_libra.ui.terminal.canvas import Canvas, Role, course
+from evo_libra.ui.terminal.canvas import Canvas, Role
+from evo_libra.ui.terminal.drawing import course
 from evo_libra.ui.terminal.widgets.scatter import Lines
 
 

@@ -12,7 +12,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from evo_libra.ui.terminal.canvas import ASCII, UNICODE, Canvas, Role, draw, nearest, place_of
+from evo_libra.ui.terminal.canvas import ASCII, UNICODE, Canvas, Role
+from evo_libra.ui.terminal.drawing import draw, nearest, place_of
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture
 from evo_libra.ui.terminal.widgets.drawn import Styles
 
