@@ -80,7 +80,7 @@ def front_figure(
     Raises
     ------
     ValueError
-        Another suffix, or series that `evo_libra.ui.terminal_plot.check_series` refuses, more than 9 among them.
+        Another suffix, or series that `evo_libra.ui.axes.check_series` refuses, more than 9 among them.
     """
     suffix = path.suffix.lower()
     if suffix not in METADATA:

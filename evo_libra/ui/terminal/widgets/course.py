@@ -19,7 +19,7 @@ class Course(Lines):
         self._points: tuple[list[float], list[float], float] = ([], [], 0.0)
 
     def show(self, points: tuple[list[float], list[float], float]) -> None:
-        """Show places, values and the last place; see `evo_libra.ui.terminal.canvas.course`."""
+        """Show places, values and the last place; see `evo_libra.ui.terminal.drawing.course`."""
         self._points = points
         self.redraw()
 
