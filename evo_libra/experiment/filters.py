@@ -13,12 +13,22 @@ from evo_libra.experiment.record import RunInfo
 
 _FIELDS = tuple(field.name for field in fields(RunInfo))
 _WORD = re.compile(r"(-?)([a-z_]+)(:|>=|<=|>|<)(.+)")
+_EQUAL = re.compile(r"(-?)([a-z_]+)=(.+)")
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     ">": operator.gt,
     "<": operator.lt,
 }
+
+
+def is_filter(word: str) -> bool:
+    """Return whether a word is to filter runs by a field, and not to name one.
+
+    >>> [is_filter(word) for word in ("status:done", "evaluations>1000", "gpt3-4k/nsga2-00000000-s0")]
+    [True, True, False]
+    """
+    return _WORD.fullmatch(word) is not None or _EQUAL.fullmatch(word) is not None
 
 
 def parse_filter(query: str) -> Callable[[RunInfo], bool]:
@@ -66,6 +76,9 @@ def sort_runs(runs: Sequence[RunInfo], order: str) -> list[RunInfo]:
 
 def _test(word: str) -> Callable[[RunInfo], bool]:
     match = _WORD.fullmatch(word)
+    equal = _EQUAL.fullmatch(word)
+    if match is None and equal is not None and equal[2] in _FIELDS:
+        raise InputError(f"'{word}' is no filter; write {equal[1]}{equal[2]}:{equal[3]}")
     if match is None:
         turned, text = word.startswith("-") and len(word) > 1, word.removeprefix("-").lower()
         return lambda run: turned ^ (text in f"{run.id} {run.experiment} {run.name}".lower())

@@ -61,7 +61,7 @@ def reproduce(
     InputError : the run is not finished, was made before manifests kept the problem, or its problem cannot be built as
         it was.
     """
-    manifest, before = folder.read_json(MANIFEST), folder.read_front()
+    manifest, before = folder.read_json(MANIFEST), folder.read_front(whole=False)
     if not folder.done:
         raise InputError(f"{folder.path} is not finished; only what is can be reproduced")
     try:

@@ -40,8 +40,13 @@ class RunFolder:
 
     @property
     def done(self) -> bool:
-        """Whether the run has finished."""
-        return (self.path / DONE).is_file()
+        """Whether the run has finished; it has not where the mark of that is damaged."""
+        try:
+            return isinstance(json.loads((self.path / DONE).read_bytes()), dict)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return False
+        except OSError:
+            return True  # there, whoever may read it
 
     def write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool = True) -> None:
         """Write one file so that it is there whole or not at all.
@@ -90,10 +95,32 @@ class RunFolder:
             raise InputError(f"{self.path / name} is damaged")
         return data
 
-    def read_front(self) -> Front:
-        """Read the front; see `Front.read` for the errors."""
+    def damaged(self) -> tuple[str, ...]:
+        """Return the names of the files that are not what the run wrote; of a run that has not finished, its mark."""
+        if not self.done:
+            return (DONE,) if (self.path / DONE).exists() else ()
+        written = self.read_json(DONE).get("files", {})
+        return tuple(name for name, digest in written.items() if _checksum_or_none(self.path / name) != digest)
+
+    def read_front(self, *, whole: bool = True) -> Front:
+        """Read the front.
+
+        Parameters
+        ----------
+        whole : refuse one that is not what the run wrote.
+
+        Raises
+        ------
+        InputError : there is none, it is damaged, or it is none; see `Front.read`.
+        """
         if not (self.path / FRONT).is_file():
             raise InputError(f"{self.path} has no front: its run was not finished")
+        written = self.read_json(DONE).get("files", {}).get(FRONT) if whole and self.done else None
+        if written not in (None, _checksum_or_none(self.path / FRONT)):
+            raise InputError(
+                f"the front {self.path / FRONT} is damaged (its checksum is wrong);"
+                f" without {DONE} beside it the run is done again"
+            )
         from evo_libra.front.front import Front  # noqa: PLC0415 - an index of runs needs no frames
 
         return Front.read(self.path / FRONT)
@@ -130,6 +157,13 @@ def checksum(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _checksum_or_none(path: Path) -> str | None:
+    try:
+        return checksum(path)
+    except OSError:
+        return None
 
 
 def plain_name(name: str) -> str:

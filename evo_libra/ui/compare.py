@@ -15,6 +15,7 @@ from rich.text import Text
 from evo_libra.errors import InputError
 from evo_libra.experiment.catalogue import Catalogue, read_front
 from evo_libra.experiment.comparison import LEVELS, Comparison, compare
+from evo_libra.experiment.filters import is_filter
 from evo_libra.experiment.record import RunInfo
 from evo_libra.experiment.store import MANIFEST
 from evo_libra.model.arrays import FloatArray
@@ -65,7 +66,7 @@ def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
         path = Path(name)
         if (path / MANIFEST).is_file():
             runs = [catalogue(path.resolve().parents[1]).find(name)]
-        elif ":" in name:
+        elif is_filter(name):
             runs = catalogue(results).runs(f"{name} status:done,stale")
             if not runs:
                 raise InputError(f"no run that is done fits the filter '{name}'")

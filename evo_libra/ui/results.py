@@ -17,7 +17,7 @@ from rich.text import Text
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.record import RunInfo, counts, read_run
-from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.store import CHECKPOINT, MANIFEST, RunFolder
 from evo_libra.experiment.words import course
 from evo_libra.ui.texts import duration, print_json
 
@@ -101,15 +101,17 @@ def show_command(name: str, results: Path, *, as_json: bool) -> int:
     manifest = folder.read_json(MANIFEST)
     run = read_run(folder.path.parents[1], f"{folder.path.parent.name}/{folder.path.name}")
     assert run is not None  # noqa: S101 - it has a manifest
+    damaged = _damaged(folder)
     if as_json:
-        print_json({"run": run_json(run), "manifest": manifest})
-        return 0
-    for label, value in _facts(run, manifest):
-        Console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
-    return 0
+        state = {"status": "damaged"} if damaged else {}
+        print_json({"run": {**run_json(run), **state}, "manifest": manifest, "damaged": list(damaged)})
+    else:
+        for label, value in _facts(run, manifest, damaged):
+            Console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
+    return _FAILED if damaged else 0
 
 
-def _facts(run: RunInfo, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Sequence[str]) -> list[tuple[str, str]]:
     git, source = manifest.get("git") or {}, manifest.get("source", {})
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
     changes = [f"  {assignment}" for assignment in source.get("set", [])]
@@ -118,7 +120,7 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
     told = f", {words}" if (words := course(run.ended, run.restarts)) else ""
     facts = [
         ("run", str(run.folder)),
-        ("status", run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")),
+        ("status", _state(run, damaged)),
         ("experiment", f"{run.experiment} {run.name}".strip()),
         ("problem", f"{run.problem} ({source.get('problem', '')})"),
         *(("", change) for change in changes),
@@ -136,6 +138,26 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("command", " ".join(manifest.get("command", []))),
     ]  # fmt: skip
     return [(label, value) for label, value in facts if value]
+
+
+def _damaged(folder: RunFolder) -> tuple[str, ...]:
+    """Return the names of the files that are not what a run wrote; the checkpoint counts until it has finished."""
+    from evo_libra.experiment.sealed import load_sealed  # noqa: PLC0415 - imports NumPy
+
+    damaged = folder.damaged()
+    if folder.done:
+        return damaged
+    try:
+        load_sealed(folder.path / CHECKPOINT)
+    except InputError:
+        return (*damaged, CHECKPOINT)
+    return damaged
+
+
+def _state(run: RunInfo, damaged: Sequence[str]) -> str:
+    if damaged:
+        return f"damaged: {', '.join(damaged)} {'is' if len(damaged) == 1 else 'are'} not what the run wrote"
+    return run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")
 
 
 def reproduce_command(name: str, results: Path, *, as_json: bool) -> int:

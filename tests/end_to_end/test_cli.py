@@ -308,3 +308,23 @@ def test_a_result_is_rescored(tmp_path: Path) -> None:
     shown = run(tmp_path, *asked, "--set", "time.latency_ns=500").stdout
     assert "change their rank" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", ["front.parquet", "done.json", "checkpoint.npz"])
+def test_a_damaged_result_is_shown_as_such(tmp_path: Path, name: str) -> None:
+    result = run_json(tmp_path, "search", "gpt3-4k", "--evaluations", "500")["result"]
+    assert run_json(tmp_path, "show", result)["damaged"] == []
+    path = tmp_path / result / name
+    if name == "checkpoint.npz":  # which a search that has finished does not have
+        path.write_bytes(b"begun")
+        (tmp_path / result / "done.json").unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-5])
+    found = run_json(tmp_path, "show", result, code=1)
+    assert (found["run"]["status"], found["damaged"]) == ("damaged", [name])
+    status = run(tmp_path, "show", result, code=1).stdout.splitlines()[1]
+    assert status == f"status        damaged: {name} is not what the run wrote"
+    if name == "front.parquet":
+        told = run(tmp_path, "compare", result, "seed=0", code=2).stderr
+        assert told == "evo-libra: 'seed=0' is no filter; write seed:0\n"
+        assert "front.parquet is damaged" in run(tmp_path, "front", result, code=2).stderr

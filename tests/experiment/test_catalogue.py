@@ -337,3 +337,30 @@ def test_a_front_that_is_not_there_yet_is_no_crash(make: Make, job: Job) -> None
     with pytest.raises(InputError, match="no front yet"):
         read_front(run)
     assert not (run.folder / DONE).exists()
+
+
+def test_a_damaged_front_is_refused_and_a_damaged_mark_is_none(make: Make, job: Job) -> None:
+    spec = make()
+    perform(spec, job)
+    folder = RunFolder(Path(job.results) / spec.id)
+    mark, front = (folder.path / DONE).read_bytes(), (folder.path / FRONT).read_bytes()
+    assert folder.done
+    assert folder.damaged() == ()
+    (folder.path / FRONT).write_bytes(front[:40] + bytes([front[40] ^ 1]) + front[41:])
+    assert folder.damaged() == (FRONT,)
+    with pytest.raises(InputError, match="is damaged"):
+        read_front(opened(job).runs()[0])
+    (folder.path / FRONT).write_bytes(front)
+    (folder.path / DONE).write_bytes(mark[:-9])
+    assert folder.damaged() == (DONE,)
+    assert not folder.done
+    assert plan_of(Experiment("mine", Path("mine.yaml"), (spec,), 1.0), Path(job.results))[0].state == "begun"
+    assert perform(spec, job).status == "done"
+    assert folder.damaged() == ()
+    assert (folder.path / FRONT).read_bytes() == front
+
+
+def test_a_word_that_is_nearly_a_filter_is_told_how_to_be_one(job: Job) -> None:
+    with pytest.raises(InputError, match="'-seed=3' is no filter; write -seed:3"):
+        opened(job).runs("-seed=3")
+    assert opened(job).runs("npus=3") == []  # a label may say so
