@@ -355,7 +355,7 @@ def test_a_damaged_front_is_refused_and_a_damaged_mark_is_none(make: Make, job: 
     assert folder.damaged() == (DONE,)
     assert not folder.done
     assert plan_of(Experiment("mine", Path("mine.yaml"), (spec,), 1.0), Path(job.results))[0].state == "begun"
-    assert perform(spec, job).status == "done"
+    assert perform(spec, job).ending == "done"
     assert folder.damaged() == ()
     assert (folder.path / FRONT).read_bytes() == front
 
