@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +98,7 @@ def find_folder(name: str, results: Path) -> RunFolder:
 def show_command(name: str, results: Path, *, as_json: bool) -> int:
     """Show what a run came from and what became of it."""
     folder = find_folder(name, results)
-    manifest = folder.read_json(MANIFEST)
-    run = read_run(folder.path.parents[1], f"{folder.path.parent.name}/{folder.path.name}")
-    assert run is not None  # noqa: S101 - it has a manifest
+    run, manifest = _found(folder)
     damaged = _damaged(folder)
     if as_json:
         state = {"status": "damaged"} if damaged else {}
@@ -122,7 +120,7 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Sequence[str]) ->
         ("run", str(run.folder)),
         ("status", _state(run, damaged)),
         ("experiment", f"{run.experiment} {run.name}".strip()),
-        ("problem", f"{run.problem} ({source.get('problem', '')})"),
+        ("problem", run.problem + (f" ({source['problem']})" if "problem" in source else "")),
         *(("", change) for change in changes),
         ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}{islands}"),
         ("evaluations", f"{run.evaluations:,} of {run.budget:,}{told}"),
@@ -138,6 +136,19 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Sequence[str]) ->
         ("command", " ".join(manifest.get("command", []))),
     ]  # fmt: skip
     return [(label, value) for label, value in facts if value]
+
+
+def _found(folder: RunFolder) -> tuple[RunInfo, dict[str, Any]]:
+    """Return a run and its manifest, which is empty for one that has not got so far."""
+    path = folder.path.resolve()
+    place, run_id = path.parents[1], f"{path.parent.name}/{path.name}"
+    manifest = folder.read_json(MANIFEST) if (folder.path / MANIFEST).is_file() else {}
+    run = read_run(place, run_id)
+    if run is None:
+        catalogue = Catalogue.open(place)
+        run = catalogue.find(run_id)
+        catalogue.close()
+    return replace(run, folder=folder.path), manifest
 
 
 def _damaged(folder: RunFolder) -> tuple[str, ...]:

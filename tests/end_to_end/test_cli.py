@@ -313,7 +313,8 @@ def test_a_result_is_rescored(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["front.parquet", "done.json", "checkpoint.npz"])
 def test_a_damaged_result_is_shown_as_such(tmp_path: Path, name: str) -> None:
     result = run_json(tmp_path, "search", "gpt3-4k", "--evaluations", "500")["result"]
-    assert run_json(tmp_path, "show", result)["damaged"] == []
+    path = tmp_path / result
+    assert run_json(path.parent, "show", path.name)["damaged"] == []
     path = tmp_path / result / name
     if name == "checkpoint.npz":  # which a search that has finished does not have
         path.write_bytes(b"begun")
@@ -328,3 +329,32 @@ def test_a_damaged_result_is_shown_as_such(tmp_path: Path, name: str) -> None:
         told = run(tmp_path, "compare", result, "seed=0", code=2).stderr
         assert told == "evo-libra: 'seed=0' is no filter; write seed:0\n"
         assert "front.parquet is damaged" in run(tmp_path, "front", result, code=2).stderr
+
+
+BROKEN = """
+from evo_libra.search.toy import Toy
+
+
+class Broken(Toy):
+    def evaluate_genes(self, genes):
+        raise RuntimeError("no luck")
+
+
+problem = Broken()
+"""
+
+
+def test_a_run_that_fails_before_it_begins_is_shown_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(BROKEN)
+    (tmp_path / "fails.yaml").write_text("problem: broken:problem\nengines: nsga2\nevaluations: 100\nseeds: 0\n")
+    told = run_json(tmp_path, "run", "fails.yaml", "--workers", "0", code=3)
+    assert told["failed"] == 1
+    (listed,) = run_json(tmp_path, "results")["runs"]
+    shown = run_json(tmp_path, "show", listed["id"])
+    assert (shown["run"]["status"], shown["run"]["error"]) == ("failed", "RuntimeError: no luck")
+    assert (tmp_path / listed["folder"] / "run.log").read_text().count("RuntimeError: no luck") >= 3  # a try each
+    told = run(tmp_path / "results", "show", "../" + listed["folder"]).stdout
+    assert told.splitlines()[:2] == [
+        f"run           ../{listed['folder']}",
+        "status        failed: RuntimeError: no luck",
+    ]
