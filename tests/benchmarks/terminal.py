@@ -104,6 +104,7 @@ class Terminal:
             **os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "POLARS_MAX_THREADS": "1",
             "EVO_LIBRA_CACHE": str(cache),
         }  # fmt: skip
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled after a first start
         command = [COMMAND] if updates is None else [sys.executable, "-c", PROGRAM]
         self.process = subprocess.Popen(
             [*command, "ui", str(results), *([] if updates is None else [str(updates)])],
