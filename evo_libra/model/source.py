@@ -13,6 +13,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +38,7 @@ MAX_BYTES = 10_000_000
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 MAX_DIGITS = 1000
+_SHORT = 20_000
 
 # C0 and C1 controls, and the line breaks of YAML 1.1, which ruamel would fold although YAML 1.2 keeps them.
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7f\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -70,7 +72,7 @@ class Source:
     Attributes
     ----------
     file : the name to show.
-    data : plain mappings, lists, texts, numbers, booleans and None.
+    data : plain mappings, lists, texts, numbers, booleans and None; shared, so that nobody may change them.
     places : the place of every key and item by its path; ``()`` is the whole.
     """
 
@@ -124,6 +126,12 @@ def parse_source(text: str, file: str) -> Source:
         text or exceed YAML's 1024 characters, merge keys, tags beyond the core schema, or numbers that are not finite.
     """
     _refuse_large(len(text), file)
+    return _parsed(text, file) if len(text) <= _SHORT else _parsed.__wrapped__(text, file)
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, file: str) -> Source:
+    """Parse a text; short ones are kept, since the runs of an experiment read the same few files and values."""
     if bad := _UNREADABLE.search(text):
         line, column = text.count("\n", 0, bad.start()) + 1, bad.start() - text.rfind("\n", 0, bad.start())
         message = f"the character U+{ord(bad[0]):04X} is not allowed; write it as an escape in double quotes"
