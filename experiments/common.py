@@ -1,4 +1,4 @@
-"""What the studies share: LIBRA's models and setting, Markdown tables, pictures in the look of the package."""
+"""What the studies share: LIBRA's models, Markdown tables, pictures in the look of the package."""
 
 from __future__ import annotations
 
@@ -31,17 +31,6 @@ MODELS = (Model("GPT-3", "gpt3-4k"), Model("MSFT-1T", "msft-1t-4k"), Model("Turi
 GROUP = "language-models-4k"
 LIBRA_RATE = 60 * 2**40 / 1e12
 """TFLOP/s behind the compute times of LIBRA's public workloads."""
-
-
-def settings(rate: float, workloads: int = 1) -> list[str]:
-    """Return the assignments that turn a problem file into LIBRA's setting: its prices, and no bounds or caps."""
-    compute = [f"workloads[{index}].compute_TFLOPS={rate!r}" for index in range(workloads)]
-    return ["bandwidth=search", "fabric.catalog=libra", "fabric.one_dimension_per_technology=true", *compute]
-
-
-def total(gigabytes: float) -> str:
-    """Return the constraint that LIBRA's studies set: all dimensions together have exactly this bandwidth."""
-    return f"sum(bw) == {gigabytes:g} GB/s"
 
 
 def in_gigabytes(bandwidth: Iterable[float]) -> str:

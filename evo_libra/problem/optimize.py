@@ -116,13 +116,24 @@ def _positive(name: str, value: float) -> float:
     return float(value)
 
 
-def _every_design(problem: Problem) -> Skeletons:
-    """Return every structure with the blocks that may be of use."""
+def every_network(problem: Problem) -> Structures:
+    """Return the table of a problem's networks.
+
+    Raises
+    ------
+    InputError : there are too many of them for a table.
+    """
     if not isinstance(problem.structures, Structures):
         raise InputError(
             f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
         )
-    npus, technology = problem.structures.npus, problem.structures.technology
+    return problem.structures
+
+
+def _every_design(problem: Problem) -> Skeletons:
+    """Return every structure with the blocks that may be of use."""
+    structures = every_network(problem)
+    npus, technology = structures.npus, structures.technology
     return problem.tables.skeletons(*variants(problem.tables, problem.constraints, npus, technology))
 
 

@@ -8,7 +8,7 @@ from evo_libra.errors import InputError
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.encode import genes_of
 from evo_libra.problem.genome import Genome
-from evo_libra.problem.optimize import GOALS, Allocation, optimize
+from evo_libra.problem.optimize import GOALS, Allocation, every_network, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
 from evo_libra.search.engine import EngineState
@@ -35,18 +35,19 @@ class OptimizeEngine:
 
         Raises
         ------
-        InputError : the problem is not one of a problem file, its time is not LIBRA's, its parts are whole, or its
-            first objective has no proof.
+        InputError : the problem is not one of a problem file, its time is not LIBRA's, its parts are whole, it has
+            too many networks, or its first objective has no proof.
         """
         if not isinstance(problem, Problem):
             raise InputError(f"'{problem.name}' is written in Python; optimize solves for bandwidths of a problem file")
         if problem.time.fidelity is not None:
             raise InputError(f"optimize solves for bandwidths under LIBRA's time; '{problem.name}' has another")
-        if problem.tables.kits and not problem.optimal:
+        if problem.time.kits and not problem.optimal:
             raise InputError(
                 f"the parts of '{problem.name}' come in whole lanes, and optimize takes any fraction of them; "
                 "search with exhaustive, or with `bandwidth: optimal`"
             )
+        every_network(problem)
         _check_objectives(problem)
         return OptimizeEngine(problem)
 
