@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import re
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import NoneType
@@ -72,7 +73,7 @@ class Source:
     Attributes
     ----------
     file : the name to show.
-    data : plain mappings, lists, texts, numbers, booleans and None; shared, so that nobody may change them.
+    data : plain mappings, lists, texts, numbers, booleans and None.
     places : the place of every key and item by its path; ``()`` is the whole.
     """
 
@@ -126,7 +127,11 @@ def parse_source(text: str, file: str) -> Source:
         text or exceed YAML's 1024 characters, merge keys, tags beyond the core schema, or numbers that are not finite.
     """
     _refuse_large(len(text), file)
-    return _parsed(text, file) if len(text) <= _SHORT else _parsed.__wrapped__(text, file)
+    if len(text) > _SHORT:
+        return _parsed.__wrapped__(text, file)
+    # Whoever reads it may change it.
+    known = _parsed(text, file)
+    return replace(known, data=deepcopy(known.data), places=dict(known.places))
 
 
 @lru_cache(maxsize=256)
