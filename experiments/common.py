@@ -1,4 +1,4 @@
-"""What the studies share: LIBRA's models, shapes and settings, Markdown tables, pictures in the look of the package."""
+"""What the studies share: LIBRA's models, Markdown tables, pictures in the look of the package."""
 
 from __future__ import annotations
 
@@ -29,22 +29,8 @@ class Model:
 
 MODELS = (Model("GPT-3", "gpt3-4k"), Model("MSFT-1T", "msft-1t-4k"), Model("Turing-NLG", "turing-nlg-4k"))
 GROUP = "language-models-4k"
-SHAPE_4D = "RI(4)@chiplet_FC(8)@package_RI(4)@node_SW(32)@pod"
-SHAPE_3D = "RI(16)@package_FC(8)@node_SW(32)@pod"
 LIBRA_RATE = 60 * 2**40 / 1e12
 """TFLOP/s behind the compute times of LIBRA's public workloads."""
-A100_RATE = 234.0
-
-
-def settings(rate: float, workloads: int = 1) -> list[str]:
-    """Return the assignments that turn a problem file into LIBRA's setting: its prices, and no bounds or caps."""
-    compute = [f"workloads[{index}].compute_TFLOPS={rate!r}" for index in range(workloads)]
-    return ["bandwidth=search", "fabric.catalog=libra", "fabric.one_dimension_per_technology=true", *compute]
-
-
-def total(gigabytes: float) -> str:
-    """Return the constraint that LIBRA's studies set: all dimensions together have exactly this bandwidth."""
-    return f"sum(bw) == {gigabytes:g} GB/s"
 
 
 def in_gigabytes(bandwidth: Iterable[float]) -> str:

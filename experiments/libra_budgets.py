@@ -2,23 +2,23 @@
 
 Reproduces LIBRA (Won et al., ISPASS 2024) on its public inputs: both objectives, GPT-3, MSFT-1T and Turing-NLG on the
 4D and the 3D network of 4096 NPUs with 100 to 1000 GB/s per NPU, at the compute rate of the inputs and at 234 TFLOP/s.
+The runs are those of `experiments/libra_budgets.yaml`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from statistics import mean
 
-from common import A100_RATE, LIBRA_RATE, MODELS, SHAPE_3D, SHAPE_4D, markdown, picture, settings
+from common import LIBRA_RATE, MODELS, markdown, picture
+from runs import Best, best_or_exit
 
-from evo_libra import optimize
-from evo_libra.model.arrays import GIGA
 from evo_libra.ui.figure import COLOURS
 
-BUDGETS = tuple(range(100, 1001, 100))
-RATES = {"66": LIBRA_RATE, "234": A100_RATE}
-SHAPES = {"4D": SHAPE_4D, "3D": SHAPE_3D}
+RATES = {"66": LIBRA_RATE, "234": 234.0}
+SHAPES = {"4D": 4, "3D": 3}
 LABELS = ("speed-up over equal split", "perf per cost over equal split")
 HEAD = (
     "TFLOP/s", "shape", "model", "speed-up: average", "largest", "perf per cost: average", "largest", "its speed-up",
@@ -31,6 +31,7 @@ class Gains:
 
     Attributes
     ----------
+    budgets : GB/s per NPU.
     speedup : of the fastest bandwidths.
     per_cost : performance per cost of the bandwidths that have the most of it; `its_speedup` is their speed-up.
     """
@@ -38,35 +39,46 @@ class Gains:
     rate: str
     shape: str
     model: str
+    budgets: tuple[int, ...]
     speedup: tuple[float, ...]
     per_cost: tuple[float, ...]
     its_speedup: tuple[float, ...]
 
 
-def gains(rate: str, shape: str, name: str, problem: str) -> Gains:
+def gains(found: Sequence[Best], rate: str, shape: str, model: str, problem: str) -> Gains:
     """Return what a model gains on a shape."""
-    fastest, best = (
-        [
-            optimize(
-                problem,
-                shape=SHAPES[shape],
-                total=budget * GIGA,
-                objective=objective,
-                assignments=settings(RATES[rate]),
-            )
-            for budget in BUDGETS
-        ]
-        for objective in ("time", "time-cost")
-    )
+    mine = [
+        one
+        for one in found
+        if one.said["name"] == problem
+        and len(one.bandwidth) == SHAPES[shape]
+        and one.said["workloads"][0]["compute_TFLOPS"] == RATES[rate]
+    ]
+    fastest, best = ([one for one in mine if one.said["objectives"][0] == goal] for goal in ("time", "time-cost"))
     return Gains(
-        rate, shape, name,
+        rate, shape, model,
+        tuple(one.budget for one in fastest),
         tuple(one.speedup for one in fastest),
         tuple(one.performance_per_cost for one in best),
         tuple(one.speedup for one in best),
     )  # fmt: skip
 
 
-def row(label: tuple[str, str, str], found: list[Gains]) -> list[str]:
+def every_gain(found: Sequence[Best]) -> list[Gains]:
+    """Return what each model gains on each shape at each compute rate, as far as there are runs."""
+    every = (gains(found, rate, shape, one.name, one.problem) for rate, shape, one in product(RATES, SHAPES, MODELS))
+    return [one for one in every if one.budgets]
+
+
+def table(found: Sequence[Gains]) -> str:
+    """Return the table of the study."""
+    rows = [row((one.rate, one.shape, one.model), [one]) for one in found]
+    rates = dict.fromkeys(one.rate for one in found)
+    rows += [row((rate, "both", "all three"), [one for one in found if one.rate == rate]) for rate in rates]
+    return markdown(HEAD, rows)
+
+
+def row(label: tuple[str, str, str], found: Sequence[Gains]) -> list[str]:
     """Return a row of the table."""
     speedup = [value for one in found for value in one.speedup]
     per_cost = [value for one in found for value in one.per_cost]
@@ -75,7 +87,7 @@ def row(label: tuple[str, str, str], found: list[Gains]) -> list[str]:
     return [*label, *(f"{value:.3f}" for value in numbers)]
 
 
-def draw(found: list[Gains]) -> None:
+def draw(found: Sequence[Gains]) -> None:
     """Draw the gains over the budgets."""
     colours = dict(zip((model.name for model in MODELS), COLOURS, strict=False))
     with picture("libra_budgets", 5.0) as figure:
@@ -85,7 +97,7 @@ def draw(found: list[Gains]) -> None:
             for one in (one for one in found if one.rate == rate):
                 style = "o-" if one.shape == "4D" else "s--"
                 axes.plot(
-                    BUDGETS, (one.speedup, one.per_cost)[r], style, color=colours[one.model], markersize=3.5,
+                    one.budgets, (one.speedup, one.per_cost)[r], style, color=colours[one.model], markersize=3.5,
                     linewidth=1.2, label=f"{one.model}, {one.shape}",
                 )  # fmt: skip
             axes.set(title=f"{rate} TFLOP/s" if r == 0 else "", xlabel="GB/s per NPU" if r else "")
@@ -94,8 +106,6 @@ def draw(found: list[Gains]) -> None:
 
 
 if __name__ == "__main__":
-    everything = [gains(rate, shape, one.name, one.problem) for rate, shape, one in product(RATES, SHAPES, MODELS)]
-    rows = [row((one.rate, one.shape, one.model), [one]) for one in everything]
-    rows += [row((rate, "both", "all three"), [one for one in everything if one.rate == rate]) for rate in RATES]
-    print(markdown(HEAD, rows))
+    everything = every_gain(best_or_exit("libra_budgets"))
+    print(table(everything))
     draw(everything)

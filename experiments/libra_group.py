@@ -1,22 +1,16 @@
 """One network for three language models, against the network that is best for each of them.
 
 Repeats LIBRA's optimisation for several models at once (Won et al., ISPASS 2024) on its public inputs: the 4D network
-of 4096 NPUs with 500 and 1000 GB/s per NPU, 234 TFLOP/s.
+of 4096 NPUs with 500 and 1000 GB/s per NPU, 234 TFLOP/s. The runs are those of `experiments/libra_group.yaml`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from common import A100_RATE, GROUP, MODELS, SHAPE_4D, bars, in_gigabytes, markdown, picture, settings, total
-
-from evo_libra import optimize
-from evo_libra.model.arrays import GIGA
-from evo_libra.problem.optimize import Allocation
-from evo_libra.problem.registry import load_open_problem
-
-BUDGETS = (500, 1000)
-WEIGHTS = ("absolute", "normalised")
+from common import GROUP, MODELS, bars, in_gigabytes, markdown, picture
+from runs import Best, best_or_exit, times
 
 
 @dataclass(frozen=True)
@@ -37,34 +31,41 @@ class Network:
     slowdown: tuple[float, ...]
 
 
-def networks(budget: int) -> list[Network]:
+def networks(found: Sequence[Best], budget: int) -> list[Network]:
     """Return the best network of each model and of the group, and the equal split."""
-    own = [best(one.problem, budget, settings(A100_RATE)) for one in MODELS]
-    group = [best(GROUP, budget, [*settings(A100_RATE, len(MODELS)), f"time.weights={kind}"]) for kind in WEIGHTS]
-    problems = [load_open_problem(one.problem, settings(A100_RATE), SHAPE_4D, [total(budget)]) for one in MODELS]
-    times = [problem.evaluate([one.design for one in [*own, *group]]).objectives[0] for problem in problems]
-    names = [*(f"{one.name}'s" for one in MODELS), *(f"group's, {kind}" for kind in WEIGHTS)]
-    found = [
-        Network(
-            budget, name, in_gigabytes(one.bandwidth),
-            tuple(float(time[n]) / alone.time for time, alone in zip(times, own, strict=True)),
-        )
-        for n, (name, one) in enumerate(zip(names, [*own, *group], strict=True))
-    ]  # fmt: skip
-    equal = tuple(one.speedup for one in own)
-    return [*found, Network(budget, "equal split", in_gigabytes(own[0].equal_bandwidth), equal)]
+    mine = {one.said["name"]: one for one in found if one.budget == budget}
+    own = [mine[model.problem] for model in MODELS]
+    group = [one for one in found if one.budget == budget and one.said["name"] == GROUP]
+    names = [*(f"{model.name}'s" for model in MODELS), *(f"group's, {one.said['time']['weights']}" for one in group)]
+    designs = [*((one.design, in_gigabytes(one.bandwidth)) for one in [*own, *group])]
+    equal = own[0].equal, in_gigabytes([own[0].bandwidth.mean()] * len(own[0].bandwidth))
+    designs, names = [*designs, equal], [*names, "equal split"]
+    slower = [[time / one.time for time in times(one.problem, [design for design, _ in designs])] for one in own]
+    return [
+        Network(budget, name, bandwidth, slowdown)
+        for name, (_, bandwidth), slowdown in zip(names, designs, zip(*slower, strict=True), strict=True)
+    ]
 
 
-def best(problem: str, budget: int, assignments: list[str]) -> Allocation:
-    """Return the fastest bandwidths."""
-    return optimize(problem, shape=SHAPE_4D, total=budget * GIGA, assignments=assignments)
+def every_network(found: Sequence[Best]) -> list[Network]:
+    """Return the networks of each budget."""
+    return [one for budget in dict.fromkeys(one.budget for one in found) for one in networks(found, budget)]
 
 
-def draw(found: list[Network]) -> None:
+def table(found: Sequence[Network]) -> str:
+    """Return the table of the study."""
+    return markdown(
+        ("GB/s", "network", "bandwidth [GB/s]", *(one.name for one in MODELS)),
+        [[str(one.budget), one.name, one.bandwidth, *(f"{value:.3f}" for value in one.slowdown)] for one in found],
+    )
+
+
+def draw(found: Sequence[Network]) -> None:
     """Draw the slowdowns."""
     with picture("libra_group", 4.6) as figure:
-        grid = figure.subplots(len(BUDGETS), 1, sharex=True, sharey=True)
-        for axes, budget in zip(grid, BUDGETS, strict=True):
+        budgets = list(dict.fromkeys(one.budget for one in found))
+        grid = figure.subplots(len(budgets), 1, sharex=True, sharey=True)
+        for axes, budget in zip(grid, budgets, strict=True):
             chosen = [one for one in found if one.budget == budget]
             series = [(model.name, [100 * (one.slowdown[m] - 1) for one in chosen]) for m, model in enumerate(MODELS)]
             bars(axes, [one.name.replace(", ", "\n") for one in chosen], series)
@@ -74,14 +75,6 @@ def draw(found: list[Network]) -> None:
 
 
 if __name__ == "__main__":
-    everything = [one for budget in BUDGETS for one in networks(budget)]
-    print(
-        markdown(
-            ("GB/s", "network", "bandwidth [GB/s]", *(one.name for one in MODELS)),
-            [
-                [str(one.budget), one.name, one.bandwidth, *(f"{value:.3f}" for value in one.slowdown)]
-                for one in everything
-            ],
-        )
-    )
+    everything = every_network(best_or_exit("libra_group"))
+    print(table(everything))
     draw(everything)

@@ -2,26 +2,25 @@
 
 Repeats LIBRA's objective of time (Won et al., ISPASS 2024) on its public inputs with other parallelisations: the 4D
 network of 4096 NPUs with 1000 GB/s per NPU, 234 TFLOP/s. The generator keeps the batch of one data-parallel replica.
+The runs are those of `experiments/parallelism_sweep.yaml`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from common import A100_RATE, SHAPE_4D, in_gigabytes, markdown, picture, settings, total
+from common import in_gigabytes, markdown, picture
+from runs import Best, best_or_exit, times
 
-from evo_libra import optimize
 from evo_libra.front.explain import explain
 from evo_libra.model.catalog import load_models
 from evo_libra.problem.designs import read_designs
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import load_open_problem
 from evo_libra.ui.figure import COLOURS
 
-BUDGET, NPUS, REFERENCE = 1000, 4096, 128
+NPUS, REFERENCE = 4096, 128
 BATCH = int(load_models()["msft-1t"].model_dump()["batch"])
 """Sequences of one data-parallel replica, whatever the degrees."""
-DEGREES = (8, 16, 32, 64, 128, 256, 512, 1024)
 
 
 @dataclass(frozen=True)
@@ -53,26 +52,45 @@ class Split:
         return self.compute + self.tensor + self.data
 
 
-def problem_of(tp: int) -> Problem:
-    """Return the problem of MSFT-1T with groups of so many NPUs."""
-    degrees = f"workloads[0].parallelism.tp={tp}"
-    return load_open_problem("msft-1t-4k", [*settings(A100_RATE), degrees], SHAPE_4D, [total(BUDGET)])
+def degree(best: Best) -> int:
+    """Return the NPUs of a tensor-parallel group of a run."""
+    return int(best.said["workloads"][0]["parallelism"]["tp"])
 
 
-def split(tp: int, reference: str) -> Split:
+def split(best: Best, reference: str) -> Split:
     """Return a parallelisation on its fastest bandwidths, compared with the design that is best for the reference."""
-    problem = problem_of(tp)
-    best = optimize(problem)
-    (parts,) = explain(problem, read_designs(problem, best.design))["workloads"]
+    (parts,) = explain(best.problem, read_designs(best.problem, best.design))["workloads"]
     tensor, data = (sum(c["time_ms"] for c in parts["collectives"] if c["group"] == group) for group in ("tp", "dp"))
-    there = float(problem.evaluate(reference).objectives[0, 0])
+    (there,) = times(best.problem, [reference])
     return Split(
-        tp, parts["compute_ms"], tensor, data, best.speedup, there / best.time, BATCH * (NPUS // tp) / best.time,
-        in_gigabytes(best.bandwidth),
+        degree(best), parts["compute_ms"], tensor, data, best.speedup, there / best.time,
+        BATCH * (NPUS // degree(best)) / best.time, in_gigabytes(best.bandwidth),
     )  # fmt: skip
 
 
-def draw(found: list[Split]) -> None:
+def every_split(found: Sequence[Best]) -> list[Split]:
+    """Return each parallelisation, compared with the reference."""
+    (reference,) = (one.design for one in found if degree(one) == REFERENCE)
+    return [split(one, reference) for one in found]
+
+
+def table(found: Sequence[Split]) -> str:
+    """Return the table of the study."""
+    head = (
+        "TP", "DP", "time [ms]", "compute", "TP comm.", "DP comm.", "vs equal", f"vs TP-{REFERENCE}",
+        "seq./s", "bandwidth [GB/s]",
+    )  # fmt: skip
+    rows = [
+        [
+            str(one.tp), str(NPUS // one.tp), *(f"{ms:.1f}" for ms in (one.time, one.compute, one.tensor, one.data)),
+            f"{one.speedup:.3f}", f"{one.over_reference:.3f}", f"{one.sequences:.0f}", one.bandwidth,
+        ]
+        for one in found
+    ]  # fmt: skip
+    return markdown(head, rows)
+
+
+def draw(found: Sequence[Split]) -> None:
     """Draw what the time goes into and what bandwidths of one's own are worth."""
     with picture("parallelism_sweep", 3.2) as figure:
         parts, gains = figure.subplots(1, 2)
@@ -99,18 +117,6 @@ def draw(found: list[Split]) -> None:
 
 
 if __name__ == "__main__":
-    fastest = optimize(problem_of(REFERENCE)).design
-    everything = [split(tp, fastest) for tp in DEGREES]
-    head = (
-        "TP", "DP", "time [ms]", "compute", "TP comm.", "DP comm.", "vs equal", f"vs TP-{REFERENCE}",
-        "seq./s", "bandwidth [GB/s]",
-    )  # fmt: skip
-    rows = [
-        [
-            str(one.tp), str(NPUS // one.tp), *(f"{ms:.1f}" for ms in (one.time, one.compute, one.tensor, one.data)),
-            f"{one.speedup:.3f}", f"{one.over_reference:.3f}", f"{one.sequences:.0f}", one.bandwidth,
-        ]
-        for one in everything
-    ]  # fmt: skip
-    print(markdown(head, rows))
+    everything = every_split(best_or_exit("parallelism_sweep"))
+    print(table(everything))
     draw(everything)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common import GROUP, LIBRA_RATE, MODELS, markdown, picture, settings, total
+from common import GROUP, LIBRA_RATE, MODELS, markdown, picture
 from matplotlib.ticker import NullFormatter
 
 from evo_libra import optimize
@@ -60,6 +60,17 @@ class Comparison:
     def difference(self) -> float:
         """The largest difference of a dimension, in GB/s."""
         return max(abs(p - o) for p, o in zip(self.published, self.ours, strict=True))
+
+
+def settings(rate: float, workloads: int = 1) -> list[str]:
+    """Return the assignments that turn a problem file into LIBRA's setting: its prices, and no bounds or caps."""
+    compute = [f"workloads[{index}].compute_TFLOPS={rate!r}" for index in range(workloads)]
+    return ["bandwidth=search", "fabric.catalog=libra", "fabric.one_dimension_per_technology=true", *compute]
+
+
+def total(gigabytes: float) -> str:
+    """Return the constraint that LIBRA's studies set: all dimensions together have exactly this bandwidth."""
+    return f"sum(bw) == {gigabytes:g} GB/s"
 
 
 def recomputed(workload: Workload) -> Workload:

@@ -12,7 +12,7 @@ from evo_libra.experiment.warm import first_genes
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.improve import best_bandwidths
 from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.search.engine import load_engine
+from evo_libra.search.engine import WITHOUT_CHANCE, load_engine
 from evo_libra.search.epochs import Epoch
 from evo_libra.search.expensive import CACHE, ExpensiveProblem
 from evo_libra.search.islands import Archipelago, island_generations, life
@@ -107,10 +107,14 @@ def check(spec: RunSpec, problem: SearchProblem) -> None:
 
 def _check_method(spec: RunSpec, *, expensive: bool) -> None:
     method = spec.method
-    if spec.engine == "exhaustive" and expensive:
-        raise InputError("exhaustive evaluates many designs at once; search without worker processes")
-    if spec.engine == "exhaustive" and (method.restarts or method.start_from or method.memetic or method.islands > 1):
-        raise InputError("exhaustive leaves nothing to chance; it takes no restarts, start, memetic step or islands")
+    certain = spec.engine in WITHOUT_CHANCE
+    if certain and expensive:
+        many = "many designs at once" if spec.engine == "exhaustive" else "one design alone"
+        raise InputError(f"{spec.engine} evaluates {many}; search without worker processes")
+    if certain and (method.restarts or method.start_from or method.memetic or method.islands > 1):
+        raise InputError(
+            f"{spec.engine} leaves nothing to chance; it takes no restarts, start, memetic step or islands"
+        )
     if method.restarts and method.stagnation is None:
         raise InputError("restarts: they need a stagnation, in evaluations, after which the search is started anew")
     if method.asynchronous and not expensive:

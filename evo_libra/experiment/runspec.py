@@ -198,6 +198,8 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
     for key, (low, high) in _BETWEEN.items():
         if key in chosen and not low <= chosen[key] <= high:
             raise InputError(f"--{key}: found {chosen[key]:g}; it must be a number from {low:g} to {high:g}")
+    if chosen["engine"] == "optimize" and settings.get("evaluations") is None:
+        chosen["evaluations"] = 1  # it has no more to ask for
     method = Method(**{key: chosen.pop(key) for key in _METHOD if key in chosen})
     return RunSpec(problem.name, identity_of(problem, origin), origin, method=method, **chosen)
 

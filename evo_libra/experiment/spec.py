@@ -21,7 +21,9 @@ class _Strict(BaseModel):
 class EngineSpec(_Strict):
     """An engine with a population of its own."""
 
-    engine: str = Field(description="nsga2, nsga3, random, exhaustive, pymoo:NAME, deap:NAME, or one of your own")
+    engine: str = Field(
+        description="nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or one of your own"
+    )
     population: Population | None = Field(None, description="designs per generation")
     memetic: Share | None = Field(None, description="share of the evaluations that improve designs")
     islands: Islands | None = Field(None, description="searches side by side")

@@ -12,7 +12,9 @@ import hashlib
 import json
 import math
 import re
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +39,7 @@ MAX_BYTES = 10_000_000
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 MAX_DIGITS = 1000
+_SHORT = 20_000
 
 # C0 and C1 controls, and the line breaks of YAML 1.1, which ruamel would fold although YAML 1.2 keeps them.
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7f\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -124,6 +127,16 @@ def parse_source(text: str, file: str) -> Source:
         text or exceed YAML's 1024 characters, merge keys, tags beyond the core schema, or numbers that are not finite.
     """
     _refuse_large(len(text), file)
+    if len(text) > _SHORT:
+        return _parsed.__wrapped__(text, file)
+    # Whoever reads it may change it.
+    known = _parsed(text, file)
+    return replace(known, data=deepcopy(known.data), places=dict(known.places))
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, file: str) -> Source:
+    """Parse a text; short ones are kept, since the runs of an experiment read the same few files and values."""
     if bad := _UNREADABLE.search(text):
         line, column = text.count("\n", 0, bad.start()) + 1, bad.start() - text.rfind("\n", 0, bad.start())
         message = f"the character U+{ord(bad[0]):04X} is not allowed; write it as an escape in double quotes"

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
-from evo_libra.model.allocation.bound import slopes
 from evo_libra.model.allocation.product import least_product
 from evo_libra.model.allocation.program import Multipliers, Program
 from evo_libra.model.allocation.solve import optimal_bandwidth, unlimited, violation
-from evo_libra.model.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
+from evo_libra.model.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.model.fabric import fabrics_of
 from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
+from evo_libra.problem.binding import Binding, bindings_of
 from evo_libra.problem.constraints import excess
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
@@ -22,28 +22,7 @@ from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons
 
 GOALS = ("time", "time-cost")
-_BINDING = 1e-6
 _ACCURACY, _SAME, _ROWS, _NOTHING = 1e-12, 1e-10, 1e-9, 1e-100
-
-
-@dataclass(frozen=True)
-class Binding:
-    """A limit that holds the optimum back.
-
-    Attributes
-    ----------
-    limit : the constraint as written, or the cap or floor of a dimension.
-    quantity : ``bandwidth`` or ``cost``.
-    price : seconds saved per B/s or USD that the limit is loosened by; where a product is minimised, its change over
-        the cost.
-    loosened_by : ``raising``, or ``lowering`` for what asks for bandwidth; an equality is raised, and its price may be
-        below 0.
-    """
-
-    limit: str
-    quantity: str
-    price: float
-    loosened_by: str
 
 
 @dataclass(frozen=True)
@@ -53,7 +32,7 @@ class Allocation:
     Attributes
     ----------
     status : ``optimal``, or ``unbounded`` where nothing holds bandwidth back, and `reason` says what.
-    design : the network in the notation.
+    design : the network in the notation; `network` is the same as arrays, with technologies chosen.
     bandwidth : (d,) B/s per NPU, innermost dimension first.
     time, cost : seconds, USD.
     bound : no feasible bandwidths have less time (or time times cost) than this; `gap` is the distance to it.
@@ -75,6 +54,7 @@ class Allocation:
     equal_bandwidth: FloatArray
     equal_time: float
     equal_cost: float
+    network: Population
 
     @property
     def speedup(self) -> float:
@@ -136,13 +116,24 @@ def _positive(name: str, value: float) -> float:
     return float(value)
 
 
-def _every_design(problem: Problem) -> Skeletons:
-    """Return every structure with the blocks that may be of use."""
+def every_network(problem: Problem) -> Structures:
+    """Return the table of a problem's networks.
+
+    Raises
+    ------
+    InputError : there are too many of them for a table.
+    """
     if not isinstance(problem.structures, Structures):
         raise InputError(
             f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
         )
-    npus, technology = problem.structures.npus, problem.structures.technology
+    return problem.structures
+
+
+def _every_design(problem: Problem) -> Skeletons:
+    """Return every structure with the blocks that may be of use."""
+    structures = every_network(problem)
+    npus, technology = structures.npus, structures.technology
     return problem.tables.skeletons(*variants(problem.tables, problem.constraints, npus, technology))
 
 
@@ -256,18 +247,24 @@ def _dimensions(free: IntArray) -> str:
     return f"dimension {listed}" if len(free) == 1 else f"dimensions {listed}"
 
 
-def _named(problem: Problem, designs: Skeletons, n: int, bandwidth: FloatArray) -> str:
+def _network(designs: Skeletons, n: int, bandwidth: FloatArray) -> Population:
     one = np.array([n])
-    population = Population(designs.npus[:, one], designs.block[:, one], designs.technology[:, one], bandwidth[:, None])
-    return str(fabrics_of(population, problem.catalog.names)[0])
+    return Population(designs.npus[:, one], designs.block[:, one], designs.technology[:, one], bandwidth[:, None])
+
+
+def _named(problem: Problem, network: Population) -> str:
+    return str(fabrics_of(network, problem.catalog.names)[0])
 
 
 def _unbounded(problem: Problem, designs: Skeletons, n: int, reason: str) -> Allocation:
     depth = int(designs.used[:, n].sum())
     nothing, none = np.full(depth, np.nan), float("nan")
-    name = _named(problem, designs, n, np.ones(len(designs.used)))
+    network = _network(designs, n, np.ones(len(designs.used)))
+    name = _named(problem, network)
     shape = "_".join(part.partition(":")[0] for part in name.split("_"))
-    return Allocation("unbounded", reason, shape, nothing, none, none, none, none, (), None, nothing, none, none)
+    return Allocation(
+        "unbounded", reason, shape, nothing, none, none, none, none, (), None, nothing, none, none, network
+    )  # fmt: skip
 
 
 def _allocation(
@@ -277,31 +274,10 @@ def _allocation(
     used = designs.used[:, n] > 0
     price = designs.price[:, n]
     equal = np.where(used, bandwidth[used].sum() / used.sum(), 0.0)
+    network = _network(designs, n, bandwidth)
     return Allocation(
-        "optimal", "", _named(problem, designs, n, bandwidth), bandwidth[used],
+        "optimal", "", _named(problem, network), bandwidth[used],
         float(program.time(bandwidth[:, None])[0]), float(price @ bandwidth), bound, max(value - bound, 0.0) / value,
-        _bindings(problem, program, bandwidth, multipliers, used), exchange,
-        equal[used], float(program.time(equal[:, None])[0]), float(price @ equal),
+        bindings_of(problem, program, bandwidth, multipliers, used), exchange,
+        equal[used], float(program.time(equal[:, None])[0]), float(price @ equal), network,
     )  # fmt: skip
-
-
-def _bindings(
-    problem: Problem, program: Program, bandwidth: FloatArray, multipliers: Multipliers, used: BoolArray
-) -> tuple[Binding, ...]:
-    """Return what holds bandwidths back: rows by their multipliers, the box by what is left of the stationarity."""
-    linear = [constraint for constraint in problem.constraints if constraint.quantity != "time"]
-    rows = multipliers.rows[:, 0]
-    work = float((program.size * program.pattern_times(bandwidth[:, None])[:, 0]).sum()) or 1.0
-    found = []
-    for constraint, pressure, row in zip(linear, rows, program.rows[..., 0], strict=True):
-        if abs(pressure) * float(np.abs(row * bandwidth).max()) > _BINDING * work:
-            way = "lowering" if constraint.at_least else "raising"
-            found.append(Binding(constraint.text, constraint.quantity, float(pressure), way))
-    rest = slopes(program, multipliers, bandwidth[:, None])[:, 0]
-    for d in np.flatnonzero(used):
-        for name, edge, price in (("most", program.high[d, 0], rest[d]), ("least", program.low[d, 0], -rest[d])):
-            at_edge = np.isfinite(edge) and edge > 0 and abs(bandwidth[d] - edge) <= _BINDING * edge
-            if at_edge and price * edge > _BINDING * work:
-                text = f"bw[{d}] {'<=' if name == 'most' else '>='} {edge / GIGA:g} GB/s"
-                found.append(Binding(text, "bandwidth", float(price), "raising" if name == "most" else "lowering"))
-    return tuple(found)

@@ -129,7 +129,9 @@ class Problem:
             return max(float(cheap), most / _DECADES), most
         every = np.arange(len(self.structures))
         designs = tables.skeletons(every, tables.cheapest(self.structures.technology))
+        # A technology of parts is of one block; its price depends on the dimension's size.
         dearest = np.take(tables.prices.max(axis=0), designs.technology) * designs.used * self.npus
+        dearest = designs.price if tables.kits else dearest
         full = shrunk(tables.program_of(designs), designs.high)
         # A gene for a block that is dearer than the cheapest one reaches as far.
         most = float((dearest * full).sum(axis=0).max())

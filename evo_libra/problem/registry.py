@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,12 +83,18 @@ def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[
 def _find_file(name: str) -> Path | None:
     if name.endswith(_ENDINGS) or "/" in name or "\\" in name:
         return Path(name)
-    if ":" in name or name in entry_points(group=ENTRY_POINTS).names:
+    if ":" in name or name in _installed(tuple(sys.path)):
         return None
     for folder in problem_folders():
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
     raise InputError(f"{unknown('problem', name, problem_names())} (or give the path of a problem file)")
+
+
+@lru_cache(maxsize=4)
+def _installed(_path: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of installed problems; to look for them takes as long as to read a problem file."""
+    return frozenset(entry_points(group=ENTRY_POINTS).names)
 
 
 def _load_file(path: Path, assignments: Sequence[str]) -> Problem:

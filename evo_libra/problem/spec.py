@@ -172,7 +172,7 @@ class BandwidthSpec(_Strict):
 class SearchSpec(_Strict):
     """How the search runs unless the command line says otherwise."""
 
-    engine: str = Field("nsga2", description="the engine: nsga2, nsga3, random or exhaustive")
+    engine: str = Field("nsga2", description="the engine: nsga2, nsga3, random, exhaustive or optimize")
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
     population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the random numbers")

@@ -61,7 +61,9 @@ class Engine(Protocol):
         """
 
 
-OWN = ("nsga2", "nsga3", "random", "exhaustive")
+OWN = ("nsga2", "nsga3", "random", "exhaustive", "optimize")
+WITHOUT_CHANCE = ("exhaustive", "optimize")
+"""Those that ask for the same designs whatever the seed, in an order of their own, and learn nothing from others."""
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "pymoo": (
         "nsga2", "nsga3", "unsga3", "agemoea", "agemoea2", "smsemoa", "moead", "rvea", "spea2", "ctaea",
@@ -100,6 +102,10 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
         from evo_libra.search.exhaustive_engine import ExhaustiveEngine  # noqa: PLC0415 - engines are imported when chosen
 
         return ExhaustiveEngine.of(problem)
+    if name == "optimize":
+        from evo_libra.search.optimize_engine import OptimizeEngine  # noqa: PLC0415 - the same
+
+        return OptimizeEngine.of(problem)
     if name == "random":
         from evo_libra.search.random_engine import RandomEngine  # noqa: PLC0415 - the same
 

@@ -16,7 +16,7 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.search.ends import EXHAUSTED, STAGNATION
-from evo_libra.search.engine import Engine, load_engine
+from evo_libra.search.engine import WITHOUT_CHANCE, Engine, load_engine
 from evo_libra.search.epochs import Epoch, lived, migrated, packed, shares, unpacked
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.memetic import Improve
@@ -110,8 +110,8 @@ def island_generations(
 def _check(problem: SearchProblem, engine: str, place: Archipelago, resume: Snapshot | None) -> None:
     if place.islands < 1:
         raise InputError(f"found {place.islands} islands; at least 1 is needed")
-    if engine == "exhaustive":
-        raise InputError("exhaustive leaves nothing to chance: all islands would do the same")
+    if engine in WITHOUT_CHANCE:
+        raise InputError(f"{engine} leaves nothing to chance: all islands would do the same")
     if isinstance(problem, ExpensiveProblem):
         raise InputError(f"'{problem.name}' is evaluated in processes of its own; search it without islands")
     if resume is not None and len(resume.engine.random) != place.islands:

@@ -17,6 +17,7 @@ from evo_libra.search.ends import EXHAUSTED, STAGNATION
 from evo_libra.search.engine import Engine, EngineState
 from evo_libra.search.exhaustive_engine import ExhaustiveEngine
 from evo_libra.search.expensive import ExpensiveProblem
+from evo_libra.search.optimize_engine import OptimizeEngine
 from evo_libra.search.run import PLAIN, Options, Snapshot, judged, restarted
 from evo_libra.search.variation import is_new
 
@@ -39,7 +40,7 @@ def completions(
     Parameters
     ----------
     problem : the problem, which says how many designs are under way.
-    engine : an engine that may be told designs that it has not asked for last: all but ``exhaustive``.
+    engine : an engine that may be told designs that it has not asked for last: all but ``exhaustive`` and ``optimize``.
     population, seed, evaluations, resume, options : as for `evo_libra.search.run.generations`.
 
     Raises
@@ -74,6 +75,8 @@ def completions(
 
 
 def _check(engine: Engine, options: Options) -> None:
+    if isinstance(engine, OptimizeEngine):
+        raise InputError("optimize evaluates one design alone; search it without --asynchronous")
     if isinstance(engine, ExhaustiveEngine):
         raise InputError("exhaustive goes through a space in order; search it without --asynchronous")
     if options.improve is not None:

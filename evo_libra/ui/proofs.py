@@ -20,7 +20,8 @@ from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import GIGA
-from evo_libra.problem.optimize import Allocation, Binding, optimize
+from evo_libra.problem.binding import Binding
+from evo_libra.problem.optimize import Allocation, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.commands import number, short_design

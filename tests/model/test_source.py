@@ -636,3 +636,13 @@ def test_recursion_is_far_from_its_limit() -> None:
 def test_aliases_of_fields_are_the_keys() -> None:
     (sentence,) = mistakes(SMALL + "lambda_: 1")
     assert sentence.endswith("limits, parent, lambda; did you mean 'lambda'?")
+
+
+def test_what_is_read_twice_is_read_anew(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("a: {b: [1, 2]}")
+    first: Any = read_source(path).data
+    first["a"]["b"].append(3)
+    assert read_source(path).data == {"a": {"b": [1, 2]}}
+    path.write_text("a: 1")
+    assert read_source(path).data == {"a": 1}

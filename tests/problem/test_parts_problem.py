@@ -223,3 +223,14 @@ def test_bandwidths_that_are_no_whole_lanes_are_told(small: Problem) -> None:
     assert broken == ["dimension 0 has 32 NPUs; a fully-connected of near cannot be built so large"]
     with pytest.raises(InputError, match="allowed: near, far;"):
         read_designs(small, "SW(32)@nea:150_SW(16)@far:50")
+
+
+def test_budgets_of_parts_reach_from_the_least_to_the_fullest_network() -> None:
+    pinned = "fabric.shape=FC(4)@nvlink4_TO(4)@ici-v5e_SW(4)@copper-400g_SW(16)@optics-400g"
+    problem = load_problem("dlrm-1k-parts", ["bandwidth=optimal", pinned])
+    assert isinstance(problem, Problem)
+    low, most = problem.budgets()
+    front = search(problem, evaluations=300, population=50)
+    assert len(front) > 100
+    assert low * (1 - 1e-9) <= front.frame["cost_usd"].min() < 0.7 * most
+    assert front.frame["cost_usd"].max() == pytest.approx(most, rel=1e-6)

@@ -12,7 +12,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import OWN, EngineState, load_engine
+from evo_libra.search.engine import OWN, WITHOUT_CHANCE, EngineState, load_engine
 from evo_libra.search.run import Snapshot, generations
 
 MIXED = Genome(
@@ -21,7 +21,7 @@ MIXED = Genome(
 
 
 PROBLEM = load_problem("gpt3-4k")
-SAMPLING = tuple(name for name in OWN if name != "exhaustive")
+SAMPLING = tuple(name for name in OWN if name not in WITHOUT_CHANCE)
 
 
 def worth(genes: FloatArray) -> tuple[FloatArray, FloatArray]:

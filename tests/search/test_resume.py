@@ -11,7 +11,7 @@ from evo_libra import load_problem
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import engine_names, load_engine
+from evo_libra.search.engine import WITHOUT_CHANCE, engine_names, load_engine
 from evo_libra.search.memetic import Improve, usual
 from evo_libra.search.run import Options, Snapshot, generations
 from evo_libra.search.state_bytes import loaded, saved
@@ -52,7 +52,7 @@ def check(problem: SearchProblem, name: str, options: Options) -> list[Snapshot]
     return straight
 
 
-@pytest.mark.parametrize("name", [name for name in engine_names() if name != "exhaustive"])
+@pytest.mark.parametrize("name", [name for name in engine_names() if name not in WITHOUT_CHANCE])
 def test_resumed_after_any_generation_the_front_is_the_same(name: str) -> None:
     straight = check(Toy(), name, replace(RESTARTING, improve=Improve(nearer, every=40, count=6)))
     assert len(straight) > 3

@@ -62,7 +62,9 @@ def _one(program: Program) -> tuple[FloatArray, Multipliers, bool]:
     traffic, units = program.traffic[..., 0], _units(program)
     races = len(program.races)
     cost = [program.price[:, 0] * units.bandwidth, program.size * units.pace, np.full(races, units.time)]
-    row_size = np.maximum(np.abs(program.rows[..., 0]).max(axis=1, initial=0.0) * units.bandwidth, 1e-300)
+    row_size = np.abs(program.rows[..., 0]).max(axis=1, initial=0.0) * units.bandwidth
+    # A row of a technology that the design does not have is all 0.
+    row_size = np.where(row_size > 0, row_size, np.maximum(np.abs(program.limit[:, 0]), 1.0))
     zero, positive, cones = _Rows([], []), _Rows([], []), _Rows([], [])
     for row, limit, equality, size in zip(
         program.rows[..., 0], program.limit[:, 0], program.equality, row_size, strict=True

@@ -41,7 +41,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     problem:
         Path of a problem file, name of a problem, or module:object.
     engine:
-        nsga2, nsga3, random, exhaustive, pymoo:NAME, deap:NAME, or one of your own; see `evo-libra catalog`.
+        nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or one of your own; see `evo-libra catalog`.
     evaluations:
         How many designs to evaluate.
     population:
