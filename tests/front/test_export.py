@@ -162,7 +162,7 @@ def whole_designs(draw: st.DrawFn) -> tuple[list[str], str]:
 
 
 @given(whole_designs())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_any_design_of_whole_groups_takes_the_time_of_the_search(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[list[str], str]
 ) -> None:

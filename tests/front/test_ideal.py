@@ -125,7 +125,7 @@ def test_branch_and_bound_ends_at_the_ideal(name: str, sets: list[str]) -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_factors_and_hypervolume_of_a_spoilt_front(seed: int) -> None:
     problem = load("turing-nlg-4k", OPTIMAL)
     exact = search(problem, engine="exhaustive", population=60)

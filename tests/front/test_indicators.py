@@ -57,7 +57,6 @@ def test_one_objective() -> None:
 
 
 @given(fronts, fronts)
-@settings(deadline=None)
 def test_indicators_agree_with_their_definitions(one: FloatArray, two: FloatArray) -> None:
     low, high = np.ones(2), np.full(2, 9.0)
     a, b = scaled(one, low, high).T, scaled(two, low, high).T
@@ -73,7 +72,7 @@ def attained(point: tuple[float, ...], front: FloatArray) -> bool:
 
 
 @given(st.lists(fronts, min_size=1, max_size=6), st.integers(2, 3))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_surfaces_bound_what_a_share_of_the_fronts_attains(found: list[FloatArray], objectives: int) -> None:
     if objectives == 3:
         found = [np.vstack([front, 10 - front[:1]]) for front in found]

@@ -14,7 +14,7 @@ from evo_libra.front.sieve import sieve
 @given(
     seed=st.integers(0, 2**32 - 1), objectives=st.integers(1, 6), whole=st.booleans(), low=st.sampled_from([0.0, -3])
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_is_left_out_is_dominated(*, seed: int, objectives: int, whole: bool, low: float) -> None:
     random = np.random.default_rng(seed)
     shapes = (objectives, int(random.integers(0, 60))), (objectives, 80)

@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 
 
 def examples(count: int) -> settings:
-    return settings(max_examples=count, deadline=None)
+    return settings(max_examples=count)
 
 
 @dataclass(frozen=True)

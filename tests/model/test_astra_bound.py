@@ -38,7 +38,7 @@ def population(seed: int, depth: int, active: int, designs: int = 8) -> tuple[li
 @given(
     seed=st.integers(0, 2**32 - 1), depth=st.integers(1, 5), active=st.integers(1, 5), policy=st.sampled_from(Policy)
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_all_reduce_is_faster_than_its_bound(seed: int, depth: int, active: int, policy: Policy) -> None:
     links, system = population(seed, depth, active)
     system = replace(system, policy=policy)
@@ -46,7 +46,7 @@ def test_no_all_reduce_is_faster_than_its_bound(seed: int, depth: int, active: i
 
 
 @given(seed=st.integers(0, 2**32 - 1), depth=st.integers(1, 2))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_in_two_dimensions_the_bound_is_the_time(seed: int, depth: int) -> None:
     links, system = population(seed, depth, 1)
     assert all_reduce_bound(2**26, links, system) == pytest.approx(collective_time(AR, 2**26, links, system), rel=1e-14)

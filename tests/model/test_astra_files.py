@@ -328,7 +328,7 @@ def clusters(draw: st.DrawFn) -> tuple[NetworkFile, SystemFile]:
 
 
 @given(clusters())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_is_written_is_read_back(cluster: tuple[NetworkFile, SystemFile]) -> None:
     network_, system_ = cluster
     again = parse_network(parse_source(network_text(network_), "network.yml"))
@@ -343,7 +343,7 @@ def test_what_is_written_is_read_back(cluster: tuple[NetworkFile, SystemFile]) -
 
 
 @given(st.sampled_from(MemoryKind), st.floats(0, 1e6), POSITIVE, st.integers(1, 64))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_memories_are_read_back(kind: MemoryKind, latency: float, bandwidth: float, npus: int) -> None:
     memory = RemoteMemory() if kind is MemoryKind.NONE else RemoteMemory(kind, latency, bandwidth)
     if kind is MemoryKind.PER_NODE:

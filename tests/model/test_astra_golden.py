@@ -286,7 +286,7 @@ def test_a_design_whose_algorithm_cannot_run_is_named() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Collective), st.sampled_from(["ring", "halvingDoubling", "direct"]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_libras_time_is_the_limit_of_many_chunks_without_overheads(
     seed: int, collective: Collective, name: str
 ) -> None:

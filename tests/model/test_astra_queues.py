@@ -18,7 +18,7 @@ from evo_libra.model.collective import Collective
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Policy), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, active: int) -> None:
     random = np.random.default_rng(seed)
     phases, chunks, designs, queues = random.integers(1, 6), random.integers(1, 12), 13, random.integers(1, 4)
@@ -86,7 +86,7 @@ def test_a_collective_beyond_the_queue_model_is_refused() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.integers(1, 24))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_closed_forms_equal_the_queue_model(seed: int, dims: int, active: int, chunks: int) -> None:
     random = np.random.default_rng(seed)
     times = random.integers(1, 1000, (dims, 1, 5)).astype(np.float64)

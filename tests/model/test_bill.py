@@ -140,7 +140,7 @@ KITS += [replace(sample_kit(block), block=index) for index, block in enumerate(P
 
 
 @given(st.integers(0, len(KITS) - 1), st.integers(2, 4096), st.integers(1, 64), st.integers(1, 8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, lanes: int, inside: int) -> None:
     one = replace(KITS[index], span=None)
     if not fits(one, np.array([npus]), np.array([inside]))[0]:
@@ -161,7 +161,7 @@ def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, lanes: int, i
 
 
 @given(st.lists(st.integers(0, len(KITS) - 1), min_size=2, max_size=6), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_designs_do_not_depend_on_each_other(indices: list[int], lanes: int) -> None:
     index = np.array([indices, indices[::-1]])
     sizes = np.full(index.shape, 4)

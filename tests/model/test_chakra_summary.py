@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
@@ -104,7 +104,6 @@ def chains(nodes: list[Node]) -> list[list[Node]]:
     return [chain[::-1] for chain in found]
 
 
-@settings(deadline=None)
 @given(nodes=graphs(), data=st.data())
 def test_longest_chain_is_the_longest_of_all(nodes: list[Node], data: st.DataObject) -> None:
     weights = data.draw(st.lists(st.integers(0, 5), min_size=len(nodes), max_size=len(nodes)))
@@ -118,7 +117,6 @@ def test_longest_chain_is_the_longest_of_all(nodes: list[Node], data: st.DataObj
     assert (found.weight, found.nodes) == max(every)[:2]
 
 
-@settings(deadline=None)
 @given(nodes=graphs())
 def test_nodes_run_after_what_they_wait_for(nodes: list[Node]) -> None:
     place = {nodes[at].id: when for when, at in enumerate(running_order(graph_of(nodes)))}

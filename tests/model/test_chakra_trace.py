@@ -72,7 +72,7 @@ NODES = st.builds(
 VERSIONS = st.just("0.0.4") | st.text(st.characters(categories=["L", "N"]), max_size=5)
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(metadata=st.builds(Metadata, VERSIONS, ATTRIBUTES), nodes=st.lists(NODES, max_size=4), packed=st.booleans())
 def test_what_is_written_is_read(tmp_path: Path, metadata: Metadata, nodes: list[Node], packed: bool) -> None:  # noqa: FBT001
     # Without anything that tells it from older ones a trace may only be recognised by its version.

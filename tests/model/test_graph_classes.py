@@ -40,7 +40,7 @@ def machine(links: Sequence[Link], algorithm: str, memory: MemoryKind = MemoryKi
 
 
 @given(SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_classes_change_no_result(seed: int) -> None:
     """Work of computations that take their recorded time tells NPUs apart, and nothing else."""
     random = np.random.default_rng(seed)
@@ -91,7 +91,7 @@ def test_what_all_npus_do_is_executed_once() -> None:
 
 
 @given(SEEDS, st.integers(2, 9), st.sampled_from(Collective))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_ring_is_what_its_steps_are(seed: int, members: int, collective: Collective) -> None:
     random = np.random.default_rng(seed)
     starts, links = random.integers(0, 500, members), random.integers(0, 100, members)
@@ -105,7 +105,7 @@ def test_ring_is_what_its_steps_are(seed: int, members: int, collective: Collect
 
 
 @given(SEEDS, st.sampled_from(Collective))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_ring_of_equals_is_the_collective(seed: int, collective: Collective) -> None:
     random = np.random.default_rng(seed)
     npus, block = int(random.integers(2, 9)), int(random.choice([RING, FULLY_CONNECTED, SWITCH]))
@@ -187,7 +187,7 @@ def test_chunks_of_groups_have_as_many_bytes_as_there_are_npus() -> None:
 @given(
     st.integers(2, 9), st.integers(0, 40), st.integers(1, 30), st.integers(1, 12), st.integers(0, 2**32 - 1)
 )  # fmt: skip
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_chunks_of_a_ring_are_one_ring_of_all_their_steps(
     count: int, more: int, chunks: int, window: int, seed: int
 ) -> None:

@@ -161,7 +161,7 @@ def programs(draw: st.DrawFn, *, memory: bool = True) -> tuple[Program, Machine]
 
 
 @given(programs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_populations_are_exact_where_collectives_are_barriers(given_: tuple[Program, Machine]) -> None:
     program, cluster = given_
     exact = finish_of(lambda: execute_program(program, cluster).finish)
@@ -172,7 +172,7 @@ def test_populations_are_exact_where_collectives_are_barriers(given_: tuple[Prog
 
 
 @given(programs(), SEEDS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_population_runs_as_the_plain_reference_does(given_: tuple[Program, Machine], seed: int) -> None:
     program, _ = given_
     # Small whole numbers tie, zeros among them; every design has its own order of events.
@@ -201,7 +201,7 @@ def chains(program: Program, times: np.ndarray) -> float:
 
 
 @given(programs(memory=False), SEEDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_bounds_and_scale(given_: tuple[Program, Machine], seed: int) -> None:
     program, _ = given_
     times = np.random.default_rng(seed).integers(0, 50, (len(program), 1)).astype(np.float64)
@@ -234,7 +234,7 @@ def test_shorter_operations_can_take_longer() -> None:
 
 
 @given(SEEDS, st.integers(3, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_permuting_npus_permutes_results(seed: int, npus: int) -> None:
     random = np.random.default_rng(seed)
     groups: Groups = {"1": tuple(range(npus - 1)), "2": (npus - 1, 0)}

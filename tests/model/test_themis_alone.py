@@ -156,7 +156,7 @@ def check_plans(
     collective=st.sampled_from(Collective),
     depth=st.integers(1, 4),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_plans_of_a_population_are_those_of_its_designs(
     seed: int, scheduler: Scheduler, collective: Collective, depth: int
 ) -> None:
@@ -189,7 +189,7 @@ def test_plans_of_networks_where_loads_become_equal(scheduler: Scheduler, collec
     policy=st.sampled_from([Policy.FIFO, Policy.ALTERNATING, Policy.SMALLEST_FIRST, Policy.FEWEST_PHASES_FIRST]),
     shrinking=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_times_of_a_population_are_those_of_its_designs(
     seed: int, scheduler: Scheduler, collective: Collective, policy: Policy, *, shrinking: bool
 ) -> None:

@@ -39,7 +39,7 @@ def ring_time(npus: list[int], bandwidth: list[float], chunks: int, scheduler: S
     shrinking=st.booleans(),
     endpoint=st.sampled_from([0.0, 1.0, 10.0]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_astra_sim_is_never_faster_than_the_ideal(
     seed: int, scheduler: Scheduler, collective: Collective, endpoint: float, *, shrinking: bool
 ) -> None:
@@ -90,7 +90,7 @@ CLOSED = [
 
 
 @given(seed=st.integers(0, 2**32 - 1), form=st.sampled_from(CLOSED))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_more_bandwidth_is_never_slower_where_there_is_a_closed_form(
     seed: int, form: tuple[Collective, bool, int]
 ) -> None:

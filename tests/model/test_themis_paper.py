@@ -34,7 +34,7 @@ def fabrics_of(random: np.random.Generator, depth: int, designs: int) -> Fabrics
     policy=st.sampled_from(PAPER_POLICIES),
     greedy=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_paper_is_never_faster_than_the_ideal(
     seed: int, depth: int, collective: Collective, policy: Policy, *, greedy: bool
 ) -> None:
@@ -51,7 +51,7 @@ def test_paper_is_never_faster_than_the_ideal(
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Collective), st.integers(1, 64))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_paper_without_latency_on_one_dimension_is_libras_time(seed: int, collective: Collective, chunks: int) -> None:
     random = np.random.default_rng(seed)
     npus, bandwidth = 2 ** random.integers(1, 6, (1, 5)), random.uniform(1, 300, (1, 5))
@@ -84,7 +84,7 @@ def test_paper_has_two_policies() -> None:
     policy=st.sampled_from(PAPER_POLICIES),
     greedy=st.booleans(),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_paper_of_a_population_is_that_of_its_designs(
     seed: int, collective: Collective, policy: Policy, *, greedy: bool
 ) -> None:
@@ -165,7 +165,7 @@ def simulated(ways: list[list[tuple[int, float, float]]], fixed: list[float], po
     policy=st.sampled_from(PAPER_POLICIES),
     greedy=st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_paper_is_what_its_algorithm_says(seed: int, collective: Collective, policy: Policy, *, greedy: bool) -> None:
     random = np.random.default_rng(seed)
     shape, chunks = (int(random.integers(1, 4)), 1), int(2 ** random.integers(0, 5))

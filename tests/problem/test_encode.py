@@ -36,7 +36,7 @@ def problem(request: pytest.FixtureRequest) -> Problem:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_genes_decode_to_the_designs_they_are_of(problem: Problem, seed: int) -> None:
     genes = problem.genome.sample(np.random.default_rng(seed), 60)
     designs = problem.decode(genes)

@@ -66,7 +66,7 @@ def designs(draw: st.DrawFn, *, scheduled: bool = True) -> tuple[Fidelity, Popul
 
 
 @given(designs())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_what_is_exported_comes_back(case: tuple[Fidelity, Population]) -> None:
     fidelity, design = case
     cluster = cluster_of(fidelity, design)
@@ -112,7 +112,7 @@ def rounding(fidelity: Fidelity, design: Population) -> float:
 @given(
     designs(scheduled=False), st.sampled_from([Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER])
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_files_take_the_time_of_the_design(case: tuple[Fidelity, Population], collective: Collective) -> None:
     fidelity, design = case
     cluster = cluster_of(fidelity, design)
@@ -222,7 +222,7 @@ def test_schedulers() -> None:
 
 
 @given(designs(scheduled=False))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_problem_files_load_and_time_the_design_alike(case: tuple[Fidelity, Population]) -> None:
     fidelity, design = case
     cluster = cluster_of(fidelity, design)

@@ -15,7 +15,7 @@ from evo_libra.model.arrays import Population
 from evo_libra.model.fabric import BLOCKS, Dimension, Fabric, parse_fabric
 from evo_libra.problem.problem import Problem
 
-SETTINGS = settings(max_examples=40, deadline=None)
+SETTINGS = settings(max_examples=40)
 SEEDS = st.integers(0, 2**32 - 1)
 OPEN = ["fabric.catalog=libra", "fabric.max_dimensions=5", "fabric.one_dimension_per_technology=false"]
 
@@ -131,7 +131,7 @@ CONSTRAINED = [
 
 
 @given(SEEDS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_the_constraints_that_libra_ships_are_met_by_repair(seed: int) -> None:
     problem = load("fabric.catalog=libra", "fabric.shape=RI(4)@chiplet_FC(8)@package_RI(4)@node_SW(32)@pod",
                    "bandwidth={mode: search, min_GBps: 1, max_GBps: 700}", f"constraints={CONSTRAINED}")  # fmt: skip

@@ -38,7 +38,7 @@ technologies:
         transceiver: optics, nic: card, switch: router, source: here, year: 2024}
 """
 SEEDS = st.integers(0, 2**32 - 1)
-SETTINGS = settings(max_examples=15, deadline=None)
+SETTINGS = settings(max_examples=15)
 
 
 def load(folder: Path, *assignments: str) -> Problem:
@@ -181,7 +181,7 @@ OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
 
 
 @given(st.sampled_from(["dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20"]), SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str, seed: int) -> None:
     problem = shipped(name)
     designs = problem.decode(problem.genome.sample(np.random.default_rng(seed), 5))

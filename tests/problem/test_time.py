@@ -20,7 +20,7 @@ from evo_libra.model.fidelity import ALGORITHMS, link_bandwidth, runnable
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import with_time
 
-SETTINGS = settings(max_examples=25, deadline=None)
+SETTINGS = settings(max_examples=25)
 SEEDS = st.integers(0, 2**32 - 1)
 OPEN = (
     "time={model: themis, latency_ns: {chiplet: 10, package: 50, node: 100, pod: 500}, chunks: [4, 16], "
@@ -56,7 +56,7 @@ def test_what_is_left_open_are_genes() -> None:
 
 
 @given(SEEDS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_designs_read_back_are_worth_the_same(seed: int) -> None:
     genes = EVERYTHING.genome.sample(np.random.default_rng(seed), 40)
     worth = EVERYTHING.evaluate_genes(genes)

@@ -193,7 +193,7 @@ def test_what_no_search_can_do_with_traces_is_told(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 3)), min_size=1, max_size=4), st.integers(0, 10))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_groups_that_are_grids_are_found(parts: list[tuple[bool, int]], shift: int) -> None:
     members, inside = [0], 1
     for mine, degree in parts:

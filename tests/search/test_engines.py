@@ -121,7 +121,7 @@ def test_exhausted_space_ends_the_search() -> None:
 
 
 @given(st.lists(st.tuples(*[st.integers(1, 6)] * 2, st.sampled_from([0.0, 0.0, 1.0])), min_size=1, max_size=40))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_archive_keeps_just_the_feasible_designs_that_nothing_dominates(rows: list[tuple[int, int, float]]) -> None:
     data = np.array(rows, dtype=float).T
     archive = Archive.empty(1, 2)

@@ -25,7 +25,7 @@ def problem(request: pytest.FixtureRequest) -> Problem:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_no_design_gets_slower_or_dearer(problem: Problem, seed: int) -> None:
     better = best_bandwidths(problem)
     assert better is not None

@@ -24,7 +24,7 @@ from evo_libra.search.repeats import first_of_kind, row_hash
 from evo_libra.search.survival import ENDS, along, by_front, crowding, largest, ranks, survivors, turns
 
 SEEDS = st.integers(0, 2**32 - 1)
-RANDOM = settings(max_examples=60, deadline=None)
+RANDOM = settings(max_examples=60)
 
 
 def population(seed: int, *, whole: bool, most: int = 80) -> tuple[np.random.Generator, FloatArray]:
@@ -130,7 +130,7 @@ def test_front_is_what_nothing_dominates_once_each_in_order(*, seed: int, whole:
 
 
 @given(SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_archive_does_not_depend_on_what_is_merged_when(seed: int) -> None:
     random = np.random.default_rng(seed)
     count, objectives = 12_000, int(random.integers(1, 4))
@@ -208,7 +208,7 @@ def test_directions_fit_the_population_and_lie_on_the_plane(objectives: int) -> 
 
 
 @given(SEEDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_nearest_direction_is_at_the_least_perpendicular_distance(seed: int) -> None:
     random = np.random.default_rng(seed)
     directions, scaled = reference_directions(3, 60), random.random((3, 700)) * random.choice([0.0, 1.0], (3, 700))
@@ -220,7 +220,7 @@ def test_nearest_direction_is_at_the_least_perpendicular_distance(seed: int) -> 
 
 
 @given(SEEDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_scale_is_that_of_pymoo(seed: int) -> None:
     random = np.random.default_rng(seed)
     theirs = HyperplaneNormalization(3)

@@ -27,7 +27,7 @@ def child(operators: Operators, parents: tuple[float, float], count: int = 40_00
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_children_are_legal(seed: int, crossover: float, exchange: float, polynomial: float) -> None:
     random = np.random.default_rng(seed)
     operators = Operators(crossover=crossover, exchange=exchange, polynomial=polynomial, mutation=3.0)
@@ -143,7 +143,7 @@ def test_ordered_whole_numbers_move_by_steps() -> None:
 
 
 @given(st.integers(0, 5000), st.floats(1e-4, 1), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_hits_are_among_the_trials(count: int, probability: float, seed: int) -> None:
     hits = _hits(np.random.default_rng(seed), count, probability)
     assert not len(hits) or (hits.min() >= 0 and hits.max() < count)

@@ -28,7 +28,7 @@ from evo_libra.ui.terminal.plot_view import (
 FRONT = {"time_ms": np.array([100.0, 200.0, 400.0]), "cost_usd": np.array([4e6, 2e6, 1e6])}
 CLOUD = {"time_ms": np.array([300.0, 5000.0]), "cost_usd": np.array([5e6, 2e8])}
 ONE = Points("one", 0, FRONT, {})
-patient = settings(deadline=None, max_examples=60)
+patient = settings(max_examples=60)
 
 
 def picture(view: PlotView | None = None, *runs: Points, **more: Any) -> Picture:
