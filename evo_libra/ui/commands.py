@@ -40,6 +40,7 @@ def search_command(
     assignments: Sequence[str],
     *,
     resume: bool,
+    plot: bool,
     as_json: bool,
 ) -> int:
     """Search, keep the result, show the front."""
@@ -53,7 +54,7 @@ def search_command(
 
     def finish(outcome: Outcome) -> None:
         found.append(outcome)
-        if len(outcome.front):
+        if plot and len(outcome.front):
             outcome.folder.write(PLOT, lambda path: figure_of(outcome.front, problem.objectives, problem.name, path))
 
     messages = Console(stderr=True)
@@ -86,7 +87,9 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         told = f" ({words})" if (words := course(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.evaluations, "evaluation"), counted(len(front), "design")
         print(f"\n{evaluated} in {report.wall:.2f} s{told}; {found} on the front")
-        print(f"front  {folder / 'front.parquet'}\nplot   {folder / PLOT}")
+        print(f"front  {folder / 'front.parquet'}")
+        if (folder / PLOT).exists():
+            print(f"plot   {folder / PLOT}")
     if failures:
         print(
             f"evo-libra: {counted(len(failures), 'design')} could not be evaluated and "

@@ -22,10 +22,10 @@ from collections import Counter
 from pathlib import Path
 
 import psutil
+from command import COMMAND
 
 from evo_libra.experiment.catalogue import Catalogue
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 FAILURES = 3
 WORKERS = {"one": 2, "two": 1}
 RUNNERS = 0.1

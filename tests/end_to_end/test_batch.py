@@ -8,15 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from command import COMMAND, run, run_json, wait_for
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 ROOT = Path(__file__).parents[2]
 STEERED = '''
 """A problem that does what files beside it say."""
@@ -66,24 +65,6 @@ def work(tmp_path: Path) -> Path:
     (tmp_path / "problems").symlink_to(ROOT / "problems")
     (tmp_path / "batch.yaml").write_text(BATCH)
     return tmp_path
-
-
-def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=180, check=False)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def run_json(folder: Path, *words: str, code: int = 0) -> Any:
-    return json.loads(run(folder, *words, "--json", code=code).stdout)
-
-
-def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def fronts(folder: Path, results: str = "results") -> dict[str, bytes]:
@@ -308,6 +289,5 @@ def test_the_schema_of_experiment_files_is_json(tmp_path: Path) -> None:
     ].keys()
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "experiments").glob("*.yaml")), ids=lambda path: path.name)
-def test_experiments_that_ship_can_be_planned(tmp_path: Path, path: Path) -> None:
-    assert run_json(tmp_path, "plan", str(path))["runs"]
+def test_an_experiment_that_ships_can_be_planned(tmp_path: Path) -> None:
+    assert len(run_json(tmp_path, "plan", str(ROOT / "experiments" / "quick.yaml"))["runs"]) == 12

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import COMMAND
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 BATCH = "problem: problems.two_tier:problem\nengines: random\npopulation: 50\nevaluations: 300\nrepeats: 40\n"
 
 

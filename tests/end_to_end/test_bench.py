@@ -5,13 +5,13 @@ import math
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command import COMMAND, run
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.bench import FIGURES, Run, Task, compare, run_task, run_tasks
@@ -21,15 +21,7 @@ from evo_libra.search.toy import Toy
 from evo_libra.ui.attainment import attainment_figure
 from evo_libra.ui.bench import _data, _dotted
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 BENCH = ("bench", "gpt3-4k", "--seeds", "3", "--evaluations", "600", "--population", "60", "--workers", "2")
-
-
-def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def test_engines_are_compared_with_a_table_a_plot_and_figures(tmp_path: Path) -> None:

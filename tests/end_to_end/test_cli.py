@@ -6,31 +6,18 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from command import COMMAND, run, run_json, wait_for
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
 
 
-def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def run_json(folder: Path, *words: str, code: int = 0) -> Any:
-    return json.loads(run(folder, *words, "--json", code=code).stdout)
-
-
 def test_search_leaves_a_complete_folder_and_prints_one_object(tmp_path: Path) -> None:
-    found = run_json(tmp_path, "search", "gpt3-4k", "--evaluations", "2000")
+    found = run_json(tmp_path, "search", "gpt3-4k", "--evaluations", "2000", "--plot")
     assert {"front", "evaluations", "wall_s", "result"} <= found.keys()
     assert found["evaluations"] == 2000
     assert {"design", "time_ms", "cost_usd"} <= found["front"][0].keys()
@@ -157,13 +144,6 @@ def test_wrong_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: l
 def test_constraints_that_nothing_meets_end_with_1(tmp_path: Path) -> None:
     done = run(tmp_path, "search", "gpt3-4k", "--evaluations", "1300", "--set", "constraints=['time <= 1 us']", code=1)
     assert "meets the constraints" in done.stderr
-
-
-def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)])

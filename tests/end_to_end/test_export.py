@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import run, run_json
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
@@ -16,20 +14,8 @@ from evo_libra.problem.problem import Problem
 from evo_libra.ui.export import export_command, source_of
 from evo_libra.ui.importing import import_command
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 SMALL = ("--set", "npus=64", "--set", "workloads[0].parallelism={tp: 4}")
 ASTRA = ("--time", "astra", "--set", "time.latency_ns=500")
-
-
-def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def run_json(folder: Path, *words: str) -> Any:
-    return json.loads(run(folder, *words, "--json").stdout)
 
 
 def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:

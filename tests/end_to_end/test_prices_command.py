@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
+from command import run
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=lanes"]
-
-
-def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def test_a_result_is_priced(tmp_path: Path) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command import COMMAND, run
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 SIMULATOR = """
 import os, time
 from evo_libra.search.expensive import OneByOne
@@ -49,13 +48,6 @@ WORDS = ("search", "simulator:problem", "--engine", "deap:nsga2", "--population"
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "simulator.py").write_text(SIMULATOR)
     return tmp_path
-
-
-def run(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([COMMAND, *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 def calls(folder: Path) -> int:

@@ -6,11 +6,11 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command import COMMAND
 
 from evo_libra.errors import InputError
 from evo_libra.model.chakra.nodes import collective_node
@@ -18,7 +18,6 @@ from evo_libra.model.chakra.trace import CollectiveType, Metadata
 from evo_libra.model.chakra.write import write_trace
 from evo_libra.ui.workload import show_command
 
-COMMAND = str(Path(sys.executable).parent / "evo-libra")
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evo_libra import certify, load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.branch import branch_and_bound
-from evo_libra.front.certificate import certificates
+from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.front.ideal import bound_at, ideal_of, levels
 from evo_libra.front.screen import screen
@@ -124,14 +124,21 @@ def test_branch_and_bound_ends_at_the_ideal(name: str, sets: list[str]) -> None:
     np.testing.assert_allclose(found.bound, ideal.time, rtol=1e-6)
 
 
-@given(SEEDS)
-@settings(max_examples=5)
-def test_factors_and_hypervolume_of_a_spoilt_front(seed: int) -> None:
+@pytest.fixture(scope="module")
+def turing() -> tuple[Problem, Front, Certificate]:
+    """Return a problem, its exact front and the proof of that."""
     problem = load("turing-nlg-4k", OPTIMAL)
     exact = search(problem, engine="exhaustive", population=60)
+    return problem, exact, certify(problem, exact)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=5)
+def test_factors_and_hypervolume_of_a_spoilt_front(turing: tuple[Problem, Front, Certificate], seed: int) -> None:
+    problem, exact, best = turing
     factor = np.random.default_rng(seed).uniform(1.0, 1.5)
     spoilt = Front(exact.frame.with_columns(pl.col("time_ms") * factor), exact.objectives)
-    proof, best = certify(problem, spoilt), certify(problem, exact)
+    proof = certify(problem, spoilt)
     np.testing.assert_allclose(proof.factor, factor, rtol=1e-7)
     assert proof.largest_factor >= factor * (1 - 1e-7)
     assert proof.hypervolume <= best.hypervolume
@@ -148,11 +155,12 @@ def test_certificate_needs_time_against_cost() -> None:
         certify(problem, Front(empty, ("time_ms",)))
 
 
-def test_a_front_that_lacks_its_cheap_end_misses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = load("turing-nlg-4k", OPTIMAL)
-    whole = search(problem, engine="exhaustive", population=60)
+def test_a_front_that_lacks_its_cheap_end_misses_it(
+    turing: tuple[Problem, Front, Certificate], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, whole, best = turing
     dear = Front(whole.frame.head(20), whole.objectives)
-    scale = certify(problem, whole).most_hypervolume
+    scale = best.most_hypervolume
     for limit in (1_000, 0):
         monkeypatch.setattr("evo_libra.front.certificate.ENUMERATED", limit)
         proof = certify(problem, dear)

@@ -31,6 +31,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     memetic: float | None = None,
     islands: int | None = None,
     keep: Literal["front", "designs"] | None = None,
+    plot: bool = True,
     set_: Assignments = None,
     json_: Json = False,
 ) -> int:
@@ -74,6 +75,8 @@ def search(  # noqa: PLR0913 - each is an option of the command
         Searches side by side, in processes of their own, that exchange designs; each has the whole population.
     keep:
         What is kept: the front, or every design that is evaluated as well.
+    plot:
+        Draw the front to front.png, which takes as long as 50,000 evaluations.
     set_:
         KEY=VALUE, replaces a value of the problem file; may be repeated.
     json_:
@@ -85,7 +88,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     options |= {"workers": workers, "timeout": timeout, "asynchronous": asynchronous, "seconds": seconds}
     options |= {"stagnation": stagnation, "gap": gap, "restarts": restarts, "start_from": start_from}
     options |= {"memetic": memetic, "islands": islands, "keep": keep}
-    return search_command(problem, options, out, set_ or [], resume=resume, as_json=json_)
+    return search_command(problem, options, out, set_ or [], resume=resume, plot=plot, as_json=json_)
 
 
 @app.command
