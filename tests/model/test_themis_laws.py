@@ -144,3 +144,13 @@ def test_more_bandwidth_may_be_slower_under_themis() -> None:
     assert fast > 1.05 * slow
     few, more = (ring_time([4, 4], [400.0, 200.0], chunks, Scheduler.OFFLINE_GREEDY) / chunks for chunks in (18, 20))
     assert 1.09 * few < more
+
+
+def test_two_dimensions_are_no_exception_but_for_the_baseline() -> None:
+    for scheduler, npus, slow, fast, chunks, expected in (
+        (Scheduler.OFFLINE_GREEDY, [16, 8], [400.0, 75.0], [400.0, 100.0], 8, (37585, 53441)),
+        (Scheduler.OFFLINE_GREEDY_FLEX, [8, 16], [200.0, 300.0], [250.0, 300.0], 2, (9980, 14672)),
+    ):
+        assert tuple(ring_time(npus, bandwidth, chunks, scheduler) for bandwidth in (slow, fast)) == expected
+    few, more = (ring_time([16, 2], [400.0, 50.0], chunks, Scheduler.ROUND_ROBIN) / chunks for chunks in (1, 8))
+    assert (few, more) == (6200, 11140)
