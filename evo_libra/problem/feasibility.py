@@ -14,6 +14,9 @@ from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import DimensionChoice
 
+_SLACK = 1e-9
+"""Of a limit, by which rounding may miss it."""
+
 
 def feasible_structures(
     structures: Structures,
@@ -61,6 +64,20 @@ def _box(kind: IntArray, choices: Sequence[DimensionChoice], catalog: Catalog, n
 
 
 def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
+    """Return whether some bandwidths meet all constraints."""
+    used = kind >= 0
+    if len(constraints) != 1:
+        return _meet_together(kind, box, constraints)
+    (only,), (low, high, price) = constraints, box
+    row = only.coefficients(np.maximum(kind, 0)[:, None], price[:, None])[:, 0] * used
+    with np.errstate(invalid="ignore"):
+        ends = np.where(row != 0, row * np.stack([low, high]), 0.0)
+    least, most, slack = ends.min(axis=0).sum(), ends.max(axis=0).sum(), _SLACK * abs(only.limit)
+    meets = least <= only.limit + slack and (not only.equality or most >= only.limit - slack)
+    return bool(meets and (low <= high).all())
+
+
+def _meet_together(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
     from scipy.optimize import linprog  # noqa: PLC0415 - takes a third of a second, and few problems need it
 
     low, high, price = box

@@ -25,9 +25,8 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import MAX_SERIES, Series
-from evo_libra.ui.commands import number
 from evo_libra.ui.pictures import terminal_scatter
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import number, print_json
 
 PICTURE, DATA = "attainment.png", "bench.json"
 _INTERRUPTED = 130

@@ -15,9 +15,8 @@ from evo_libra.front.export import export_design
 from evo_libra.front.export_readme import Exported
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem, with_time
-from evo_libra.ui.commands import number, short_design
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import number, print_json, short_design
 
 Source = tuple[Path, int] | str
 """A result and an id in its front, or a design in the notation."""

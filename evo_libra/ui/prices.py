@@ -17,10 +17,9 @@ from evo_libra.front.prices import Priced, Score, price_front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import Series
-from evo_libra.ui.commands import number
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import number, print_json
 
 _FILE = "prices.parquet"
 _MOST_SCENARIOS = 100_000

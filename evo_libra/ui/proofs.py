@@ -24,8 +24,7 @@ from evo_libra.problem.binding import Binding
 from evo_libra.problem.optimize import Allocation, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
-from evo_libra.ui.commands import number, short_design
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import number, print_json, short_design
 
 _FAILED, _INTERRUPTED = 1, 130
 

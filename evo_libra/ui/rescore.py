@@ -18,10 +18,9 @@ from evo_libra.front.rescore import Rescored, rescore
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.axes import Series
-from evo_libra.ui.commands import number, short_design
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import number, print_json, short_design
 
 
 def rescore_command(

@@ -24,3 +24,18 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {name} {int(seconds % size // part)} {smaller}"
     return f"{seconds:.0f} s"
+
+
+def number(value: float) -> str:
+    """Return a figure for reading."""
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"  # noqa: PLR2004 - large figures read better whole
+
+
+def short_design(design: str) -> str:
+    """Return the notation with bandwidths to four digits, for reading; files keep them all."""
+    network, *options = design.split(" ")
+    parts = []
+    for part in network.split("_"):
+        head, colon, bandwidth = part.partition(":")
+        parts.append(f"{head}{colon}{float(bandwidth):.4g}" if colon else part)
+    return " ".join(["_".join(parts), *options])

@@ -23,7 +23,7 @@ from evo_libra.model.parallelism import lay_groups, offsets
 from evo_libra.model.trace_time import MEMBER, grid_of
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.commands import evaluate_command
+from evo_libra.ui.evaluation import evaluate_command
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 CODES = {"Ring": "RI", "FullyConnected": "FC", "Switch": "SW"}

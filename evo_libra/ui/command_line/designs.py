@@ -25,7 +25,7 @@ def evaluate(problem: str, *, design: str, set_: Assignments = None, json_: Json
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.ui.commands import evaluate_command  # noqa: PLC0415 - see `shared`
+    from evo_libra.ui.evaluation import evaluate_command  # noqa: PLC0415 - see `shared`
 
     return evaluate_command(problem, design, set_ or [], as_json=json_)
 

@@ -21,7 +21,7 @@ def front(result: Path, *, rows: int = 12, json_: Json = False) -> int:
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.ui.commands import front_command  # noqa: PLC0415 - see `shared`
+    from evo_libra.ui.fronts import front_command  # noqa: PLC0415 - see `shared`
 
     return front_command(result, rows, as_json=json_)
 

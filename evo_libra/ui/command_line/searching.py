@@ -82,7 +82,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.ui.commands import search_command  # noqa: PLC0415 - see `shared`
+    from evo_libra.ui.searching import search_command  # noqa: PLC0415 - see `shared`
 
     options: dict[str, Any] = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
     options |= {"workers": workers, "timeout": timeout, "asynchronous": asynchronous, "seconds": seconds}

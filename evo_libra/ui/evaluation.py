@@ -1,0 +1,112 @@
+"""One design: what it is worth, and what its time and cost are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InputError
+from evo_libra.front.explain import explain
+from evo_libra.problem.designs import read_designs, violations
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.registry import load_problem
+from evo_libra.ui.texts import number, print_json, short_design
+
+_FAILED = 1
+
+
+def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_json: bool) -> int:
+    """Evaluate one design and break it down."""
+    problem = load_problem(name, assignments)
+    if not isinstance(problem, Problem):
+        raise InputError(f"'{name}' is no problem file; a problem written in Python evaluates genes, not designs")
+    population = read_designs(problem, design)
+    worth = problem.evaluate(population)
+    broken = violations(problem, population)
+    breakdown = explain(problem, population)
+    time = sum(entry["weight"] * entry["time_ms"] for entry in breakdown["workloads"])
+    cost = sum(entry["cost_usd"] for entry in breakdown["dimensions"])
+    figures = {o.column: float(v) / o.scale for o, v in zip(problem.objectives, worth.objectives[:, 0], strict=True)}
+    text = str(problem.fabrics(population)[0])
+    head = {"design": text, "time_ms": time, "cost_usd": cost, **figures, "feasible": not broken, "violations": broken}
+    if as_json:
+        print_json({**head, "breakdown": breakdown})
+    else:
+        others = {o.label: figures[o.column] for o in problem.objectives if o.name not in ("time", "cost")}
+        _show_breakdown(head, others, breakdown)
+    return _FAILED if broken else 0
+
+
+def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:
+    console = Console()
+    print(f"{short_design(head['design'])}\ntime   {head['time_ms']:.6g} ms\ncost   {head['cost_usd']:,.2f} USD")
+    for label, value in others.items():
+        print(f"{label}  {number(value)}")
+    for sentence in head["violations"]:
+        print(f"broken: {sentence}")
+    for workload in breakdown["workloads"]:
+        _show_times(workload, breakdown["dimensions"], console)
+    if "bill" in breakdown:
+        _show_bill(breakdown, console)
+        return
+    table = Table(title=Text("cost by part [USD]"), title_justify="left")
+    for column in ("dimension", "GB/s", "link", "switch", "nic", "total"):
+        table.add_column(column, justify="left" if column == "dimension" else "right")
+    for d in breakdown["dimensions"]:
+        label = f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
+        costs = [f"{d[key]:,.0f}" for key in ("link_usd", "switch_usd", "nic_usd", "cost_usd")]
+        table.add_row(*map(Text, [label, f"{d['bandwidth_GBps']:.5g}", *costs]))
+    console.print(table)
+
+
+def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]], console: Console) -> None:
+    groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+    print(f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute")
+    entries = [*workload["collectives"], *workload["messages"]]
+    beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
+    each = ", and bytes over bandwidth of each" if beyond else " and"
+    kinds = "collective and message" if workload["messages"] else "collective"
+    title = f"time by {kinds}{each} dimension [ms]; bold is the bottleneck"
+    table = Table(title=Text(title), title_justify="left")
+    what = "communication" if workload["messages"] else "collectives"
+    for column in ("phase", what, "time"):
+        table.add_column(column, justify="right" if column == "time" else "left", no_wrap=column == "time")
+    for dimension in dimensions:
+        table.add_column(f"dim {dimension['dimension']}", justify="right", no_wrap=True)
+    for entry in entries:
+        slowest = entry["bottleneck_dimension"]
+        times = [
+            Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "") for d in entry["dimensions"]
+        ]
+        what = f"{entry['count']} send over dim {slowest}"
+        if "collective" in entry:
+            what = f"{entry['count']} {entry['collective']} ({entry['group']})"
+        words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
+        table.add_row(*map(Text, words), *times)
+    console.print(table)
+
+
+def _show_bill(breakdown: Mapping[str, Any], console: Console) -> None:
+    labels = {
+        d["dimension"]: f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}, {d['lanes']} lanes"
+        for d in breakdown["dimensions"]
+    }
+    table = Table(title=Text("bill of materials"), title_justify="left")
+    for column in ("part", "pieces", "each [USD]", "cost [USD]", "power [W]"):
+        table.add_column(column, justify="left" if column == "part" else "right", no_wrap=column != "part")
+    for d, label in labels.items():
+        table.add_section()
+        table.add_row(Text(label, style="bold"))
+        for row in breakdown["bill"]:
+            if row["dimension"] == d:
+                each = "-" if row["unit_usd"] is None else f"{row['unit_usd']:,.10g}"
+                words = [f"  {row['item']} {row['part'] or ''}", f"{row['pieces']:,}", each]
+                table.add_row(*map(Text, [*words, f"{row['cost_usd']:,.2f}", f"{row['power_W']:,.1f}"]))
+    total = [sum(row[key] for row in breakdown["bill"]) for key in ("cost_usd", "power_W")]
+    table.add_section()
+    table.add_row("total", "", "", Text(f"{total[0]:,.2f}"), Text(f"{total[1]:,.1f}"))
+    console.print(table)

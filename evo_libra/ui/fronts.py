@@ -1,0 +1,66 @@
+"""The front of a result for reading: a plot, a table and how it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InfeasibleError, InputError, counted
+from evo_libra.experiment.store import DONE, MANIFEST, PLOT, RunFolder
+from evo_libra.front.front import Front
+from evo_libra.problem.protocol import Objective
+from evo_libra.ui.pictures import terminal_plot_of
+from evo_libra.ui.texts import number, print_json, short_design
+
+
+def front_command(result: Path, rows: int, *, as_json: bool) -> int:
+    """Show the front of a result."""
+    if rows < 1:
+        raise InputError(f"--rows: found {rows}; it must be at least 1")
+    folder = RunFolder(result)
+    manifest = folder.read_json(MANIFEST)
+    front = folder.read_front()
+    if as_json:
+        print_json(result_json(front, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), result))
+        return 0
+    if not len(front):
+        raise InfeasibleError(f"the front of {result} is empty")
+    objectives = tuple(Objective(c, c, 1.0, _axis_label(c)) for c in front.objectives)
+    show_front(front, objectives, str(manifest.get("name", result)), rows=rows)
+    state = "done" if folder.done else f"{manifest.get('status', 'unfinished')}, no {DONE}"
+    evaluated = counted(manifest.get("evaluations", 0), "evaluation")
+    print(f"\n{counted(len(front), 'design')} on the front; {evaluated}; {state}")
+    if (result / PLOT).exists():
+        print(f"plot   {result / PLOT}")
+    return 0
+
+
+def _axis_label(column: str) -> str:
+    name, _, unit = column.rpartition("_")
+    return {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}.get(column, f"{name} [{unit}]")
+
+
+def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> dict[str, Any]:
+    """Return what programs read of a result."""
+    return {"front": front.rows(), "evaluations": evaluations, "wall_s": wall, "result": str(folder)}
+
+
+def show_front(front: Front, objectives: Sequence[Objective], name: str, rows: int) -> None:
+    """Print a front as a plot and some of it as a table."""
+    console = Console()
+    print(terminal_plot_of(front, objectives, console))
+    table = Table(
+        title=f"{name}: {min(rows, len(front))} of {counted(len(front), 'design')} on the front", title_justify="left"
+    )
+    for column in ("id", *front.objectives):
+        table.add_column(Text(column), justify="right", no_wrap=True)
+    table.add_column("design", overflow="fold")
+    for row in front.spread(rows).to_dicts():
+        values = [Text(str(row["id"])), *(Text(number(row[column])) for column in front.objectives)]
+        table.add_row(*values, Text(short_design(str(row.get("design", "")))))
+    console.print(table)
