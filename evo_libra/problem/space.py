@@ -122,12 +122,13 @@ def enumerate_structures(
     chosen = np.empty((0, 1), dtype=np.int64)
     done: list[Structures] = []
     for depth, rule in enumerate(rules):
+        inside, divides = npus // left, [left % divisor == 0 for divisor in divisors]
         grown = [
             (technology, divisor, np.flatnonzero(allowed))
             for technology in rule.technologies
-            for divisor in divisors
-            for allowed in [_may_follow(chosen, ranks[technology], ranks, one_each=one_each) & (left % divisor == 0)]
-            for allowed in [_permitted(allowed, rule, technologies[technology], int(divisor), npus // left)]
+            for follows in [_may_follow(chosen, ranks[technology], ranks, one_each=one_each)]
+            for divisor, divided in zip(divisors, divides, strict=True)
+            for allowed in [_permitted(follows & divided, rule, technologies[technology], int(divisor), inside)]
             if allowed.any()
         ]
         parents = np.concatenate([parents for *_, parents in grown] or [np.empty(0, np.int64)])
