@@ -27,6 +27,8 @@ LOOK_SECONDS = 0.5
 """Time between two looks at requests, and at runs that somebody else is at."""
 WAIT_SECONDS = 5.0
 """Time without any news after which the reason is told."""
+NEWS_SECONDS = 60.0
+"""Time without a run that ends after which it is told how far those at work are."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def run_batch(
     interrupted: Callable[[], bool] = lambda: False,
     on_end: Callable[[Ended], None] = lambda _ended: None,
     on_wait: Callable[[str], None] = lambda _why: None,
+    on_news: Callable[[str], None] = lambda _news: None,
 ) -> Summary:
     """Execute the runs of an experiment that are not done yet.
 
@@ -91,6 +94,7 @@ def run_batch(
     interrupted : whether this process is asked to stop; workers then keep a checkpoint and end.
     on_end : called when a run ends.
     on_wait : called with the reason when nothing happens for a while, and the reason is a new one.
+    on_news : called with how far the runs at work are, when none has ended for a minute; and when they are to stop.
 
     Raises
     ------
@@ -99,7 +103,7 @@ def run_batch(
     """
     results = results.absolute()
     folder, todo = batch_folder(results, experiment.name), wanted(planned, again)
-    batch = _Batch(experiment, todo, results, folder, executor, again, on_end, on_wait)
+    batch = _Batch(experiment, todo, results, folder, executor, again, on_end, on_wait, on_news)
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
         if lease.claim is not None:
@@ -132,9 +136,11 @@ class _Batch:
         again: tuple[str, ...],
         on_end: Callable[[Ended], None],
         on_wait: Callable[[str], None],
+        on_news: Callable[[str], None],
     ) -> None:
         self.token = uuid.uuid4().hex[:12]
-        self.results, self.executor, self.on_end, self.on_wait = results, executor, on_end, on_wait
+        self.results, self.executor = results, executor
+        self.on_end, self.on_wait, self.on_news = on_end, on_wait, on_news
         self.name = folder.path.relative_to(results).as_posix()
         self.stop_target = f"{self.name}/{self.token}"
         self.specs = {spec.id: spec for spec in todo}
@@ -144,6 +150,7 @@ class _Batch:
         self.deaths: dict[str, int | None] = {}
         self.looked, self.stopping = 0.0, False
         self.happened, self.why = time.monotonic(), ""
+        self.told = self.happened
         job = Job(
             str(results),
             self.token,
@@ -171,18 +178,24 @@ class _Batch:
             if interrupted():
                 self._stop()
             for run_id, answer in self.executor.poll(LOOK_SECONDS / 2):
-                self.happened = time.monotonic()
+                self.happened = self.told = time.monotonic()
                 self.sent.discard(run_id)
                 self._take(run_id, self._sorry(run_id, answer) if isinstance(answer, Undelivered) else answer)
             if time.monotonic() - self.looked > LOOK_SECONDS:
                 self.looked = time.monotonic()
                 self._look()
                 self._explain()
+                self._tell()
+            if self.stopping and self.sent and not self.executor.workers():
+                self.executor.withdraw()
+                self.sent.clear()
 
     def _stop(self) -> None:
         if not self.stopping:
             self.stopping = True
             request(self.results, self.stop_target, "stop")
+            if self.sent:
+                self.on_news("stopping; runs at work keep a checkpoint")
         for group in (self.waiting, self.elsewhere, self.paused):
             group.clear()
 
@@ -262,6 +275,20 @@ class _Batch:
         if why and why != self.why:
             self.on_wait(why)
         self.why = why
+
+    def _tell(self) -> None:
+        """Tell how far the runs at work are."""
+        if time.monotonic() - self.told < NEWS_SECONDS:
+            return
+        self.told = time.monotonic()
+        here = {run_id: checkpoint_evaluations(RunFolder(self.results / run_id)) for run_id in self.sent}
+        at_work = {run_id: count for run_id, count in here.items() if count}
+        if at_work:
+            asked = sum(self.specs[run_id].evaluations for run_id in at_work)
+            self.on_news(
+                f"{counted(len(at_work), 'run')} at work, {sum(at_work.values()):,} of "
+                f"{counted(asked, 'evaluation')}; {len(self.sent) - len(at_work):,} not begun"
+            )
 
     def _again(self, actions: Mapping[str, str]) -> None:
         """Send runs again that have failed or were stopped, where that is asked for."""

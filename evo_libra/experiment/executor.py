@@ -47,6 +47,9 @@ class Executor(Protocol):
     def workers(self) -> int:
         """Return how many runs are executed at a time just now."""
 
+    def withdraw(self) -> None:
+        """Take back what was sent and has not ended; only where no worker is at it."""
+
     def close(self) -> None:
         """End what was begun for this batch."""
 
@@ -80,6 +83,10 @@ class InProcess:
     def workers(self) -> int:
         """Return 1."""
         return 1
+
+    def withdraw(self) -> None:
+        """Empty the queue."""
+        self._waiting.clear()
 
     def close(self) -> None:
         """Nothing was begun."""
@@ -161,6 +168,13 @@ class OnScheduler:
     def workers(self) -> int:
         """Return the number of runs that the workers execute at a time."""
         return sum(self._client.nthreads().values()) if self._client.status == "running" else 0
+
+    def withdraw(self) -> None:
+        """Cancel what has not ended."""
+        futures = list(self._futures.values())
+        self._futures.clear()
+        with suppress(OSError, TimeoutError):
+            self._client.cancel(futures)
 
     def close(self) -> None:
         """Leave the scheduler; end what was started for this batch."""

@@ -157,9 +157,21 @@ def _changes(
     if block.list:
         at = _place(source, where, "list")
         axes.append([[(key, value, (*at, n, key)) for key, value in row.items()] for n, row in enumerate(block.list)])
+    _refuse_twice(source, axes)
     for chosen in itertools.product(*axes):
         varied = [one for part in chosen for one in part]
         yield (*fixed, *varied), [(key, value) for key, value, _ in varied]
+
+
+def _refuse_twice(source: Source, axes: Sequence[Sequence[Sequence[tuple[str, Any, KeyPath]]]]) -> None:
+    """Refuse a key that several of grid, zip and list vary; one of its values would be lost."""
+    seen: set[str] = set()
+    for axis in axes:
+        places = {key: at for part in axis for key, _, at in part}
+        if twice := sorted(seen & places.keys()):
+            message = f"{twice[0]} is varied twice; only one of grid, zip and list may do it"
+            raise InputError(source.mistake(places[twice[0]], message))
+        seen |= places.keys()
 
 
 def _same_lengths(source: Source, where: KeyPath, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -150,7 +150,7 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
         try:
             summary = run_batch(
                 experiment, planned, options.results, executor,
-                again=options.again, interrupted=interrupted, on_end=lines, on_wait=lines.wait,
+                again=options.again, interrupted=interrupted, on_end=lines, on_wait=lines.wait, on_news=lines.tell,
             )  # fmt: skip
         finally:
             executor.close()
@@ -212,10 +212,14 @@ class _Lines:
 
     def wait(self, why: str) -> None:
         """Show why nothing happens."""
+        self.tell(f"waiting: {why}")
+
+    def tell(self, news: str) -> None:
+        """Show what is not about one run."""
         if self.plain:
-            self._line(f"waiting: {why}")
+            self._line(news)
         else:
-            self.progress.console.print(Text(f"waiting: {why}"))
+            self.progress.console.print(Text(news))
 
     @staticmethod
     def _line(text: str) -> None:
@@ -235,9 +239,11 @@ def _report(
         failures = [{"id": report.id, "error": report.error or report.ending} for report in bad]
         print_json({"experiment": experiment.name, **counts, "wall_s": summary.seconds, "failures": failures})
     else:
+        left = counts["runs"] - counts["done"] - counts["skipped"] - counts["failed"]
         print(
-            f"{experiment.name}: {counts['done']:,} done, {counts['skipped']:,} skipped, {counts['failed']:,} failed "
-            f"of {counted(counts['runs'], 'run')} in {duration(summary.seconds)}"
+            f"{experiment.name}: {counts['done']:,} done, {counts['skipped']:,} skipped, {counts['failed']:,} failed"
+            + (f", {left:,} left" if left else "")
+            + f" of {counted(counts['runs'], 'run')} in {duration(summary.seconds)}"
         )
         for report in bad[:_SHOWN_FAILURES]:
             print(f"{report.ending} {report.id}: {report.error} ({options.results / report.id / LOG})")

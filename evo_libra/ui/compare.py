@@ -24,6 +24,7 @@ from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.texts import print_json
 
 _MOST_SERIES = 8
+_CELL = 10
 _EACH = "over seeds; hypervolume and epsilon against all runs together"
 _EPSILON = "epsilon: factor by which a row would have to be better to dominate a column"
 _COVERAGE = "coverage: share of a column's designs that a row dominates"
@@ -55,24 +56,23 @@ def compare_command(names: Sequence[str], results: Path, figure: Path | None, *,
 
 
 def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
-    """Return the runs that are named, by paths, ids, parts of ids, or filters such as ``experiment:mine``."""
+    """Return the runs that are named by paths, ids or parts of ids, and those that fit all of the filters there are."""
     catalogues: dict[Path, Catalogue] = {}
 
     def catalogue(folder: Path) -> Catalogue:
         return catalogues.setdefault(folder, Catalogue.open(folder))
 
-    found: dict[Path, RunInfo] = {}
+    runs: list[RunInfo] = []
+    filters = [name for name in names if not (Path(name) / MANIFEST).is_file() and is_filter(name)]
+    if filters:
+        runs += catalogue(results).runs(" ".join([*filters, "status:done,stale"]))
+        if not runs:
+            raise InputError(f"no run that is done fits '{' '.join(filters)}'")
     for name in names:
-        path = Path(name)
-        if (path / MANIFEST).is_file():
-            runs = [catalogue(path.resolve().parents[1]).find(name)]
-        elif is_filter(name):
-            runs = catalogue(results).runs(f"{name} status:done,stale")
-            if not runs:
-                raise InputError(f"no run that is done fits the filter '{name}'")
-        else:
-            runs = [catalogue(results).find(name)]
-        found |= {run.folder.resolve(): run for run in runs}
+        if name not in filters:
+            path = Path(name)
+            runs.append(catalogue(path.resolve().parents[1] if (path / MANIFEST).is_file() else results).find(name))
+    found = {run.folder.resolve(): run for run in runs}
     for one in catalogues.values():
         one.close()
     if len(found) < 2:  # noqa: PLR2004 - one run has nothing to be compared with
@@ -135,7 +135,9 @@ def _show(found: Comparison, values: Mapping[str, Sequence[FloatArray]]) -> None
     series = _series(found, values)
     print(terminal_scatter(series, _label(found.objectives, 1), _label(found.objectives, 0), console))
     for index, name in enumerate(found.runs):
-        print(f"{_letter(index)}  {name}")
+        print(f"{_letter(index)}  {name}" + ("" if index < _MOST_SERIES else "  (not drawn)"))
+    if len(found.runs) > _MOST_SERIES:
+        print(f"A plot has room for {_MOST_SERIES}; name fewer runs to see the others.")
     table = Table(title=_EACH, title_justify="left")
     for column in ("", "runs", "designs", "hypervolume", "+-", "best", "epsilon", "best"):
         table.add_column(column, justify="right", no_wrap=True)
@@ -157,11 +159,13 @@ def _matrix(title: str, names: Mapping[str, object], values: Mapping[tuple[str, 
     table = Table(title=title, title_justify="left")
     table.add_column("")
     for index in range(len(names)):
-        table.add_column(_letter(index), justify="right")
+        table.add_column(_letter(index), justify="right", no_wrap=True)
     for index, one in enumerate(names):
         cells = ["" if one == other else f"{values[one, other]:.4f}" for other in names]
         table.add_row(_letter(index), *cells)
-    Console().print(table)
+    # Figures that are cut off tell nothing; a terminal that is too narrow folds the lines.
+    console = Console()
+    Console(width=max(console.width, _CELL * (len(names) + 1))).print(table)
 
 
 def _letter(index: int) -> str:

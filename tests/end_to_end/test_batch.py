@@ -16,6 +16,8 @@ import psutil
 import pytest
 from command import COMMAND, run, run_json, wait_for
 
+from evo_libra.experiment.control import request
+
 ROOT = Path(__file__).parents[2]
 STEERED = '''
 """A problem that does what files beside it say."""
@@ -120,9 +122,15 @@ def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -
     found = run_json(tmp_path, "compare", "experiment:study", "--figure", "fronts.pdf")
     assert [len(group["runs"]) for group in found["groups"].values()] == [2, 2, 2, 2]
     assert (tmp_path / "fronts.pdf").read_bytes().startswith(b"%PDF")
-    table = run(tmp_path, "compare", "engine:nsga2", "engine:random").stdout
+    table = run(tmp_path, "compare", "engine:nsga2,random").stdout
     assert "coverage" in table
     assert max(map(len, table.splitlines())) <= 80
+    # Filters hold together, as those of `results`; runs that are named come to them.
+    fewer = run_json(tmp_path, "compare", "experiment:study", "engine:nsga2")["groups"]
+    assert sorted(one["id"] for group in fewer.values() for one in group["runs"]) == sorted(one["id"] for one in listed)
+    assert (
+        "fits 'engine:nsga2 engine:random'" in run(tmp_path, "compare", "engine:nsga2", "engine:random", code=2).stderr
+    )
     assert "two runs or more" in run(tmp_path, "compare", listed[0]["id"], code=2).stderr
 
 
@@ -291,3 +299,20 @@ def test_the_schema_of_experiment_files_is_json(tmp_path: Path) -> None:
 
 def test_an_experiment_that_ships_can_be_planned(tmp_path: Path) -> None:
     assert len(run_json(tmp_path, "plan", str(ROOT / "experiments" / "quick.yaml"))["runs"]) == 12
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, None])
+def test_a_batch_on_a_scheduler_without_workers_ends_when_it_is_told_to(work: Path, number: int | None) -> None:
+    with scheduler_with_workers(work, 0) as (file, _):
+        process = subprocess.Popen(
+            [COMMAND, "run", "batch.yaml", "--scheduler", file], cwd=work, stderr=subprocess.PIPE, text=True
+        )
+        wait_for((work / "results" / ".batches" / "batch" / "runner.json").is_file)
+        if number is None:
+            request(work / "results", ".batches/batch", "stop")
+        else:
+            process.send_signal(number)
+        _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopping; runs at work keep a checkpoint" in told
+    assert not list((work / "results" / ".control").iterdir())

@@ -84,7 +84,10 @@ class Scripted:
         return found or self.real.poll(seconds)
 
     def workers(self) -> int:
-        return 0
+        return 1
+
+    def withdraw(self) -> None:
+        raise AssertionError("a worker is at it")
 
     def close(self) -> None:
         pass

@@ -141,6 +141,8 @@ def test_files_begin_with_others(tmp_path: Path) -> None:
      ["exp.yaml:2:31: grid.fabric.max_dimension[0]", "did you mean 'max_dimensions'?"]),
     ("problem: gpt3-4k\ngrid: {npus: []}", ["a length of at least 1"]),
     ("problem: gpt3-4k\nlist:\n- npus: 4099\n", ["exp.yaml:1:1: problem", "tp 16 does not divide", "(in npus=4099)"]),
+    ("problem: gpt3-4k\ngrid: {npus: [1024]}\nzip: {npus: [2048]}",
+     ["exp.yaml:3:14: zip.npus[0]: npus is varied twice; only one of grid, zip and list may do it"]),
     ("problem: gpt3-4k\nzip: {npus: [1024, 2048], fabric.max_dimensions: [3]}",
      ["exp.yaml:2:1: zip: lists of one length are needed: npus has 2, fabric.max_dimensions has 1"]),
     ("problem: problems.two_tier:problem\nset: {npus: 2}", ["values of a problem file can be changed"]),

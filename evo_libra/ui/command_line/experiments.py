@@ -137,7 +137,7 @@ def compare(*runs: str, out: Path = Path("results"), figure: Path | None = None,
     Parameters
     ----------
     runs:
-        Folders of runs, parts of their names, or filters such as experiment:mine engine:nsga2.
+        Folders of runs, parts of their names, or filters, such as experiment:mine engine:nsga2, which hold together.
     out:
         Folder of results.
     figure:
