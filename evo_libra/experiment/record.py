@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from evo_libra.experiment.claim import Claim, current_claim
 from evo_libra.experiment.events import last_progress
@@ -16,6 +16,7 @@ from evo_libra.experiment.provenance import program
 from evo_libra.experiment.store import CHECKPOINT, DONE, EVENTS, FAILED, MANIFEST
 
 Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted"]
+STATUSES: tuple[str, ...] = get_args(Status)
 Standing = Literal["", "waiting", "paused"]
 Plan = Mapping[str, Any]
 BATCHES = ".batches"

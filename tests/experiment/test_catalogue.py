@@ -216,6 +216,11 @@ def test_filters_choose_and_orders_sort(make: Make, job: Job) -> None:
     assert found("") == [1, 2, 10]
     assert found("engine:nsga*") == [1, 2]
     assert found("engine:nsga2,random status:done") == [1, 10]
+    assert found("status:do*,FAILED") == [1, 2, 10]
+    assert found("-status:queued") == [1, 2, 10]
+    for wrong in ("foo", "done,foo", "z*"):
+        with pytest.raises(InputError, match=r"unknown status '(foo|z\*)'; allowed: queued, running, .*interrupted"):
+            parse_filter(f"status:{wrong}")
     assert found("-engine:nsga2") == [2, 10]
     assert found("evaluations>=300 seed<2") == [1]
     assert found("RANDOM") == [10]
