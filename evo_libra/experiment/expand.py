@@ -124,8 +124,11 @@ def _of_origin(
 def _engines(source: Source, where: KeyPath, block: RunsSpec) -> Iterator[tuple[KeyPath | None, EngineSpec]]:
     """Yield engines with the places of their names; the problem's own has none."""
     at = _place(source, where, "engines")
-    if not isinstance(block.engines, tuple):
-        yield at if block.engines else None, EngineSpec.model_construct(engine=block.engines)
+    if block.engines is None:
+        yield None, EngineSpec.model_construct()
+        return
+    if isinstance(block.engines, str):
+        yield at, EngineSpec.model_construct(engine=block.engines)
         return
     for index, engine in enumerate(block.engines):
         if isinstance(engine, EngineSpec):
