@@ -48,6 +48,10 @@ class InputError(EvoLibraError):
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
 
 
+class EngineError(InputError):
+    """An engine that is not there, or cannot search the problem."""
+
+
 class ConflictError(InputError):
     """Constraints that no design can meet together.
 

@@ -28,12 +28,14 @@ from evo_libra.experiment.record import (
     BatchInfo,
     Plan,
     RunInfo,
+    Standing,
     plan_stamp,
     read_batch,
     read_plan,
     read_run,
     signature,
 )
+from evo_libra.experiment.standing import standings
 from evo_libra.experiment.store import DONE, FRONT, LOG, MANIFEST, RunFolder
 
 if TYPE_CHECKING:
@@ -91,11 +93,11 @@ class Catalogue:
         """Read what has changed since the last time; of a finished run one date is looked at."""
         with self._lock:
             planned = self._read_plans()
-            paused = {target for target, action in all_requested(self.results).items() if action == "pause"}
+            standing = standings(self._batches, all_requested(self.results))
             present = _run_ids(self.results)
             before, self._runs = self._runs, {}
             for run_id in [*present, *(planned.keys() - present.keys())]:
-                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), paused=run_id in paused)
+                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), standing.get(run_id, ""))
                 if run is not None:
                     self._runs[run_id], self._stamps[run_id] = run, stamp
             gone = before.keys() - self._runs.keys()
@@ -117,13 +119,12 @@ class Catalogue:
         return _merged(plan for _, plan in self._plans.values() if plan is not None)
 
     def _reread(
-        self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, *, paused: bool
+        self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, standing: Standing
     ) -> tuple[RunInfo | None, str]:
         folder = self.results / run_id if known is None else known.folder
-        stamp = _done_stamp(folder) or signature(folder)
-        same = known is not None and stamp == self._stamps.get(run_id) and (known.status == "paused") == paused
-        if not same or known is None or stamp.endswith(HELD):
-            return read_run(self.results, run_id, planned, paused=paused), stamp
+        stamp = _done_stamp(folder) or f"{standing},{signature(folder)}"
+        if known is None or stamp != self._stamps.get(run_id) or stamp.endswith(HELD):
+            return read_run(self.results, run_id, planned, standing), stamp
         if planned is not None and (known.experiment, known.name) != (planned["experiment"], planned["label"]):
             return replace(known, experiment=str(planned["experiment"]), name=str(planned["label"])), stamp
         return known, stamp

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import EngineError, InputError, Mistake
 from evo_libra.experiment.include import folder_of, read_with_includes
 from evo_libra.experiment.planned import planned_run
 from evo_libra.experiment.runspec import Origin, RunSpec, origin_of
@@ -93,28 +93,48 @@ def _runs(
     for variant in _variants(source, where, name, block):
         try:
             origin = _origin(source, variant)
-            yield from _of_origin(origin, folder_of(source, _place(source, where, "start_from")), variant, block)
+            yield from _of_origin(source, where, origin, variant, block, mistakes)
         except InputError as error:
             mistakes += [_placed(source, variant, mistake) for mistake in error.mistakes]
-            if len(mistakes) > _ENOUGH:
-                return
+        if len(mistakes) > _ENOUGH:
+            return
 
 
-def _of_origin(origin: Origin, folder: Path, variant: _Variant, block: RunsSpec) -> Iterator[RunSpec]:
+def _of_origin(
+    source: Source, where: KeyPath, origin: Origin, variant: _Variant, block: RunsSpec, mistakes: list[Mistake]
+) -> Iterator[RunSpec]:  # fmt: skip
     budgets: Sequence[int | None] = _several(block.evaluations) or [None]
+    folder = folder_of(source, _place(source, where, "start_from"))
     same = {key: getattr(block, key) for key in METHOD}
-    for engine in _engines(block):
+    for place, engine in _engines(source, where, block):
         own = {key: value for key, value in engine.model_dump().items() if value is not None}
-        first = planned_run(origin, folder, **{**same, "population": block.population, **own})
+        try:
+            first = planned_run(origin, folder, **{**same, "population": block.population, **own})
+        except EngineError as error:
+            if place is None:
+                raise InputError([replace(mistake, key="search.engine") for mistake in error.mistakes]) from None
+            mistakes.append(source.mistake(place, f"{error}{_in(variant)}"))
+            continue
         # Seeds outside, so that runs that can go on from one another follow each other.
         for seed in _seeds(block, first.seed):
             for budget in sorted(budget or first.evaluations for budget in budgets):
                 yield first.varied(seed=seed, evaluations=budget, label=variant.label)
 
 
-def _engines(block: RunsSpec) -> Iterator[EngineSpec]:
-    for engine in _several(block.engines) or [None]:
-        yield engine if isinstance(engine, EngineSpec) else EngineSpec.model_construct(engine=engine)
+def _engines(source: Source, where: KeyPath, block: RunsSpec) -> Iterator[tuple[KeyPath | None, EngineSpec]]:
+    """Yield engines with the places of their names; the problem's own has none."""
+    at = _place(source, where, "engines")
+    if block.engines is None:
+        yield None, EngineSpec.model_construct()
+        return
+    if isinstance(block.engines, str):
+        yield at, EngineSpec.model_construct(engine=block.engines)
+        return
+    for index, engine in enumerate(block.engines):
+        if isinstance(engine, EngineSpec):
+            yield (*at, index, "engine"), engine
+        else:
+            yield (*at, index), EngineSpec.model_construct(engine=engine)
 
 
 def _seeds(block: RunsSpec, own: int) -> list[int]:
@@ -200,9 +220,12 @@ def _origin(source: Source, variant: _Variant) -> Origin:
 def _placed(source: Source, variant: _Variant, mistake: Mistake) -> Mistake:
     """Return a mistake of a problem as one of the experiment file: at the change it is about, else at the problem."""
     changed = [place for key, _, place in variant.assignments if _is_within(mistake.key, key)]
-    of = f" (in {variant.label})" if variant.label else ""
     inner = replace(mistake, file="", line=None, column=None) if changed else mistake
-    return source.mistake(changed[-1] if changed else variant.place, f"{inner}{of}")
+    return source.mistake(changed[-1] if changed else variant.place, f"{inner}{_in(variant)}")
+
+
+def _in(variant: _Variant) -> str:
+    return f" (in {variant.label})" if variant.label else ""
 
 
 def _is_within(key: str, changed: str) -> bool:

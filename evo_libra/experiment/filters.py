@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.experiment.record import RunInfo
+from evo_libra.experiment.record import STATUSES, RunInfo
 
 _FIELDS = tuple(field.name for field in fields(RunInfo))
 _WORD = re.compile(r"(-?)([a-z_]+)(:|>=|<=|>|<)(.+)")
@@ -42,7 +42,7 @@ def parse_filter(query: str) -> Callable[[RunInfo], bool]:
 
     Raises
     ------
-    InputError : there is no such field, or no number where one is needed.
+    InputError : there is no such field or status, or no number where one is needed.
 
     >>> parse_filter("sed:3")
     Traceback (most recent call last):
@@ -87,6 +87,8 @@ def _test(word: str) -> Callable[[RunInfo], bool]:
         raise InputError(unknown("field", name, _FIELDS))
     if sign == ":":
         patterns = value.lower().split(",")
+        if name == "status":
+            _refuse_unknown(patterns)
 
         def fits(run: RunInfo) -> bool:
             # A run may belong to several experiments.
@@ -97,6 +99,12 @@ def _test(word: str) -> Callable[[RunInfo], bool]:
         return fits
     compare, number = _ORDERS[sign], _number(word, value)
     return lambda run: turned ^ (isinstance(found := getattr(run, name), int | float) and compare(found, number))
+
+
+def _refuse_unknown(statuses: Sequence[str]) -> None:
+    for status in statuses:
+        if not fnmatch.filter(STATUSES, status):
+            raise InputError(unknown("status", status, STATUSES))
 
 
 def _number(word: str, text: str) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.claim import current_claim, server_time
@@ -84,22 +84,31 @@ def write_plan(experiment: Experiment, results: Path) -> RunFolder:
     StorageError : it cannot be written.
     """
     folder = batch_folder(results, experiment.name)
-    runs = [
-        {
-            "id": spec.id,
-            "name": spec.name,
-            "label": spec.label,
-            "engine": spec.engine,
-            "seed": spec.seed,
-            "population": spec.population,
-            "budget": spec.evaluations,
-            "hash": spec.hash,
-            "search": spec.search,
-        }
-        for spec in experiment.runs
-    ]
+    runs = [_told(spec) for spec in experiment.runs]
     folder.write_json(PLAN, {"experiment": experiment.name, "file": str(experiment.file.resolve()), "runs": runs})
     return folder
+
+
+def _told(spec: RunSpec) -> dict[str, Any]:
+    """Return a run as a plan tells it: what shows it, and what its copy needs; its problem is named, not told."""
+    origin = spec.origin
+    beside = {} if origin.data is not None else {"folder": origin.folder}
+    return {
+        "id": spec.id,
+        "name": spec.name,
+        "label": spec.label,
+        "engine": spec.engine,
+        "seed": spec.seed,
+        "population": spec.population,
+        "budget": spec.evaluations,
+        "hash": spec.hash,
+        "search": spec.search,
+        "source": {"problem": origin.name, "set": list(origin.assignments), **beside},
+        "keep": spec.keep,
+        "method": {**spec.method.settings(), "start_from": list(spec.method.start_from)},
+        "seconds": spec.seconds,
+        "workers": spec.workers,
+    }
 
 
 def tidy(spec: RunSpec, results: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from evo_libra.experiment.claim import Claim, current_claim
 from evo_libra.experiment.events import last_progress
@@ -16,6 +16,8 @@ from evo_libra.experiment.provenance import program
 from evo_libra.experiment.store import CHECKPOINT, DONE, EVENTS, FAILED, MANIFEST
 
 Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted"]
+STATUSES: tuple[str, ...] = get_args(Status)
+Standing = Literal["", "waiting", "paused"]
 Plan = Mapping[str, Any]
 BATCHES = ".batches"
 HELD = ",held"
@@ -34,7 +36,7 @@ class RunInfo:
     name : what tells it from the other runs of its experiment, such as ``npus=1024``.
     problem, engine, seed, population : what is searched, and how.
     status : ``stale`` is done by another version of the program; ``interrupted`` has work to go on from, and nobody is
-        at it.
+        at it; ``queued`` has none, or waits for a worker of its batch.
     evaluations, budget : designs evaluated, and to evaluate.
     front_size : non-dominated designs.
     hypervolume : on the scale of the problem, comparable between runs of one problem; None when it is not known.
@@ -97,7 +99,7 @@ class BatchInfo:
 
 
 def read_run(
-    results: Path, run_id: str, planned: Mapping[str, Any] | None = None, *, paused: bool = False
+    results: Path, run_id: str, planned: Mapping[str, Any] | None = None, standing: Standing = ""
 ) -> RunInfo | None:  # fmt: skip
     """Return a run, or None when there is none.
 
@@ -105,7 +107,8 @@ def read_run(
     ----------
     results, run_id : where it is.
     planned : what the plan of its batch says, good for a run that has no manifest yet.
-    paused : whether it is asked to pause.
+    standing : what it waits for while nobody is at it, ``paused`` to be resumed or ``waiting`` for a worker of its
+        batch; empty for nobody.
     """
     folder = results / run_id
     manifest = _json(folder / MANIFEST)
@@ -118,7 +121,7 @@ def read_run(
         "evaluations": point.evaluations, "front": point.front, "hypervolume": point.hypervolume,
         "wall_s": point.seconds,
     }) or {}  # fmt: skip
-    status = _status(manifest, done, failed, claim, paused=paused)
+    status = _status(manifest, done, failed, claim, standing)
     return RunInfo(
         run_id,
         folder,
@@ -187,8 +190,7 @@ def _status(
     done: Mapping[str, Any] | None,
     failed: Mapping[str, Any] | None,
     claim: Claim | None,
-    *,
-    paused: bool,
+    standing: Standing,
 ) -> Status:
     if done is not None:
         return "stale" if is_stale(manifest or {}) else "done"
@@ -196,9 +198,9 @@ def _status(
         return "running"
     if failed is not None:
         return "failed"
-    if paused:
+    if standing == "paused":
         return "paused"
-    return "queued" if manifest is None else "interrupted"
+    return "queued" if manifest is None or standing == "waiting" else "interrupted"
 
 
 def _live_claim(folder: Path) -> Claim | None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.errors import InputError, unknown
+from evo_libra.errors import EngineError, unknown
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
@@ -88,13 +88,13 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
 
     Raises
     ------
-    InputError : there is no such engine, or it cannot search this problem.
+    EngineError : there is no such engine, or it cannot search this problem.
     """
     library, _, algorithm = name.rpartition(":")
     # To look for the engines of others takes as long as a short search.
     if name not in _ours():
         if not (library and library not in LIBRARIES) and name not in own_engine_names():
-            raise InputError(unknown("engine", name, engine_names()))
+            raise EngineError(unknown("engine", name, engine_names()))
         return load_own_engine(name, problem)
     if library:
         return _foreign(library, algorithm, problem)

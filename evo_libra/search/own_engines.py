@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from evo_libra.errors import InputError
+from evo_libra.errors import EngineError
 from evo_libra.problem.protocol import SearchProblem
 
 if TYPE_CHECKING:
@@ -35,23 +35,23 @@ def load_own_engine(name: str, problem: SearchProblem) -> Engine:
 
     Raises
     ------
-    InputError : it cannot be imported, cannot be called, or returns no engine.
+    EngineError : it cannot be imported, cannot be called, or returns no engine.
     """
     found = entry_points(group=ENTRY_POINTS)
     try:
         make = found[name].load() if name in found.names else _import(name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InputError(f"the engine '{name}' cannot be imported: {error}") from None
+        raise EngineError(f"the engine '{name}' cannot be imported: {error}") from None
     if not callable(make):
-        raise InputError(f"the engine '{name}' must be a function of the problem; it is a {type(make).__name__}")
+        raise EngineError(f"the engine '{name}' must be a function of the problem; it is a {type(make).__name__}")
     try:
         inspect.signature(make).bind(problem)
     except TypeError as error:
-        raise InputError(f"the engine '{name}' must be a function of the problem: {error}") from None
+        raise EngineError(f"the engine '{name}' must be a function of the problem: {error}") from None
     engine = make(problem)
     missing = [part for part in _PARTS if not callable(getattr(engine, part, None))]
     if missing:
-        raise InputError(f"'{name}' returns no engine: its {type(engine).__name__} has no {', '.join(missing)}")
+        raise EngineError(f"'{name}' returns no engine: its {type(engine).__name__} has no {', '.join(missing)}")
     return cast("Engine", engine)
 
 

@@ -19,6 +19,7 @@ from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.store import CHECKPOINT, MANIFEST, RunFolder
 from evo_libra.experiment.words import course
+from evo_libra.ui.folder import looked_at
 from evo_libra.ui.texts import duration, print_json
 
 _FAILED = 1
@@ -32,7 +33,7 @@ def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *
     """List runs."""
     if rows < 1:
         raise InputError(f"--rows: found {rows}; it must be at least 1")
-    catalogue = Catalogue.open(results)
+    catalogue = Catalogue.open(looked_at(results))
     runs = catalogue.runs(" ".join(query), sort)
     catalogue.close()
     if as_json:

@@ -132,12 +132,21 @@ def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:
     (["evaluate", "gpt3-4k", "--design", "RI(4)@chiplet:250"], "4 NPUs"),
     (["evaluate", "gpt3-4k", "--design", "RX(4)"], "unknown block"),
     (["front", "nowhere"], "nowhere"),
+    (["results", "status:foo"], "unknown status 'foo'; allowed: queued, running, paused, done, stale, failed"),
+    (["results", "--out", "nowhere"], "there is no folder of results nowhere"),
+    (["ui", "nowhere"], "there is no folder of results nowhere"),
 ])  # fmt: skip
 def test_wrong_input_is_one_sentence_and_writes_nothing(tmp_path: Path, words: list[str], part: str) -> None:
     done = run(tmp_path, *words, code=2)
     assert part in done.stderr
     assert all(line.startswith("evo-libra: ") for line in done.stderr.splitlines())
     assert done.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_before_the_first_run_the_default_folder_of_results_is_empty(tmp_path: Path) -> None:
+    assert run_json(tmp_path, "results") == {"runs": []}
+    assert "needs a terminal" in run(tmp_path, "ui", code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 

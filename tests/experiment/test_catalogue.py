@@ -14,6 +14,7 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment import claim as claims
+from evo_libra.experiment import control
 from evo_libra.experiment.catalogue import Catalogue, read_front, read_log, read_manifest, request
 from evo_libra.experiment.control import all_requested, requested
 from evo_libra.experiment.events import read_progress
@@ -215,6 +216,11 @@ def test_filters_choose_and_orders_sort(make: Make, job: Job) -> None:
     assert found("") == [1, 2, 10]
     assert found("engine:nsga*") == [1, 2]
     assert found("engine:nsga2,random status:done") == [1, 10]
+    assert found("status:do*,FAILED") == [1, 2, 10]
+    assert found("-status:queued") == [1, 2, 10]
+    for wrong in ("foo", "done,foo", "z*"):
+        with pytest.raises(InputError, match=r"unknown status '(foo|z\*)'; allowed: queued, running, .*interrupted"):
+            parse_filter(f"status:{wrong}")
     assert found("-engine:nsga2") == [2, 10]
     assert found("evaluations>=300 seed<2") == [1]
     assert found("RANDOM") == [10]
@@ -278,6 +284,33 @@ def test_requests_lie_beside_the_runs(make: Make, job: Job) -> None:
     assert not run.folder.exists()
     with pytest.raises(InputError, match="did you mean 'pause'"):
         request(run, "paus")
+
+
+def test_runs_of_a_batch_at_work_wait_for_workers_or_to_be_resumed(make: Make, job: Job) -> None:
+    done, begun, queued = (make(seed=seed) for seed in range(3))
+    perform(done, job)
+    stopped(begun, job, 300)
+    write_plan(Experiment("mine", Path("mine.yaml"), (done, begun, queued), 1.0), Path(job.results))
+    catalogue = opened(job)
+    (batch,) = catalogue.batches()
+
+    def seen(target: str, action: str) -> tuple[str, ...]:
+        control.request(Path(job.results), target, action)
+        catalogue.refresh()
+        assert opened(job).runs() == catalogue.runs()
+        return tuple(found.status for found in catalogue.runs(sort="seed"))
+
+    assert seen(batch.id, "pause") == ("done", "interrupted", "queued")  # nobody executes it
+    with claims.Lease(batch.folder, "mine"):
+        assert seen(batch.id, "pause") == ("done", "paused", "paused")
+        assert [found.seed for found in catalogue.runs("status:paused")] == [1, 2]
+        assert seen(batch.id, "resume") == ("done", "queued", "queued")
+        assert seen(begun.id, "pause") == ("done", "paused", "queued")
+        assert seen(begun.id, "resume") == ("done", "queued", "queued")
+        assert seen(begun.id, "stop") == ("done", "interrupted", "queued")
+        assert seen(begun.id, "retry") == ("done", "queued", "queued")
+        assert seen(f"{batch.id}/execution", "stop") == ("done", "interrupted", "queued")
+    assert seen(batch.id, "pause") == ("done", "interrupted", "queued")
 
 
 def test_what_a_killed_worker_left_beside_a_done_run_is_removed_and_nothing_else(make: Make, job: Job) -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,9 +12,11 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.claim import Lease
 from evo_libra.experiment.control import all_requested, requested
-from evo_libra.experiment.expand import load_experiment
+from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.manifest import manifest_of
-from evo_libra.experiment.runspec import build
+from evo_libra.experiment.plan import write_plan
+from evo_libra.experiment.runspec import build, origin_of, run_of
+from evo_libra.experiment.store import RunFolder
 from evo_libra.ui.terminal import launch
 from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Form
 
@@ -213,16 +214,18 @@ SEARCHES = {
 }
 
 
+@pytest.mark.parametrize("begun", [True, False], ids=["begun", "queued"])
 @pytest.mark.parametrize("keys", SEARCHES.values(), ids=SEARCHES)
-def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Path, keys: str) -> None:
+def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Path, keys: str, *, begun: bool) -> None:
     found = {run.status: run.folder for run in Catalogue.open(store, tmp_path / "cache").runs()}
     text = textwrap.dedent(keys).format(**found)
     path = tmp_path / "whole.yaml"
     path.write_text(f"problem: gpt3-4k\nevaluations: 800\npopulation: 40\nseeds: 3\n{text}")
     (spec,) = load_experiment(path).runs
-    folder = store / spec.id
-    folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(json.dumps(manifest_of(spec, build(spec.origin), [])))
+    if begun:
+        RunFolder(store / spec.id).write_json("manifest.json", manifest_of(spec, build(spec.origin), []))
+    else:
+        write_plan(Experiment("whole", path, (spec,), 1.0), store)
     texts = []
 
     async def look(driver: Any) -> None:
@@ -237,3 +240,25 @@ def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Pa
     path.write_text(texts[0])
     (copy,) = load_experiment(path).runs
     assert replace(copy, experiment=spec.experiment, label=spec.label) == spec
+
+
+def test_a_copy_of_a_run_in_python_that_has_not_begun_lies_beside_its_module(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text("from problems.two_tier import problem\n")
+    (tmp_path / "problems").symlink_to(Path(__file__).parents[2] / "problems")
+    spec = run_of(origin_of("toy:problem", [], tmp_path), evaluations=300)
+    write_plan(Experiment("mine", tmp_path / "mine.yaml", (spec,), 1.0), store)
+    catalogue = Catalogue.open(store, tmp_path / "cache")
+    run, batches = catalogue.find(spec.id), catalogue.batches()
+    path = launch.write_experiment(store, run, "copy", launch.experiment_text(run, "copy", batches), batches)
+    assert path == tmp_path / "copy.yaml"
+    assert [one.id for one in load_experiment(path).runs] == [spec.id]
+
+
+@pytest.mark.usefixtures("store")
+def test_a_run_that_has_not_begun_and_whose_plan_does_not_tell_it_is_not_copied(drive: Drive) -> None:
+    async def look(driver: Any) -> None:
+        await driver.select(QUEUED)
+        await driver.press("c")
+        await driver.said("has not begun, and its batch was planned by a version that did not keep 'source'")
+
+    drive(look)

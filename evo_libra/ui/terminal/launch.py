@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.method import Method
-from evo_libra.experiment.record import RUNNER, BatchInfo, RunInfo
+from evo_libra.experiment.record import RUNNER, BatchInfo, RunInfo, read_plan
 from evo_libra.experiment.store import MANIFEST, RunFolder, explained, plain_name
 
 if TYPE_CHECKING:
@@ -28,19 +28,20 @@ _COPY = """\
 """
 
 
-def experiment_text(run: RunInfo, name: str) -> str:
+def experiment_text(run: RunInfo, name: str, batches: Sequence[BatchInfo]) -> str:
     """Return the text of an experiment file with a single run that is the same as a run.
 
     Parameters
     ----------
     run : the run.
     name : what the experiment is to be called.
+    batches : one of them has planned a run that has not begun.
 
     Raises
     ------
-    InputError : the run has no manifest yet, or one of an earlier version.
+    InputError : what is there of the run does not tell its problem and settings.
     """
-    manifest = RunFolder(run.folder).read_json(MANIFEST)
+    manifest = _told(run, batches)
     try:
         source = manifest["source"]
         values = {
@@ -51,11 +52,23 @@ def experiment_text(run: RunInfo, name: str) -> str:
         }  # fmt: skip
         assignments = [assignment.partition("=") for assignment in source["set"]]
     except KeyError as error:
-        raise InputError(f"{run.folder} is of a version that did not keep {error}") from None
+        what = "is of" if (run.folder / MANIFEST).is_file() else "has not begun, and its batch was planned by"
+        raise InputError(f"{run.id} {what} a version that did not keep {error}") from None
     lines = [f"{key}: {_scalar(value)}" for key, value in values.items()]
     if assignments:
         lines += ["set:", *(f"  {json.dumps(key)}: {value}" for key, _, value in assignments)]
     return _COPY.format(id=run.id) + "\n".join(lines) + "\n"
+
+
+def _told(run: RunInfo, batches: Sequence[BatchInfo]) -> Mapping[str, Any]:
+    """Return the manifest of a run, or what its batch planned where it has not begun."""
+    if (run.folder / MANIFEST).is_file():
+        return RunFolder(run.folder).read_json(MANIFEST)
+    plans = [read_plan(batch.folder) for batch in batches if run.id in batch.runs]
+    planned = [one for plan in plans if plan is not None for one in plan["runs"] if one["id"] == run.id]
+    if not planned:
+        raise InputError(f"{run.id} has not begun, and no batch tells what it is")
+    return max(planned, key=lambda one: "source" in one)  # some may be of an earlier version
 
 
 def _scalar(value: Any) -> str:  # noqa: ANN401 - data of a manifest
@@ -75,16 +88,15 @@ def _path(results: Path, name: str) -> Path:
     return results / FILES / f"{plain_name(name)}.yaml"
 
 
-def write_experiment(results: Path, run: RunInfo | None, name: str, text: str) -> Path:
-    """Write an experiment file for the UI to start, and return its path.
+def write_experiment(results: Path, run: RunInfo, name: str, text: str, batches: Sequence[BatchInfo]) -> Path:
+    """Write an experiment file that is made from a run for the UI to start, and return its path.
 
     It lies in the folder of results; where the problem is written in Python, beside its module.
     """
     path = _path(results, name)
-    if run is not None:
-        source = RunFolder(run.folder).read_json(MANIFEST).get("source", {})
-        if source.get("data") is None and source.get("folder"):
-            path = Path(source["folder"]) / path.name
+    source = _told(run, batches).get("source", {})
+    if source.get("data") is None and source.get("folder"):
+        path = Path(source["folder"]) / path.name
     path.parent.mkdir(parents=True, exist_ok=True)
     with explained(path.parent):
         path.write_text(text, encoding="utf-8")

@@ -145,9 +145,11 @@ class RunActions(Base):
 
     def _file_of(self, run: RunInfo) -> Path:
         """Write the experiment file of a single search, which must still be the same search."""
-        name = launch.free_name(f"{run.problem}-s{run.seed}", self.scene.batches, self.results)
-        path = launch.write_experiment(self.results, run, name, launch.experiment_text(run, name))
-        experiment, _ = launch.checked(path, self.results, self.scene.batches)
+        batches = self.scene.batches
+        name = launch.free_name(f"{run.problem}-s{run.seed}", batches, self.results)
+        text = launch.experiment_text(run, name, batches)
+        path = launch.write_experiment(self.results, run, name, text, batches)
+        experiment, _ = launch.checked(path, self.results, batches)
         if [spec.id for spec in experiment.runs] != [run.id]:
             raise InputError(f"the problem of {run.id} is not what it was when the run began; c copies the run")
         return path
@@ -181,7 +183,7 @@ class RunActions(Base):
         try:
             origin = run.experiment.split(", ")[0] or run.problem
             name = launch.free_name(f"{origin}-copy", self.scene.batches, self.results)
-            text = launch.experiment_text(run, name)
+            text = launch.experiment_text(run, name, self.scene.batches)
         except EvoLibraError as error:
             self.say(str(error), "warning")
             return
@@ -202,7 +204,7 @@ class RunActions(Base):
     def _start_copy(self, run: RunInfo, name: str, text: str) -> None:
         path = None
         try:
-            path = launch.write_experiment(self.results, run, name, text)
+            path = launch.write_experiment(self.results, run, name, text, self.scene.batches)
             _, todo = launch.checked(path, self.results, self.scene.batches)
             if not todo:
                 raise InputError("its runs are done already; change the seed, the evaluations, the problem ...")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from evo_libra.errors import InputError
+from evo_libra.ui.folder import looked_at
 
 
 def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
@@ -14,12 +15,11 @@ def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
 
     Raises
     ------
-    InputError : there is no terminal, or `results` is a file.
+    InputError : there is no terminal, or no folder `results`.
     """
+    looked_at(results)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stderr)):
         raise InputError("the terminal UI needs a terminal; `evo-libra results` prints the same to a file or a pipe")
-    if results.exists() and not results.is_dir():
-        raise InputError(f"{results} is no folder of results: it is a file")
     # Nothing that imports make is ever garbage: to look for it takes a sixth of the time until the first plot.
     gc.disable()
     from evo_libra.ui.terminal.app import TerminalUI  # noqa: PLC0415 - Textual takes a while, and may not be needed
