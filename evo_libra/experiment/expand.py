@@ -106,8 +106,7 @@ def _of_origin(
     budgets: Sequence[int | None] = _several(block.evaluations) or [None]
     folder = folder_of(source, _place(source, where, "start_from"))
     same = {key: getattr(block, key) for key in METHOD}
-    for place, engine in _engines(source, where, block):
-        own = {key: value for key, value in engine.model_dump().items() if value is not None}
+    for place, own in _engines(source, where, block):
         try:
             first = planned_run(origin, folder, **{**same, "population": block.population, **own})
         except EngineError as error:
@@ -121,20 +120,23 @@ def _of_origin(
                 yield first.varied(seed=seed, evaluations=budget, label=variant.label)
 
 
-def _engines(source: Source, where: KeyPath, block: RunsSpec) -> Iterator[tuple[KeyPath | None, EngineSpec]]:
-    """Yield engines with the places of their names; the problem's own has none."""
+def _engines(source: Source, where: KeyPath, block: RunsSpec) -> Iterator[tuple[KeyPath | None, dict[str, Any]]]:
+    """Yield what is said of each engine, with the place of its name; of the problem's own nothing is."""
     at = _place(source, where, "engines")
     if block.engines is None:
-        yield None, EngineSpec.model_construct()
+        yield None, {}
         return
     if isinstance(block.engines, str):
-        yield at, EngineSpec.model_construct(engine=block.engines)
+        yield at, {"engine": block.engines}
         return
     for index, engine in enumerate(block.engines):
         if isinstance(engine, EngineSpec):
-            yield (*at, index, "engine"), engine
+            yield (
+                (*at, index, "engine"),
+                {key: value for key, value in engine.model_dump().items() if value is not None},
+            )
         else:
-            yield (*at, index), EngineSpec.model_construct(engine=engine)
+            yield (*at, index), {"engine": engine}
 
 
 def _seeds(block: RunsSpec, own: int) -> list[int]:
