@@ -49,7 +49,7 @@ class InputError(EvoLibraError):
 
 
 class EngineError(InputError):
-    """An engine that is not there, or cannot search the problem."""
+    """An engine that is not there, or that cannot be loaded."""
 
 
 class ConflictError(InputError):

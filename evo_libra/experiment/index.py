@@ -10,7 +10,7 @@ from pathlib import Path
 
 from evo_libra.experiment.record import RunInfo
 
-_VERSION = 2
+_VERSION = 3  # Of the tables; an index of another one is made anew.
 _KEPT = 64  # Fronts.
 _LARGEST = 1 << 20  # Bytes of a front; larger ones are read from their files.
 _COLUMNS = tuple(field.name for field in fields(RunInfo))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.index import load_points, save_points
-from evo_libra.experiment.record import RunInfo
+from evo_libra.experiment.record import RunInfo, file_stamp
 from evo_libra.experiment.store import FRONT, MANIFEST, RunFolder
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def known_points(index: sqlite3.Connection, run: RunInfo) -> dict[str, FloatArra
     -------
     Objective column -> values; None when they are not known, or damaged.
     """
-    stamp = _stamp(run.folder / FRONT)
+    stamp = file_stamp(run.folder / FRONT)
     if not stamp:
         try:
             return checkpoint_points(RunFolder(run.folder))
@@ -56,16 +55,8 @@ def known_points(index: sqlite3.Connection, run: RunInfo) -> dict[str, FloatArra
 
 def keep_points(index: sqlite3.Connection, run: RunInfo, points: Mapping[str, FloatArray]) -> None:
     """Keep the points of a front that there is a file of."""
-    stamp = _stamp(run.folder / FRONT)
+    stamp = file_stamp(run.folder / FRONT)
     if stamp and points:
         save_points(
             index, run.id, stamp, list(points), b"".join(row.astype(float).tobytes() for row in points.values())
         )
-
-
-def _stamp(path: Path) -> str:
-    try:
-        found = path.stat()
-    except OSError:
-        return ""
-    return f"{found.st_mtime_ns}:{found.st_size}"

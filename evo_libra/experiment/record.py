@@ -156,7 +156,7 @@ def read_plan(folder: Path) -> Plan | None:
 
 def plan_stamp(folder: Path) -> str:
     """Return what changes whenever the plan of a batch does."""
-    return _stamp(folder / PLAN)
+    return file_stamp(folder / PLAN)
 
 
 def read_batch(results: Path, folder: Path, plan: Plan) -> BatchInfo:
@@ -177,7 +177,7 @@ def signature(folder: Path) -> str:
     """Return what changes whenever a run's files do; it ends with `HELD` while there is a claim, valid or not."""
     names = (FAILED, EVENTS, MANIFEST, CHECKPOINT)
     held = HELD if current_claim(folder) is not None else ""
-    return ",".join(_stamp(folder / name) for name in names) + held
+    return ",".join(file_stamp(folder / name) for name in names) + held
 
 
 def is_stale(manifest: Mapping[str, Any]) -> bool:
@@ -235,11 +235,12 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-def _stamp(path: Path) -> str:
+def file_stamp(path: Path) -> str:
+    """Return what a file is known by until it changes; empty where there is none."""
     try:
         found = path.stat()
     except OSError:
-        return "-"
+        return ""
     return f"{found.st_mtime_ns}:{found.st_size}"
 
 

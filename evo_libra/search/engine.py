@@ -88,7 +88,8 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
 
     Raises
     ------
-    EngineError : there is no such engine, or it cannot search this problem.
+    EngineError : there is no such engine, or one of a user's own cannot be loaded.
+    InputError : it cannot search this problem.
     """
     library, _, algorithm = name.rpartition(":")
     # To look for the engines of others takes as long as a short search.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -397,3 +398,17 @@ def test_a_word_that_is_nearly_a_filter_is_told_how_to_be_one(job: Job) -> None:
     with pytest.raises(InputError, match="'-seed=3' is no filter; write -seed:3"):
         opened(job).runs("-seed=3")
     assert opened(job).runs("npus=3") == []  # a label may say so
+
+
+def test_an_index_of_an_earlier_layout_is_made_anew(make: Make, job: Job, cache: Path) -> None:
+    perform(make(), job)
+    opened(job).close()
+    (path,) = cache.rglob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(path)) as index:
+        index.executescript("DROP TABLE fronts; PRAGMA user_version = 2;")
+    catalogue = opened(job)
+    (run,) = catalogue.runs()
+    assert catalogue.points(run) is None
+    catalogue.keep_points(run, {"time_ms": np.array([1.0])})
+    assert catalogue.points(run) is not None
+    catalogue.close()

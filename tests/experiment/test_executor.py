@@ -176,3 +176,18 @@ def test_a_result_that_never_comes_does_not_keep_the_program_from_ending() -> No
     waiting.join(10)
     assert not waiting.is_alive()
     assert executor._ended.empty()  # noqa: SLF001 - nothing has ended
+
+
+def test_how_far_runs_at_work_are_is_told(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batches, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(batches, "NEWS_SECONDS", 0.0)
+    begun, other = make(), make(seed=1)
+    told: list[str] = []
+    at_work: list[object] = []
+    found = perform(begun, job, interrupted=lambda: bool(at_work), watch=lambda *now: at_work.append(now))
+    executor = Scripted({}, job)
+    idle, real = iter([True, True]), executor.poll
+    monkeypatch.setattr(executor, "poll", lambda seconds: [] if next(idle, False) else real(seconds))
+    assert run([begun, other], executor, on_news=told.append).count("done") == 2
+    assert told[0] == f"1 run at work, {found.evaluations} of 1,000 evaluations; 1 not begun"
+    assert 0 < found.evaluations < 1000

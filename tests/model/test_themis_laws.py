@@ -147,10 +147,12 @@ def test_more_bandwidth_may_be_slower_under_themis() -> None:
 
 
 def test_two_dimensions_are_no_exception_but_for_the_baseline() -> None:
-    for scheduler, npus, slow, fast, chunks, expected in (
-        (Scheduler.OFFLINE_GREEDY, [16, 8], [400.0, 75.0], [400.0, 100.0], 8, (37585, 53441)),
-        (Scheduler.OFFLINE_GREEDY_FLEX, [8, 16], [200.0, 300.0], [250.0, 300.0], 2, (9980, 14672)),
+    for scheduler, npus, slow, fast, chunks in (
+        (Scheduler.OFFLINE_GREEDY, [16, 8], [400.0, 75.0], [400.0, 100.0], 8),
+        (Scheduler.OFFLINE_GREEDY_FLEX, [8, 16], [200.0, 300.0], [250.0, 300.0], 2),
     ):
-        assert tuple(ring_time(npus, bandwidth, chunks, scheduler) for bandwidth in (slow, fast)) == expected
+        assert ring_time(npus, fast, chunks, scheduler) > 1.4 * ring_time(npus, slow, chunks, scheduler)
+        baseline = [ring_time(npus, bandwidth, chunks, Scheduler.BASELINE) for bandwidth in (slow, fast)]
+        assert baseline[1] <= baseline[0]
     few, more = (ring_time([16, 2], [400.0, 50.0], chunks, Scheduler.ROUND_ROBIN) / chunks for chunks in (1, 8))
-    assert (few, more) == (6200, 11140)
+    assert more > 1.7 * few

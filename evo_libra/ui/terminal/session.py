@@ -12,7 +12,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.control import all_requested
 from evo_libra.experiment.events import Progress
-from evo_libra.experiment.record import BatchInfo, RunInfo
+from evo_libra.experiment.record import BatchInfo, RunInfo, file_stamp
 from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG
 from evo_libra.ui.terminal.progress import ProgressReader
 from evo_libra.ui.terminal.queue_view import run_names
@@ -191,9 +191,9 @@ class Session:
 
     def _data(self, run: RunInfo, *, log: bool) -> RunData:
         stamps, data = self._known.pop(run.id, ({}, RunData()))
-        now = {name: _stamp(run.folder / name) for name in (FRONT, CHECKPOINT, EVENTS)}
-        now[DESIGNS] = ",".join(_stamp(path) for path in run.folder.glob(DESIGNS))
-        now["log"] = _stamp(run.folder / LOG) if log else ""
+        now = {name: file_stamp(run.folder / name) for name in (FRONT, CHECKPOINT, EVENTS)}
+        now[DESIGNS] = ",".join(file_stamp(path) for path in run.folder.glob(DESIGNS))
+        now["log"] = file_stamp(run.folder / LOG) if log else ""
         now["status"] = run.status
         changed = {name for name, stamp in now.items() if stamps.get(name) != stamp}
         if changed & {FRONT, CHECKPOINT, "status"}:
@@ -227,14 +227,6 @@ def _with_front(run: RunInfo, data: RunData) -> RunData:
     return replace(
         data, front=front, values=values, note="" if len(front) else "no design meets the constraints so far"
     )
-
-
-def _stamp(path: Path) -> str:
-    try:
-        found = path.stat()
-    except OSError:
-        return ""
-    return f"{found.st_mtime_ns}:{found.st_size}"
 
 
 def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:
