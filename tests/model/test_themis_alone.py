@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.arrays import IntArray
+from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.astra import queues
 from evo_libra.model.astra.collective import Choice, System, collective_time
 from evo_libra.model.astra.phase import Algorithm, Implementation, Link, Overheads, phase_time
-from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish
+from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Policy
 from evo_libra.model.astra.themis import Network, Scheduler, plan
 from evo_libra.model.collective import Collective
 
@@ -104,8 +106,89 @@ def way_alone(
     return way
 
 
-def time_alone(collective: Collective, size: int, links: list[Link], system: System, involved: list[bool]) -> float:
-    """Return the ns of one design, whose links all have more than one NPU, planned and timed phase by phase."""
+@dataclass(frozen=True)
+class Phase:
+    """A chunk's stay in one dimension: what it does there, its larger size, and its ns."""
+
+    dimension: int
+    kind: int
+    size: int
+    time: int
+
+
+@dataclass
+class Chunk:
+    """A chunk on its way, and whether a dimension runs it."""
+
+    phases: list[Phase]
+    at: int = 0
+    runs: bool = False
+
+    @property
+    def now(self) -> Phase:
+        return self.phases[self.at]
+
+    @property
+    def remaining(self) -> int:
+        return len(self.phases) - self.at - 1
+
+
+def place_in(queue: list[Chunk], chunk: Chunk, policy: Policy) -> int:
+    """Return the place at which a chunk joins a queue, in which those that run come first."""
+    at = sum(other.runs for other in queue)
+    if policy is Policy.FIFO or chunk.now.kind == ANY or (policy is Policy.SMALLEST_FIRST and chunk.remaining == 1):
+        return len(queue)
+    if policy is Policy.ALTERNATING:
+        # The first that waits is passed together with the last that runs; then all that take turns are.
+        at = min(at + 1, len(queue)) if at else 0
+        while 0 < at < len(queue) and {queue[at - 1].now.kind, queue[at].now.kind} == {SCATTERS, GATHERS}:
+            at += 1
+        return at
+    for other in queue[at:]:
+        smaller, fewer = other.now.size < chunk.now.size, other.remaining < chunk.remaining
+        if not (smaller if policy is Policy.SMALLEST_FIRST else fewer):
+            break
+        at += 1
+    return at
+
+
+def simulated(ways: list[list[Phase]], active: int, policy: Policy) -> int:
+    """Return the ns at which the last chunk is through, one event after the other."""
+    waiting: dict[int, list[Chunk]] = {phase.dimension: [] for way in ways for phase in way}
+    events: list[tuple[int, int, Chunk]] = []
+    number = now = 0
+
+    def join(chunk: Chunk) -> None:
+        queue = waiting[chunk.now.dimension]
+        queue.insert(place_in(queue, chunk, policy), chunk)
+
+    def start(queue: list[Chunk]) -> None:
+        nonlocal number
+        for chunk in queue[:active]:
+            if not chunk.runs:
+                chunk.runs = True
+                heapq.heappush(events, (now + chunk.now.time, number, chunk))
+                number += 1
+
+    for way in ways:
+        chunk = Chunk(way)
+        join(chunk)
+        start(waiting[way[0].dimension])
+    while events:
+        now, _, chunk = heapq.heappop(events)
+        left = waiting[chunk.now.dimension]
+        left.remove(chunk)
+        chunk.runs = False
+        if chunk.remaining:
+            chunk.at += 1
+            join(chunk)
+        start(left)
+        start(waiting[chunk.now.dimension])
+    return now
+
+
+def time_alone(collective: Collective, size: int, links: list[Link], system: System, involved: list[bool]) -> int:
+    """Return the ns of one design, whose links all have more than one NPU, planned and run chunk by chunk."""
     npus, n = [int(link.npus[0]) for link in links], math.prod(int(link.npus[0]) for link in links)
     chunk = size // int(system.splits)
     if collective is not Collective.ALL_GATHER and n > chunk:
@@ -116,20 +199,23 @@ def time_alone(collective: Collective, size: int, links: list[Link], system: Sys
         way_alone(collective, order, part, npus, greedy=greedy, shrinking=system.shrinking)
         for part, order in plan_alone(system.scheduler, collective, size, chunk, network)
     ]
-    rows = system.implementations[collective]
-    times, dims = np.zeros((len(ways[0]), len(ways), 1)), np.zeros((len(ways[0]), len(ways), 1), dtype=np.int64)
-    sizes = np.zeros(times.shape)
-    for k, way in enumerate(ways):
-        for p, (d, kind, bytes_) in enumerate(way):
-            implementation = rows[d]
-            assert isinstance(implementation, Implementation)
-            times[p, k] = phase_time(implementation, kind, np.array([float(bytes_)]), links[d], system.overheads)
-            dims[p, k] = d
-            sizes[p, k] = bytes_ * npus[d] if kind is Collective.ALL_GATHER else bytes_
-    codes = {Collective.REDUCE_SCATTER: SCATTERS, Collective.ALL_GATHER: GATHERS}
-    kinds = np.array([[codes.get(kind, ANY)] * len(ways) for _, kind, _ in ways[0]])
-    slots = np.full(len(links), system.active)
-    return float(finish(dims, times, slots, Joining(system.policy, kinds, sizes))[0])
+    codes, times = {Collective.REDUCE_SCATTER: SCATTERS, Collective.ALL_GATHER: GATHERS}, dict[object, int]()
+    for key in {step for way in ways for step in way}:
+        d, kind, bytes_ = key
+        implementation = system.implementations[collective][d]
+        assert isinstance(implementation, Implementation)
+        time = phase_time(implementation, kind, np.array([float(bytes_)]), links[d], system.overheads)
+        times[key] = int(time[0])
+    phases = [
+        [
+            Phase(
+                d, codes.get(kind, ANY), bytes_ * (npus[d] if codes.get(kind) == GATHERS else 1), times[d, kind, bytes_]
+            )
+            for d, kind, bytes_ in way
+        ]
+        for way in ways
+    ]
+    return simulated(phases, system.active, system.policy)
 
 
 def check_plans(
@@ -182,40 +268,64 @@ def test_plans_of_networks_where_loads_become_equal(scheduler: Scheduler, collec
     check_plans(scheduler, collective, 24 * chunk, chunk, Network(npus, bandwidth, [True] * 3))
 
 
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    scheduler=st.sampled_from(Scheduler),
-    collective=st.sampled_from(Collective),
-    policy=st.sampled_from([Policy.FIFO, Policy.ALTERNATING, Policy.SMALLEST_FIRST, Policy.FEWEST_PHASES_FIRST]),
-    shrinking=st.booleans(),
-)
-@settings(max_examples=40)
-def test_times_of_a_population_are_those_of_its_designs(
-    seed: int, scheduler: Scheduler, collective: Collective, policy: Policy, *, shrinking: bool
-) -> None:
-    random, designs, depth = np.random.default_rng(seed), 4, 3
-    npus = 2 ** random.integers(0, 4, (depth, designs))
+POLICIES = (Policy.FIFO, Policy.ALTERNATING, Policy.SMALLEST_FIRST, Policy.FEWEST_PHASES_FIRST)
+POPULATIONS, DESIGNS = 50, 20
+ALL_CASES = [
+    (scheduler, collective, policy) for scheduler in Scheduler for collective in Collective for policy in POLICIES
+]
+TURNING = [(scheduler, AR, Policy.ALTERNATING) for scheduler in Scheduler if scheduler.greedy]
+"""At their turning dimension, chunks join the queue again that they have just left."""
+
+
+@dataclass(frozen=True)
+class Cases:
+    """Designs that run a collective alike, of (d, n) NPUs and implementations."""
+
+    collective: Collective
+    sizes: IntArray
+    links: list[Link]
+    involved: list[bool]
+    options: tuple[Implementation, ...]
+    index: IntArray
+    system: System
+
+    def together(self) -> FloatArray:
+        return collective_time(self.collective, self.sizes, self.links, self.system, self.involved)
+
+    def alone(self, n: int) -> int:
+        present = [d for d, link in enumerate(self.links) if link.npus[n] > 1]
+        taking, links = [self.involved[d] for d in present], [self.links[d].select(np.array([n])) for d in present]
+        rows = {self.collective: [self.options[self.index[d, n]] for d in present]}
+        splits = np.broadcast_to(self.system.splits, len(self.sizes))
+        system = replace(self.system, implementations=rows, splits=int(splits[n]))
+        return time_alone(self.collective, int(self.sizes[n]), links, system, taking) if any(taking) else 0
+
+
+def cases(seed: int, scheduler: Scheduler, collective: Collective, policy: Policy) -> Cases:
+    random, depth = np.random.default_rng(seed), 3
+    npus = 2 ** random.integers(0, 4, (depth, DESIGNS))
     options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
-    index = random.integers(0, 2 if collective is Collective.ALL_TO_ALL else 3, (depth, designs))
+    index = random.integers(0, 2 if collective is Collective.ALL_TO_ALL else 3, (depth, DESIGNS))
     involved = [bool(random.integers(4)), True, True]
-    sizes, splits = random.integers(2**12, 2**28, designs), random.integers(1, 12, designs)
+    sizes, splits = random.integers(2**12, 2**28, DESIGNS), random.integers(1, 17, DESIGNS)
     links = [
-        Link(random.integers(0, 3, designs), row, random.choice([25.0, 50.0, 123.4], designs), 500.0 * np.ones(designs))
+        Link(random.integers(0, 3, DESIGNS), row, random.choice([25.0, 50.0, 123.4], DESIGNS), np.full(DESIGNS, 500.0))
         for row in npus
     ]
-    active, overheads = int(random.integers(1, 4)), Overheads(10.0, 1600.0)
     system = System(
-        {collective: [Choice(options, row) for row in index]}, splits, active, shrinking, overheads,
-        scheduler=scheduler, policy=policy,
+        {collective: [Choice(options, row) for row in index]}, splits, int(random.integers(1, 4)),
+        bool(random.integers(2)), Overheads(10.0, 1600.0), scheduler=scheduler, policy=policy,
     )  # fmt: skip
-    together = collective_time(collective, sizes, links, system, involved)
-    for n in range(designs):
-        present = [d for d in range(depth) if npus[d, n] > 1]
-        taking = [involved[d] for d in present]
-        rows = [options[index[d, n]] for d in present]
-        alone = System(
-            {collective: rows}, int(splits[n]), active, shrinking, overheads, scheduler=scheduler, policy=policy
-        )
-        own = [links[d].select(np.array([n])) for d in present]
-        expected = time_alone(collective, int(sizes[n]), own, alone, taking) if any(taking) else 0.0
-        assert together[n] == expected
+    return Cases(collective, sizes, links, involved, options, index, system)
+
+
+@pytest.mark.parametrize("share", range(5))
+def test_times_of_a_population_are_those_of_a_plain_simulation(share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(share, POPULATIONS, 5):
+        kind = TURNING[seed // 2 % len(TURNING)] if seed % 2 else ALL_CASES[seed * 13 // 2 % len(ALL_CASES)]
+        some = cases(seed, *kind)
+        expected = [some.alone(n) for n in range(DESIGNS)]
+        assert some.together().tolist() == expected
+        with monkeypatch.context() as without:
+            without.setattr(queues, "compiled", lambda: None)
+            assert some.together().tolist() == expected

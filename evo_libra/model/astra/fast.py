@@ -100,9 +100,10 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
                                 stops = size_of[b, other] > size_of[b, item]
                             elif policy == 2:  # noqa: PLR2004 - the same
                                 stops = size_of[b, other] >= size_of[b, item] and phase != phases - 2
+                            elif place == head[new]:
+                                stops = idle[new] == slots[new]
                             else:
-                                before = waiting[new, place - 1] if place > head[new] else other
-                                stops = place > head[new] and kind_of[other] + kind_of[before] != 1
+                                stops = kind_of[other] + kind_of[waiting[new, place - 1]] != 1
                             if stops:
                                 at = place
                                 break

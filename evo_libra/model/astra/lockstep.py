@@ -92,10 +92,11 @@ class Lockstep:
         least = self.key.reshape(-1, self.designs)[:, : len(every)].min(axis=0)
         slot, now = least & ((1 << self.slot_bits) - 1), least >> self.end_bits
         at, old = slot * self.designs + every, self.owner.take(slot)
+        place = old * self.designs + every
+        self.idle[place] += 1
         item = self.item.take(at) + 1
         new = np.where(self.phase.take(item) == 0, self.queues, self.server[item, every])
         self.join(new, item, every)
-        place = old * self.designs + every
         head = self.head.take(place)
         more = head < self.tail.take(place)
         item = self.waiting.take(place * self.length + head).astype(np.int64)
@@ -103,7 +104,7 @@ class Lockstep:
         self.key[at] = np.where(more, key, _NEVER)
         self.item[at] = item
         self.head[place] = head + more
-        self.idle[place] += ~more
+        self.idle[place] -= more
         self.start_idle(new, every, now)
         return np.asarray(now)
 
@@ -148,30 +149,44 @@ class Lockstep:
             ahead = tail - self.head.take(place)
             chosen = np.flatnonzero((ahead > 0) & (self.kind.take(item) != ANY) & (queue < self.queues))
             if len(chosen):
-                self.insert(self.joining.policy, place[chosen], item[chosen], designs[chosen], ahead[chosen])
+                busy = self.idle.take(place[chosen]) < self.slots.take(queue[chosen])
+                self.insert(self.joining.policy, place[chosen], item[chosen], designs[chosen], ahead[chosen], busy)
         self.tail[place] = tail + 1
 
-    def insert(self, policy: Policy, place: IntArray, item: IntArray, designs: IntArray, ahead: IntArray) -> None:
-        """Move chunk phases from the end of queues in which others wait to where the policy wants them."""
+    def insert(
+        self, policy: Policy, place: IntArray, item: IntArray, designs: IntArray, ahead: IntArray, busy: BoolArray
+    ) -> None:
+        """Move chunk phases from the end of queues in which others wait to where the policy wants them.
+
+        Parameters
+        ----------
+        policy : where chunks join.
+        place, designs : (n,) the queues, as the flat arrays have them, and their designs.
+        item : (n,) the chunk phases that join.
+        ahead : (n,) chunk phases that wait in each queue.
+        busy : (n,) whether each queue runs a chunk.
+        """
         column = np.arange(ahead.max() + 1)
         cells = (place * self.length + self.head.take(place))[:, None] + column
         queue = self.waiting.take(cells)
         waits, item, designs = column < ahead[:, None], item[:, None], designs[:, None]
-        stops = waits & self.stops(policy, np.where(waits, queue, 0), item, designs)
+        stops = waits & self.stops(policy, np.where(waits, queue, 0), item, designs, busy)
         at = np.where(stops.any(axis=1), stops.argmax(axis=1), ahead)[:, None]
         moved = np.where(column == at, item, np.roll(queue, 1, axis=1))
         self.waiting[cells] = np.where((column < at) | (column > ahead[:, None]), queue, moved)
 
-    def stops(self, policy: Policy, queue: IntArray, item: IntArray, designs: IntArray) -> BoolArray:
+    def stops(self, policy: Policy, queue: IntArray, item: IntArray, designs: IntArray, busy: BoolArray) -> BoolArray:
         """Return (n, place) before which waiting chunks a new one joins; it joins before the first of them."""
         phase = self.phase.take(item)
         if policy is Policy.FEWEST_PHASES_FIRST:
             return np.asarray(self.phase.take(queue) <= phase)
         if policy is Policy.ALTERNATING:
             kinds = self.kind.take(queue)
-            # Behind the first one that waits, wherever two in a row do not take turns.
+            # Wherever two in a row do not take turns. The first one that waits is passed where a chunk runs; where
+            # none does, as a chunk has just left this queue and joins it again, nothing is in front of it.
             turns = kinds + np.roll(kinds, 1, axis=1) == SCATTERS + GATHERS
-            return np.asarray(~turns & (np.arange(queue.shape[1]) > 0))
+            turns[:, 0] = busy
+            return np.asarray(~turns)
         assert self.size is not None  # noqa: S101 - there is a policy
         sizes, own = self.size[queue, designs], self.size[item, designs]
         if policy is Policy.SMALLEST_CHUNK_FIRST:
