@@ -16,10 +16,11 @@ from matplotlib.axes import Axes
 
 from evo_libra.model.arrays import FloatArray
 from evo_libra.model.astra.collective import Choice, System, collective_time
-from evo_libra.model.astra.phase import FULLY_CONNECTED, GIBI, SWITCH, Algorithm, Implementation, Link, Overheads
+from evo_libra.model.astra.phase import FULLY_CONNECTED, SWITCH, Algorithm, Implementation, Link, Overheads
 from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.astra.themis_paper import Fabrics, paper_time, utilisation
+from evo_libra.model.astra.units import GIBI
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS
 

@@ -17,9 +17,10 @@ from evo_libra.front.export_differences import Case, of_cluster, of_workload
 from evo_libra.front.export_groups import Grouping, Placed, group
 from evo_libra.front.export_readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.front.export_times import Prediction, kinds_of, modelled_seconds, predict
-from evo_libra.model.arrays import IntArray, Population
+from evo_libra.model.arrays import GIGA, IntArray, Population
 from evo_libra.model.astra.files import memory_text, network_text, read_machine, read_network, read_system, system_text
 from evo_libra.model.astra.graph.machine import Machine, RemoteMemory
+from evo_libra.model.astra.units import roofline_ns
 from evo_libra.model.astra_cluster import Cluster, cluster_of
 from evo_libra.model.chakra.decode import decode_metadata, decode_node
 from evo_libra.model.chakra.framing import read_messages
@@ -28,7 +29,7 @@ from evo_libra.model.chakra.schema import TODAY
 from evo_libra.model.chakra.trace import Kind, Metadata, Node
 from evo_libra.model.chakra.write import encode_metadata, encode_node, framed
 from evo_libra.model.fidelity import SCHEDULERS
-from evo_libra.model.training_trace import World, in_group, roofline_ns, training_nodes
+from evo_libra.model.training_trace import World, in_group, training_nodes
 from evo_libra.model.workload import Workload
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import WeightedLoop
@@ -140,11 +141,11 @@ class _Export:
     def _check(self, workload: Workload, nodes: Sequence[Node]) -> None:
         if not nodes:
             raise InputError(f"the workload '{workload.name}' has nothing to run on this network")
-        memory = self.cluster.system.system.overheads.memory
+        memory, peak = self.cluster.system.system.overheads.memory, self.cluster.system.compute.peak
         for node in nodes:
             if node.kind is Kind.COMP:
                 operations = int(str(node.attributes["num_ops"].value))
-                if roofline_ns(operations, 1, memory) != operations // 1000:
+                if roofline_ns(operations, 1, peak, memory * GIGA) != operations // 1000:
                     raise InputError(
                         f"local_memory_GBps: found {memory:g}, with which ASTRA-sim takes longer than the "
                         f"{operations // 1000} ns of the computation {node.name} in '{workload.name}'"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.model.arrays import NANO, Population
+from evo_libra.model.arrays import Population
 from evo_libra.model.astra.files import NetworkFile, SystemFile
 from evo_libra.model.astra.graph.machine import Compute
-from evo_libra.model.astra.phase import Algorithm, Implementation, Link
+from evo_libra.model.astra.phase import Algorithm, Implementation
 from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.system import System
 from evo_libra.model.astra.themis import Scheduler
@@ -71,16 +72,16 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     block = ASTRA_BLOCK[design.block]
     rows = [dimension_algorithms(*(int(a[d, 0]) for a in (algorithm, block, design.npus))) for d in dimensions]
     runs = runnable(algorithm, Collective.ALL_REDUCE, block, design.npus)
-    bandwidth = link_bandwidth(design.bandwidth * NANO, runs, block, design.npus)
+    bandwidth = link_bandwidth(design.bandwidth, runs, block, design.npus)
     arrays = (block, design.npus, bandwidth, fidelity.link_latency(design))
-    links = tuple(Link(*(array[d] for array in arrays)) for d in dimensions)
+    network = NetworkFile(*(tuple(array[list(dimensions), 0].tolist()) for array in arrays))
     scheduler = SCHEDULER_OF.get(SCHEDULERS[int(schedule.scheduler[0])], Scheduler.BASELINE)
     system = System(
         {collective: tuple(row[collective] for row in rows) for collective in Collective},
         int(schedule.chunks[0]), fidelity.active, fidelity.shrinking, fidelity.overheads,
     )  # fmt: skip
     policy = fidelity.policy or default_policy(scheduler)
-    return Cluster(NetworkFile(links), SystemFile(system, Compute(PEAK, roofline=True), scheduler, policy), dimensions)
+    return Cluster(network, SystemFile(system, Compute(PEAK, roofline=True), scheduler, policy), dimensions)
 
 
 def default_policy(scheduler: Scheduler) -> Policy:
@@ -106,14 +107,23 @@ def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collecti
     return found
 
 
-def npu_bandwidth(link: Link, algorithm: int) -> float:
-    """Return the bandwidth of an NPU in a dimension of one design from that of its links, in the same unit.
+def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> float:
+    """Return the bandwidth of an NPU in a dimension from that of its links, both in B/s.
+
+    Of numbers that differ in their last digits it is one whose links have just that bandwidth, if there is any, and the
+    one of fewest digits.
 
     Parameters
     ----------
-    link : of the dimension.
+    bandwidth, block, npus : of the dimension's links.
     algorithm : that a design asks for, index into `evo_libra.model.fidelity.ALGORITHMS`.
     """
-    place = link.block[:, None], link.npus[:, None]
+    place = np.array([[block]]), np.array([[npus]])
     runs = runnable(np.array([[algorithm]]), Collective.ALL_REDUCE, *place)
-    return float(link.bandwidth[0] / link_bandwidth(np.ones((1, 1)), runs, *place)[0, 0])
+
+    def of_link(npu: float) -> float:
+        return float(link_bandwidth(np.array([[npu]]), runs, *place)[0, 0])
+
+    near = bandwidth * round(1 / of_link(1.0))
+    candidates = (float(f"{near:.15g}"), near, math.nextafter(near, 0.0), math.nextafter(near, math.inf))
+    return next((npu for npu in candidates if of_link(npu) == bandwidth), near)

@@ -20,6 +20,7 @@ from evo_libra.model.astra.queues import Policy, TooLongError
 from evo_libra.model.astra.system import Choice, System
 from evo_libra.model.astra.themis import Scheduler
 from evo_libra.model.astra.themis_paper import Fabrics, paper_time
+from evo_libra.model.astra.units import bytes_per_ns, nanoseconds
 from evo_libra.model.bill import inner_npus
 from evo_libra.model.blocks import PHYSICS, Kit
 from evo_libra.model.collective import Collective
@@ -223,10 +224,10 @@ class Fidelity:
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
         """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
         apart = offsets(message.source, message.target, designs.npus)
-        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * NANO
-        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), ASTRA_BLOCK[designs.block], designs.npus)
+        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         latency, size = self.link_latency(designs), np.full(len(designs), float(message.size))
         block = ASTRA_BLOCK[designs.block]
+        bandwidth = bytes_per_ns(link_bandwidth(per_npu, np.full(apart.shape, _RING), block, designs.npus))
         time = np.zeros(len(designs))
         for d, offset in enumerate(apart):
             link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
@@ -242,7 +243,7 @@ class Fidelity:
         for k in np.unique(designs.technology[designs.npus > 1]).tolist():
             mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
             links, switches = PHYSICS[kit.block].hops(designs.npus[mine], kit, inside[mine])
-            passing = 0.0 if kit.switch is None else kit.switch.latency / NANO
+            passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
             hops = 2.0 if ASTRA_BLOCK[kit.block] == SWITCH else 1.0
             latency[mine] = (links * latency[mine] + switches * passing) / hops
         return latency
@@ -252,10 +253,10 @@ class Fidelity:
     ) -> FloatArray:
         schedule = _of(designs)
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
-        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * NANO
+        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
         if scheduler == _PAPER:
-            fabrics = Fabrics(block, extent, per_npu, latency)
+            fabrics = Fabrics(block, extent, bytes_per_ns(per_npu), latency)
             policy = self.policy
             if policy is None or policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
@@ -263,7 +264,7 @@ class Fidelity:
         greedy = _SCHEDULERS[scheduler] in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
         policy = self.policy or (Policy.SMALLEST_FIRST if greedy else Policy.FIFO)
         algorithm = runnable(schedule.algorithm, collective, block, extent)
-        bandwidth = link_bandwidth(per_npu, algorithm, block, extent)
+        bandwidth = bytes_per_ns(link_bandwidth(per_npu, algorithm, block, extent))
         links = [Link(*fields) for fields in zip(block, extent, bandwidth, latency, strict=True)]
         system = System(
             {collective: [Choice(_IMPLEMENTATIONS, row) for row in algorithm]},

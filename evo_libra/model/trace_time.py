@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import floor
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from evo_libra.model.astra.graph.compile import Traces, compile_program
 from evo_libra.model.astra.graph.operations import Action
 from evo_libra.model.astra.graph.population import execute_population
 from evo_libra.model.astra.graph.program import Program
+from evo_libra.model.astra.units import roofline_ns
 from evo_libra.model.chakra.groups import Groups
 from evo_libra.model.collective import Collective
 from evo_libra.model.parallelism import ALL
@@ -248,8 +248,7 @@ def _computing(program: Program, accelerator: Accelerator) -> FloatArray:
             if operation.work < 1 or operation.size < 1:
                 mistakes.append(program.mistake(at, "needs num_ops and tensor_size above 0 for a roofline"))
             else:
-                rate = min(accelerator.memory * (operation.work / operation.size), accelerator.peak)
-                found[at] = floor(operation.work / rate / NANO) * NANO
+                found[at] = roofline_ns(operation.work, operation.size, accelerator.peak, accelerator.memory) * NANO
         elif operation.action in (Action.COMPUTE, Action.REPLAY):
             found[at] = operation.duration * accelerator.scale * NANO
     if mistakes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import floor
 from types import MappingProxyType
 
 from evo_libra.model.arrays import NANO
@@ -72,17 +71,6 @@ def in_group(node: Node, name: str) -> Node:
     """Return a collective of a communicator group in the group of another name."""
     attributes = {**node.attributes, "pg_name": Attribute("string", name)}
     return replace(node, attributes=MappingProxyType(attributes))
-
-
-def roofline_ns(operations: int, size: int, memory: float) -> int:
-    """Return the ns that ASTRA-sim gives a computation at 1 TFLOP/s, in the order of its arithmetic.
-
-    Parameters
-    ----------
-    operations, size : of the computation, and the bytes that they move.
-    memory : GB/s of the local memory.
-    """
-    return floor(operations / min(memory * 1e9 * (operations / size), 1e12) * 1e9)
 
 
 def operations_of(nanoseconds: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from evo_libra.model.arrays import NANO, TERA
+from evo_libra.model.arrays import TERA
 from evo_libra.model.astra.files import NetworkFile, SystemFile
 from evo_libra.model.astra.phase import Implementation
 from evo_libra.model.astra.themis import Scheduler
@@ -58,14 +58,16 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
     ----------
     network, system : its files.
     """
-    found = [_algorithm(d, network, system) for d in range(len(network.links))]
+    found = [_algorithm(d, network, system) for d in range(len(network.npus))]
     algorithms, without = [algorithm for algorithm, _ in found], [text for _, texts in found for text in texts]
-    latencies = [float(link.latency[0]) for link in network.links]
+    latencies = [float(latency) for latency in network.latency]
     one = len(set(latencies)) == 1
     names = ["link" if one else f"dim{d}" for d in range(len(latencies))]
     dimensions = tuple(
-        Dimension(int(link.block[0]), int(link.npus[0]), name, _round(npu_bandwidth(link, algorithm) / NANO))
-        for link, name, algorithm in zip(network.links, names, algorithms, strict=True)
+        Dimension(block, npus, name, npu_bandwidth(bandwidth, block, npus, algorithm))
+        for block, npus, bandwidth, name, algorithm in zip(
+            network.block, network.npus, network.bandwidth, names, algorithms, strict=True
+        )
     )
     told, options = _algorithms(dimensions, algorithms)
     time = {
@@ -75,11 +77,6 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
         without.append(f"the network has {len(dimensions)} dimensions, a design has {MOST_DIMENSIONS} at most")
     compute = system.compute.peak / TERA if system.compute.roofline and system.compute.peak != PEAK else None
     return Imported(Fabric(dimensions, options), time, compute, (*without, *_replayed(system)))
-
-
-def _round(bandwidth: float) -> float:
-    """Return a bandwidth to fifteen digits, so that a round one comes back round."""
-    return float(f"{bandwidth:.15g}")
 
 
 def _how(system: SystemFile) -> dict[str, Any]:
@@ -115,8 +112,7 @@ def _algorithms(
 
 def _algorithm(d: int, network: NetworkFile, system: SystemFile) -> tuple[int, list[str]]:
     """Return the algorithm that a problem would name for a dimension, and what it does otherwise there."""
-    link = network.links[d]
-    block, npus = int(link.block[0]), int(link.npus[0])
+    block, npus = network.block[d], network.npus[d]
     rows = {c: row[d] if d < len(row) else None for c, row in system.system.implementations.items()}
     names = [NATURAL[block], *(a for a in range(len(ALGORITHMS)) if a != NATURAL[block])]
     names = names if BLOCK_NAMES[block] != "ring" else names[:1]

@@ -9,8 +9,9 @@ from typing import TypeVar
 import numpy as np
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.model.arrays import GIGA, NANO, FloatArray, IntArray
+from evo_libra.model.arrays import FloatArray, IntArray
 from evo_libra.model.astra.phase import Overheads
+from evo_libra.model.astra.units import nanoseconds
 from evo_libra.model.blocks import PHYSICS, Kit
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.collective import Collective, Pattern
@@ -59,7 +60,7 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
     if PAPER in schedulers and spec.policy not in (None, *PAPER_POLICIES):
         allowed = ", ".join(PAPER_POLICIES)
         raise _fail(source, ("policy",), f"found {spec.policy}; allowed with the scheduler {PAPER}: {allowed}")
-    memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps * GIGA * NANO
+    memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
         _several(spec.chunks) or (_CHUNKS,),
         tuple(SCHEDULERS.index(name) for name in schedulers),
@@ -156,7 +157,7 @@ def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
     for name in given or {}:
         if name not in catalog.names:
             raise _fail(source, ("latency_ns", name), unknown("technology", name, catalog.names))
-    latency = {t.name: t.latency / NANO for t in catalog.technologies if t.latency is not None} | (given or {})
+    latency = {t.name: nanoseconds(t.latency) for t in catalog.technologies if t.latency is not None} | (given or {})
     missing = [name for name in catalog.names if name not in latency]
     if missing:
         raise _fail(

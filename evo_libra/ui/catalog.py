@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError, suggestion
-from evo_libra.model.arrays import GIGA, NANO
+from evo_libra.model.arrays import GIGA
+from evo_libra.model.astra.units import nanoseconds
 from evo_libra.model.blocks import KINDS
 from evo_libra.model.catalog import catalog_names, load_catalog, load_models
 from evo_libra.model.catalog.parts import PartsSpec, is_parts, load_parts, load_parts_spec, parts_names
@@ -92,7 +93,7 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
         "nic_usd_per_GBps": per_gigabyte(technology.nic),
         "largest_dimension": technology.largest_dimension,
         "bandwidth_cap_GBps": None if technology.bandwidth_cap is None else technology.bandwidth_cap / GIGA,
-        "latency_ns": None if technology.latency is None else technology.latency / NANO,
+        "latency_ns": None if technology.latency is None else nanoseconds(technology.latency),
         "blocks": list(technology.blocks),
     }
 

@@ -14,8 +14,9 @@ from evo_libra.model.astra.graph.durations import durations
 from evo_libra.model.astra.graph.execute import execute_program
 from evo_libra.model.astra.graph.machine import Compute, Machine
 from evo_libra.model.astra.graph.population import execute_population
-from evo_libra.model.astra.phase import GIBI, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.model.astra.phase import RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.model.astra.system import System
+from evo_libra.model.astra.units import GIBI
 from evo_libra.model.chakra.trace import Attribute, Kind, Node
 from evo_libra.model.collective import Collective
 

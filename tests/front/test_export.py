@@ -148,7 +148,8 @@ def whole_designs(draw: st.DrawFn) -> tuple[list[str], str]:
     for npus in (*inner, *outer):
         block = draw(st.sampled_from(["RI", "FC", "SW"]))
         technology = "pod" if block == "SW" else draw(st.sampled_from(["chiplet", "node"]))
-        parts.append(f"{block}({npus})@{technology}:{draw(st.integers(1, 400))}")
+        bandwidth = draw(st.integers(1, 400) | st.floats(1, 400))
+        parts.append(f"{block}({npus})@{technology}:{bandwidth}")
         every = ["ring", "direct", "halving-doubling"]
         algorithms.append("ring" if block == "RI" else draw(st.sampled_from(every)))
     time = astra(
@@ -156,7 +157,7 @@ def whole_designs(draw: st.DrawFn) -> tuple[list[str], str]:
         chunks=draw(st.integers(1, 40)), algorithms="search", active_chunks=draw(st.integers(1, 4)),
         collective_optimization=draw(st.sampled_from(["baseline", "local-bandwidth-aware"])),
         endpoint_delay_ns=draw(st.integers(0, 50)),
-        **draw(st.sampled_from([{}, {"local_memory_GBps": 2000.0}])),
+        **draw(st.sampled_from([{}, {"local_memory_GBps": 2000.0}, {"local_memory_GBps": 1555.2}])),
     )  # fmt: skip
     return [time], f"{'_'.join(parts)} algorithms={','.join(algorithms)}"
 
@@ -170,13 +171,9 @@ def test_any_design_of_whole_groups_takes_the_time_of_the_search(
     problem = load(*assignments)
     exported = export_design(problem, design, tmp_path_factory.mktemp("whole") / "out")
     workload = exported.workloads[0]
-    # A bandwidth may come back with another last digit, and each message with another nanosecond.
-    assert problem.time.fidelity is not None
-    most = 4 * 64 * problem.time.fidelity.chunks[0]
-    count = sum(row.count for row in workload.collectives)
-    assert workload.prediction.last == pytest.approx(nanoseconds(problem, design), rel=1e-12, abs=count * most)
+    assert workload.prediction.last == round(nanoseconds(problem, design))
     for row in workload.collectives:
-        assert row.predicted == pytest.approx(row.modelled * 1e9, rel=1e-12, abs=most)
+        assert row.predicted == round(row.modelled * 1e9)
 
 
 def test_a_group_that_splits_a_dimension_has_lists_of_members(tmp_path: Path) -> None:

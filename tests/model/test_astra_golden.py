@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
 from evo_libra.model.astra.collective import Choice, System, collective_time
-from evo_libra.model.astra.phase import GIBI, SWITCH, Algorithm, Implementation, Link, Overheads, phase_time
+from evo_libra.model.astra.phase import SWITCH, Algorithm, Implementation, Link, Overheads, phase_time
 from evo_libra.model.astra.queues import Policy
 from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.units import GIBI
 from evo_libra.model.collective import Collective, traffic
 from evo_libra.model.fabric import BLOCKS
 

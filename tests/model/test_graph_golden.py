@@ -15,8 +15,9 @@ from evo_libra.model.astra.graph.durations import durations
 from evo_libra.model.astra.graph.execute import Execution, execute, execute_program
 from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
 from evo_libra.model.astra.graph.population import execute_population
-from evo_libra.model.astra.phase import GIBI, Implementation, Link, Overheads
+from evo_libra.model.astra.phase import Implementation, Link, Overheads
 from evo_libra.model.astra.themis import Scheduler
+from evo_libra.model.astra.units import GIBI
 from evo_libra.model.chakra.trace import Attribute, Kind, Node
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evo_libra.model.astra.units import roofline_ns
 from evo_libra.model.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.model.collective import Collective
-from evo_libra.model.training_trace import Communicator, World, in_group, operations_of, roofline_ns, training_nodes
+from evo_libra.model.training_trace import Communicator, World, in_group, operations_of, training_nodes
 from evo_libra.model.workload import Layer, Phase, Workload
 
 TP = Phase(5e-9, Collective.ALL_REDUCE, 1000.0, "tp")
@@ -63,14 +64,14 @@ def test_groups_of_one_npu_have_no_collectives() -> None:
 
 @given(st.integers(1, 10**13), st.sampled_from([1.0, 50.0, 1e15, float("inf")]))
 def test_computations_take_their_nanoseconds(nanoseconds: int, memory: float) -> None:
-    assert roofline_ns(operations_of(nanoseconds), 1, memory) == nanoseconds
+    assert roofline_ns(operations_of(nanoseconds), 1, 1e12, memory * 1e9) == nanoseconds
 
 
 def test_without_half_a_nanosecond_more_some_would_lose_one() -> None:
-    lost = [ns for ns in range(1, 5000) if roofline_ns(1000 * ns, 1, 50.0) != ns]
+    lost = [ns for ns in range(1, 5000) if roofline_ns(1000 * ns, 1, 1e12, 50e9) != ns]
     assert lost
-    assert all(roofline_ns(1000 * ns, 1, 50.0) == ns - 1 for ns in lost)
+    assert all(roofline_ns(1000 * ns, 1, 1e12, 50e9) == ns - 1 for ns in lost)
 
 
 def test_a_slow_memory_makes_computations_longer() -> None:
-    assert roofline_ns(operations_of(1), 1, 0.01) == 100
+    assert roofline_ns(operations_of(1), 1, 1e12, 1e7) == 100

@@ -103,15 +103,7 @@ def algorithms_of(found: Imported) -> list[str]:
     return [natural[dimension.block] for dimension in found.fabric.dimensions]
 
 
-def rounding(fidelity: Fidelity, design: Population) -> float:
-    """Return the ns that a message more or less each can make, where bandwidths have another last digit."""
-    return float(fidelity.chunks[0] * 4 * design.npus.sum())
-
-
-# Without a scheduler, to which the last digit of a bandwidth can make all the difference.
-@given(
-    designs(scheduled=False), st.sampled_from([Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER])
-)
+@given(designs(), st.sampled_from([Collective.ALL_REDUCE, Collective.ALL_GATHER, Collective.REDUCE_SCATTER]))
 @settings(max_examples=25)
 def test_files_take_the_time_of_the_design(case: tuple[Fidelity, Population], collective: Collective) -> None:
     fidelity, design = case
@@ -120,7 +112,7 @@ def test_files_take_the_time_of_the_design(case: tuple[Fidelity, Population], co
     size = 2**22 * int(design.npus.prod())
     expected = fidelity.seconds(collective, size, design.npus, design)[0] * 1e9
     found = collective_time(collective, size, links.links, system.scheduled)[0]
-    assert found == pytest.approx(expected, rel=1e-9, abs=rounding(fidelity, design))
+    assert found == round(expected)
 
 
 @pytest.mark.parametrize(("algorithm", "block", "npus", "names"), [
@@ -241,4 +233,4 @@ def test_problem_files_load_and_time_the_design_alike(case: tuple[Fidelity, Popu
     size = 2**20 * problem.npus
     expected = fidelity.seconds(Collective.ALL_REDUCE, size, design.npus, design)[0] * 1e9
     time = again.seconds(Collective.ALL_REDUCE, size, read_back.npus, read_back)[0] * 1e9
-    assert time == pytest.approx(expected, rel=1e-9, abs=rounding(fidelity, design))
+    assert time == expected

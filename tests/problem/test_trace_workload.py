@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
-from evo_libra.model.astra.phase import GIBI
+from evo_libra.model.astra.units import GIBI
 from evo_libra.model.chakra.nodes import collective_node, compute_node, receive_node, send_node
 from evo_libra.model.chakra.trace import CollectiveType, Metadata, Node
 from evo_libra.model.chakra.write import write_trace

@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, counted, printable, suggestion
-from evo_libra.model.astra.phase import GIBI, Link
+from evo_libra.model.astra.phase import Link
+from evo_libra.model.astra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.mistakes import short
 from evo_libra.model.source import Source, validate
@@ -33,21 +34,31 @@ class _NetworkSpec(BaseModel):
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """What a network file says.
+    """What a network file says of each dimension, the innermost first.
 
     Attributes
     ----------
-    links : of each dimension, the innermost first, of one design.
+    block : index into `evo_libra.model.fabric.BLOCKS`.
+    npus : in the dimension.
+    bandwidth : B/s of a link in each direction.
+    latency : ns of a link.
     notices : what ASTRA-sim passes over, a sentence each.
     """
 
-    links: tuple[Link, ...]
+    block: tuple[int, ...]
+    npus: tuple[int, ...]
+    bandwidth: tuple[float, ...]
+    latency: tuple[float, ...]
     notices: tuple[str, ...] = ()
 
     @property
-    def npus(self) -> tuple[int, ...]:
-        """NPUs of each dimension."""
-        return tuple(int(link.npus[0]) for link in self.links)
+    def links(self) -> tuple[Link, ...]:
+        """Links of each dimension, of one design."""
+        rows = zip(self.block, self.npus, map(bytes_per_ns, self.bandwidth), self.latency, strict=True)
+        return tuple(
+            Link(np.array([block]), np.array([npus]), np.array([bandwidth]), np.array([latency]))
+            for block, npus, bandwidth, latency in rows
+        )
 
 
 def parse_network(source: Source) -> NetworkFile:
@@ -73,37 +84,21 @@ def parse_network(source: Source) -> NetworkFile:
         )
     if mistakes:
         raise InputError(mistakes)
-    rows = zip(spec.topology, spec.npus_count, spec.bandwidth, spec.latency, strict=True)
-    return NetworkFile(tuple(_link(*row) for row in rows), notices)
-
-
-def _link(topology: str, npus: int, bandwidth: float, latency: float) -> Link:
-    block = BLOCK_NAMES.index(TOPOLOGIES[topology])
-    return Link(np.array([block]), np.array([npus]), np.array([_bytes_per_ns(bandwidth)]), np.array([latency]))
+    block = tuple(BLOCK_NAMES.index(TOPOLOGIES[topology]) for topology in spec.topology)
+    return NetworkFile(block, spec.npus_count, tuple(map(bandwidth_of_file, spec.bandwidth)), spec.latency, notices)
 
 
 def network_text(network: NetworkFile) -> str:
     """Return the file that says this of a network, without its notices."""
     names = {block: topology for topology, block in TOPOLOGIES.items()}
     rows = {
-        "topology": [names[BLOCK_NAMES[int(link.block[0])]] for link in network.links],
+        "topology": [names[BLOCK_NAMES[block]] for block in network.block],
         "npus_count": [str(npus) for npus in network.npus],
-        "bandwidth": [repr(_gigabytes(float(link.bandwidth[0]))) for link in network.links],
-        "latency": [repr(float(link.latency[0])) for link in network.links],
+        "bandwidth": [repr(bandwidth_in_file(bandwidth)) for bandwidth in network.bandwidth],
+        "latency": [repr(float(latency)) for latency in network.latency],
     }
     units = {"bandwidth": "  # GB/s of 2^30 bytes, of a link in each direction", "latency": "  # ns of a link"}
     return "".join(f"{key}: [ {', '.join(items)} ]{units.get(key, '')}\n" for key, items in rows.items())
-
-
-def _bytes_per_ns(bandwidth: float) -> float:
-    return bandwidth * GIBI / 1e9
-
-
-def _gigabytes(bandwidth: float) -> float:
-    """Return the GB/s of some bytes per ns, if there are any that are read back as just these."""
-    near = bandwidth * 1e9 / GIBI
-    around = (near, math.nextafter(near, 0.0), math.nextafter(near, math.inf))
-    return min(around, key=lambda found: abs(_bytes_per_ns(found) - bandwidth))
 
 
 def known_keys(source: Source, model: type[BaseModel], what: str) -> tuple[Source, tuple[str, ...]]:

@@ -16,12 +16,10 @@ import numpy as np
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.model.astra.units import reading_ns
 from evo_libra.model.astra.windowed import windowed_time
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS
-
-GIBI = 2**30
-"""Bytes in ASTRA-sim's GB of network bandwidth."""
 
 RING, FULLY_CONNECTED, SWITCH = (next(i for i, b in enumerate(BLOCKS) if b.code == code) for code in ("RI", "FC", "SW"))
 
@@ -93,7 +91,7 @@ class Overheads:
     Attributes
     ----------
     endpoint : ns before each message.
-    memory : bytes per ns of the local memory that a reduction reads twice and writes once; infinity for none.
+    memory : GB/s, bytes per ns, of the local memory that a reduction reads twice and writes once; infinity for none.
     """
 
     endpoint: float
@@ -101,7 +99,7 @@ class Overheads:
 
     def reduction(self, message: FloatArray) -> FloatArray:
         """Return the ns to reduce a received message."""
-        return np.asarray(3.0 * np.floor(message / self.memory))
+        return np.asarray(3.0 * np.floor(reading_ns(message, self.memory)))
 
 
 @dataclass(frozen=True)

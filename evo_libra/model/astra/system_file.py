@@ -180,7 +180,7 @@ class _Implementations:
         """Return the algorithm of each dimension; none where the collective cannot run."""
         if names is None:
             return ()
-        depth = len(self.network.links)
+        depth = len(self.network.npus)
         if len(names) > depth:
             self._refuse((), f"names {len(names)} algorithms, the network has {depth} dimensions")
             return ()

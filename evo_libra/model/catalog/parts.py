@@ -12,7 +12,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, Mistake, suggestion, unknown
-from evo_libra.model.arrays import GIGA, NANO
+from evo_libra.model.arrays import GIGA
+from evo_libra.model.astra.units import seconds
 from evo_libra.model.blocks import KINDS, PHYSICS, Kit, Part, Range
 from evo_libra.model.catalog.technologies import BlockName
 from evo_libra.model.fabric import BLOCK_NAMES
@@ -245,7 +246,7 @@ def _part(name: str, spec: PartSpec) -> Part:
     bounds = (price.low, price.value, price.high) if isinstance(price, RangeSpec) else (price, price, price)
     assert spec.kind in KINDS  # noqa: S101 - the schema lists them again
     return Part(
-        name, spec.kind, Range(*bounds), spec.power_W, spec.ports, spec.latency_ns * NANO, spec.source, spec.year
+        name, spec.kind, Range(*bounds), spec.power_W, spec.ports, seconds(spec.latency_ns), spec.source, spec.year
     )
 
 
@@ -260,7 +261,7 @@ def _kit(name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part]
         spec.lane_GBps * GIGA,
         spec.lanes,
         spec.span,
-        spec.latency_ns * NANO,
+        seconds(spec.latency_ns),
         spec.energy_pJ_per_bit * _PICO,
         chosen.get("link"),
         chosen.get("uplink", chosen.get("link")),

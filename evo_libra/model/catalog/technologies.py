@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, Mistake, suggestion
-from evo_libra.model.arrays import GIGA, NANO
+from evo_libra.model.arrays import GIGA
+from evo_libra.model.astra.units import seconds
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS
 from evo_libra.model.source import Source, read_source, validate
 
@@ -190,5 +191,5 @@ def _technology_of(name: str, spec: TechnologySpec) -> Technology:
         spec.largest_dimension,
         None if spec.bandwidth_cap_GBps is None else spec.bandwidth_cap_GBps * GIGA,
         spec.blocks or tuple(block.name for block in BLOCKS if block.parts and not _missing_parts(block.name, spec)),
-        None if spec.latency_ns is None else spec.latency_ns * NANO,
+        None if spec.latency_ns is None else seconds(spec.latency_ns),
     )

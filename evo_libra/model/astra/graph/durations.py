@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from math import floor
-
 import numpy as np
 
 from evo_libra.errors import InputError, Mistake
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import GIGA, FloatArray
 from evo_libra.model.astra.graph.machine import Machine
 from evo_libra.model.astra.graph.operations import Action, Operation
 from evo_libra.model.astra.graph.party_time import PartyTimes
 from evo_libra.model.astra.graph.program import Program
-
-_NANOSECONDS = 1e9
+from evo_libra.model.astra.units import roofline_ns
 
 
 def durations(program: Program, machine: Machine, times: PartyTimes | None = None) -> FloatArray:
@@ -58,17 +55,15 @@ def _duration(program: Program, at: int, operation: Operation, machine: Machine,
 
 
 def _roofline(operation: Operation, machine: Machine) -> float:
-    """Return the ns of a computation; the order of the arithmetic is ASTRA-sim's, and so is the rounding."""
     if operation.work < 1 or operation.size < 1:
         raise ValueError(
             f"has num_ops {_told(operation.work)} and tensor_size {_told(operation.size)};"
             " with roofline-enabled both must be above 0"
         )
-    memory = machine.system.overheads.memory * _NANOSECONDS
-    rate = min(memory * (operation.work / operation.size), machine.compute.peak)
-    if rate <= 0:
+    memory = machine.system.overheads.memory * GIGA
+    if min(memory, machine.compute.peak) <= 0:
         raise ValueError("needs a peak-perf and a local-mem-bw above 0, as roofline-enabled is set")
-    return float(floor(operation.work / rate * _NANOSECONDS))
+    return float(roofline_ns(operation.work, operation.size, machine.compute.peak, memory))
 
 
 def _told(number: int) -> str:
