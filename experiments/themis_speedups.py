@@ -14,7 +14,7 @@ import numpy as np
 from common import bars, markdown, picture
 from matplotlib.axes import Axes
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import GIGA, FloatArray
 from evo_libra.model.astra.collective import Choice, System, collective_time
 from evo_libra.model.astra.phase import FULLY_CONNECTED, SWITCH, Algorithm, Implementation, Link, Overheads
 from evo_libra.model.astra.queues import Policy
@@ -89,7 +89,7 @@ def astra_times(size: int, *, has_latency: bool = True, is_whole: bool = False) 
     direct, switched = (fabrics.block == FULLY_CONNECTED) & (not is_whole), fabrics.block == SWITCH
     bandwidth = np.where(direct, fabrics.bandwidth / np.maximum(fabrics.npus - 1, 1), fabrics.bandwidth)
     latency = np.where(switched, fabrics.latency / 2, fabrics.latency) * has_latency
-    links = [Link(*fields) for fields in zip(fabrics.block, fabrics.npus, bandwidth, latency, strict=True)]
+    links = [Link(*fields) for fields in zip(fabrics.block, fabrics.npus, bandwidth * GIGA, latency, strict=True)]
     options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
     rows = [Choice(options, np.where(switched[d], 2, direct[d])) for d in range(_DEPTH)]
     found = {}

@@ -46,6 +46,7 @@ _SCHEDULERS = (
 )  # fmt: skip
 PAPER = "themis-paper"
 _PAPER = SCHEDULERS.index(PAPER)
+GREEDY_SCHEDULERS = ("offline-greedy", "offline-greedy-flex")
 
 _OUTWEIGHS_ROUNDING = 2.0
 
@@ -90,6 +91,11 @@ class Fidelity:
         """Whether LIBRA's time is a lower bound of every time."""
         in_order = set(self.schedulers) == {SCHEDULERS.index("baseline")}
         return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
+
+    def policy_of(self, scheduler: str) -> Policy:
+        """Return the policy that goes with one of `SCHEDULERS`."""
+        in_order = scheduler in {"baseline", "round-robin"}
+        return self.policy or (Policy.FIFO if in_order else Policy.SMALLEST_FIRST)
 
     def genes(self, depth: int) -> list[tuple[str, int]]:
         """Return name and highest value of the genes of what is left open, for that many dimensions."""
@@ -227,7 +233,7 @@ class Fidelity:
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         latency, size = self.link_latency(designs), np.full(len(designs), float(message.size))
         block = ASTRA_BLOCK[designs.block]
-        bandwidth = bytes_per_ns(link_bandwidth(per_npu, np.full(apart.shape, _RING), block, designs.npus))
+        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), block, designs.npus)
         time = np.zeros(len(designs))
         for d, offset in enumerate(apart):
             link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
@@ -255,16 +261,14 @@ class Fidelity:
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
+        policy = self.policy_of(SCHEDULERS[scheduler])
         if scheduler == _PAPER:
             fabrics = Fabrics(block, extent, bytes_per_ns(per_npu), latency)
-            policy = self.policy
-            if policy is None or policy is Policy.SMALLEST_FIRST:
+            if policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
-        greedy = _SCHEDULERS[scheduler] in (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
-        policy = self.policy or (Policy.SMALLEST_FIRST if greedy else Policy.FIFO)
         algorithm = runnable(schedule.algorithm, collective, block, extent)
-        bandwidth = bytes_per_ns(link_bandwidth(per_npu, algorithm, block, extent))
+        bandwidth = link_bandwidth(per_npu, algorithm, block, extent)
         links = [Link(*fields) for fields in zip(block, extent, bandwidth, latency, strict=True)]
         system = System(
             {collective: [Choice(_IMPLEMENTATIONS, row) for row in algorithm]},

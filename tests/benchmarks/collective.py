@@ -34,7 +34,10 @@ def links(count: int) -> list[Link]:
     random = np.random.default_rng(0)
     return [
         Link(
-            np.full(count, block), np.full(count, npus), random.uniform(10, 500, count), random.uniform(0, 2000, count)
+            np.full(count, block),
+            np.full(count, npus),
+            random.uniform(10e9, 500e9, count),
+            random.uniform(0, 2000, count),
         )
         for block, npus in zip(BLOCKS, NPUS, strict=True)
     ]

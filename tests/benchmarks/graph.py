@@ -36,7 +36,7 @@ def traces(golden: dict, name: str) -> list[list[Node]]:
 
 def machine(npus: tuple[int, ...], algorithm: str) -> Machine:
     links = [
-        Link(np.array([block]), np.array([n]), np.array([bandwidth * GIBI / 1e9]), np.array([500.0]))
+        Link(np.array([block]), np.array([n]), np.array([bandwidth * GIBI]), np.array([500.0]))
         for n, block, bandwidth in zip(npus, (RING, SWITCH, RING, SWITCH), (200.0, 100.0, 50.0, 25.0), strict=False)
     ]
     rows = [Implementation.read(algorithm)] * len(npus)

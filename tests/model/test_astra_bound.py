@@ -28,7 +28,7 @@ def population(seed: int, depth: int, active: int, designs: int = 8) -> tuple[li
         Link(*fields)
         for fields in zip(
             random.integers(1, 3, (depth, designs)), 2 ** random.integers(0, 4, (depth, designs)),
-            random.uniform(1, 300, (depth, designs)), random.choice([0.0, 500.0], (depth, designs)), strict=True,
+            random.uniform(1e9, 300e9, (depth, designs)), random.choice([0.0, 500.0], (depth, designs)), strict=True,
         )
     ]  # fmt: skip
     rows = [Choice(OPTIONS, row) for row in random.integers(0, 3, (depth, designs))]

@@ -68,7 +68,7 @@ def system(changes: dict[str, Any] | None = None, without: str = "", of: Network
 def built_links(given_: dict[str, Any]) -> list[Link]:
     rows = zip(given_["topology"], given_["npus_count"], given_["bandwidth"], given_["latency"], strict=True)
     return [
-        Link(np.array([NAMES.index(BLOCK[b])]), np.array([n]), np.array([g * GIBI / 1e9]), np.array([ns]))
+        Link(np.array([NAMES.index(BLOCK[b])]), np.array([n]), np.array([g * GIBI]), np.array([ns]))
         for b, n, g, ns in rows
     ]
 
@@ -133,7 +133,7 @@ def test_golden_files_take_the_same_times(case: dict[str, Any]) -> None:
 
 
 def test_units() -> None:
-    assert network().links[0].bandwidth[0] == 200 * 2**30 / 1e9
+    assert network().links[0].bandwidth[0] == 200 * 2**30
     assert network().links[1].latency[0] == 12.5
     file = system({"roofline-enabled": 1, "peak-perf": 312})
     assert file.compute == Compute(312e12, roofline=True)

@@ -33,7 +33,7 @@ def links_of(network: dict[str, Any], *, shared: bool = False) -> list[Link]:
         Link(
             np.array([NAMES.index(BLOCK[block])]),
             np.array([npus]),
-            np.array([bandwidth * GIBI / 1e9]),
+            np.array([bandwidth * GIBI]),
             np.array([latency]),
             shared,
         )
@@ -140,7 +140,7 @@ def test_cases_of_one_kind_are_one_population(cases: list[dict[str, Any]]) -> No
 
 
 def test_a_process_group_has_chunks_of_the_whole_network() -> None:
-    link = Link(np.array([0, 0]), np.array([4, 4]), np.array([1.0, 1.0]), np.array([0.0, 0.0]))
+    link = Link(np.array([0, 0]), np.array([4, 4]), np.array([1e9, 1e9]), np.array([0.0, 0.0]))
     ring = System({Collective.ALL_REDUCE: [Implementation(Algorithm.RING)]}, 4, 1, True, Overheads(0.0, np.inf))  # noqa: FBT003
     alone, in_a_world = (collective_time(Collective.ALL_REDUCE, 256, [link], ring, world=w) for w in (None, 128))
     # Four chunks of 64 bytes, or of 128: 6 messages of 16 or 32 bytes each.
@@ -180,7 +180,7 @@ def test_where_messages_share_links_and_no_time_is_known_it_is_refused(case: dic
 
 def shared_links(npus: list[list[int]], block: int = SWITCH) -> list[Link]:
     return [
-        Link(np.full(len(row), block), np.array(row), np.full(len(row), 50.0), np.full(len(row), 500.0), shared=True)
+        Link(np.full(len(row), block), np.array(row), np.full(len(row), 50e9), np.full(len(row), 500.0), shared=True)
         for row in npus
     ]
 
@@ -249,7 +249,7 @@ def test_a_population_has_the_times_of_its_designs() -> None:
 
 
 def test_what_would_hang_the_simulator_is_refused() -> None:
-    link = Link(np.array([0]), np.array([6]), np.array([100.0]), np.array([0.0]))
+    link = Link(np.array([0]), np.array([6]), np.array([100e9]), np.array([0.0]))
     overheads = Overheads(10.0, 100.0)
     halving = Implementation(Algorithm.HALVING_DOUBLING)
     with pytest.raises(ValueError, match="power of two"):
@@ -273,7 +273,7 @@ def test_a_design_whose_algorithm_cannot_run_is_named() -> None:
     overheads, designs = Overheads(10.0, 100.0), 5
     options = tuple(map(Implementation.read, ("ring", "halvingDoubling")))
     links = [
-        Link(np.zeros(designs, dtype=np.int64), np.array(npus), np.full(designs, 100.0), np.zeros(designs))
+        Link(np.zeros(designs, dtype=np.int64), np.array(npus), np.full(designs, 100e9), np.zeros(designs))
         for npus in ([4, 6, 1, 2, 2], [2, 1, 8, 12, 4])
     ]
     choices = [Choice(options, np.array(index)) for index in ([0, 0, 1, 1, 1], [1, 1, 1, 0, 1])]
@@ -301,7 +301,7 @@ def test_libras_time_is_the_limit_of_many_chunks_without_overheads(
     links = [
         Link(
             np.full(designs, NAMES.index("fully-connected")), extent[d],
-            per_npu[d] / (npus[d] - 1 if name == "direct" else 1), np.zeros(designs),
+            per_npu[d] * 1e9 / (npus[d] - 1 if name == "direct" else 1), np.zeros(designs),
         )
         for d in range(depth)
     ]  # fmt: skip

@@ -49,7 +49,7 @@ def test_slots_beyond_the_chunks_cost_nothing() -> None:
 
 @pytest.mark.parametrize("scheduler", [Scheduler.BASELINE, Scheduler.OFFLINE_GREEDY])
 def test_more_chunks_than_the_queue_model_runs_are_refused(scheduler: Scheduler) -> None:
-    links = [Link(np.zeros(2, dtype=np.int64), np.array([4, 4]), np.full(2, 50.0), np.full(2, 100.0))] * 3
+    links = [Link(np.zeros(2, dtype=np.int64), np.array([4, 4]), np.full(2, 50e9), np.full(2, 100.0))] * 3
     rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)] * 3}
     splits = np.array([1, MOST_CHUNKS + 1])
     system = System(rows, splits, 1, shrinking=True, overheads=Overheads(10.0, 50.0), scheduler=scheduler)
@@ -63,7 +63,7 @@ def test_more_chunks_than_the_queue_model_runs_are_refused(scheduler: Scheduler)
 
 
 def test_closed_forms_run_any_number_of_chunks() -> None:
-    link = Link(np.array([0]), np.array([4]), np.array([50.0]), np.array([100.0]))
+    link = Link(np.array([0]), np.array([4]), np.array([50e9]), np.array([100.0]))
     rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)]}
     system = System(rows, 1, 1, shrinking=True, overheads=Overheads(10.0, 50.0))
     one = collective_time(Collective.ALL_REDUCE, 2**10, [link], system)

@@ -98,7 +98,7 @@ def test_every_bandwidth_goes_into_a_file_and_comes_back() -> None:
         network = NetworkFile((RING,) * 25, (2,) * 25, tuple(bandwidth[some]), (LATENCY,) * 25)
         written = parse_network(parse_source(network_text(network), "network.yml"))
         assert written == network
-        assert [link.bandwidth[0] for link in written.links] == SIMULATED[some]
+        assert [link.rate[0] for link in written.links] == SIMULATED[some]
 
 
 @pytest.mark.parametrize("block", LINKS)

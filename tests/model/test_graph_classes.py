@@ -30,7 +30,7 @@ Groups = dict[str, tuple[int, ...]]
 
 
 def link(block: int, npus: int, bandwidth: float = 50.0, latency: float = 100.0) -> Link:
-    return Link(np.array([block]), np.array([npus]), np.array([bandwidth]), np.array([latency]))
+    return Link(np.array([block]), np.array([npus]), np.array([bandwidth * 1e9]), np.array([latency]))
 
 
 def machine(links: Sequence[Link], algorithm: str, memory: MemoryKind = MemoryKind.POOL, splits: int = 2) -> Machine:

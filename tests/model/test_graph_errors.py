@@ -26,7 +26,7 @@ AR, AG, A2A = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveTy
 def machine(
     npus: Sequence[int] = (4,), algorithm: str = "ring", *, block: int = RING, roofline: bool = False, splits: int = 4
 ) -> Machine:
-    links = [Link(np.array([block]), np.array([n]), np.array([50.0]), np.array([100.0])) for n in npus]
+    links = [Link(np.array([block]), np.array([n]), np.array([50e9]), np.array([100.0])) for n in npus]
     rows = [Implementation.read(algorithm)] * len(npus)
     system = System(dict.fromkeys(Collective, rows), splits, 1, shrinking=True, overheads=Overheads(10.0, 1600.0))
     return Machine(links, system, Compute(1e14, roofline=roofline))

@@ -50,7 +50,7 @@ def links_of(network: dict[str, Any]) -> list[Link]:
     rows = zip(network["topology"], network["npus_count"], network["bandwidth"], network["latency"], strict=True)
     return [
         Link(
-            np.array([NAMES.index(BLOCK[block])]), np.array([npus]), np.array([bandwidth * GIBI / 1e9]),
+            np.array([NAMES.index(BLOCK[block])]), np.array([npus]), np.array([bandwidth * GIBI]),
             np.array([latency]),
         )
         for block, npus, bandwidth, latency in rows

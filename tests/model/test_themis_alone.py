@@ -309,7 +309,9 @@ def cases(seed: int, scheduler: Scheduler, collective: Collective, policy: Polic
     involved = [bool(random.integers(4)), True, True]
     sizes, splits = random.integers(2**12, 2**28, DESIGNS), random.integers(1, 17, DESIGNS)
     links = [
-        Link(random.integers(0, 3, DESIGNS), row, random.choice([25.0, 50.0, 123.4], DESIGNS), np.full(DESIGNS, 500.0))
+        Link(
+            random.integers(0, 3, DESIGNS), row, random.choice([25e9, 50e9, 123.4e9], DESIGNS), np.full(DESIGNS, 500.0)
+        )
         for row in npus
     ]
     system = System(
@@ -329,3 +331,22 @@ def test_times_of_a_population_are_those_of_a_plain_simulation(share: int, monke
         with monkeypatch.context() as without:
             without.setattr(queues, "compiled", lambda: None)
             assert some.together().tolist() == expected
+
+
+def test_loads_are_relative_to_bandwidths_as_files_have_them() -> None:
+    """Bytes per ns have another ratio in their last digit, and equal loads then are no longer equal."""
+    random, designs, depth = np.random.default_rng(4), 2000, 3
+    npus, gigabytes = random.integers(2, 9, (depth, designs)), random.integers(1, 2001, (depth, designs)) * 1.0
+    size, chunk = np.full(designs, 2**26), np.full(designs, 2**22)
+    exact, rounded = gigabytes * 2.0**30, gigabytes * 2.0**30 / 1e9
+    loads = [bandwidth / bandwidth[0] for bandwidth in (gigabytes, exact, rounded)]
+    np.testing.assert_array_equal(loads[0], loads[1])
+    assert (loads[0] != loads[2]).any()
+    flexible = Scheduler.OFFLINE_GREEDY_FLEX
+    of_file, timed = (
+        plan(flexible, AR, size, chunk, Network(npus, some, [True] * depth)) for some in (gigabytes, exact)
+    )
+    np.testing.assert_array_equal(of_file.size, timed.size)
+    np.testing.assert_array_equal(of_file.order, timed.order)
+    links = [Link(np.zeros(designs, dtype=np.int64), n, b, np.zeros(designs)) for n, b in zip(npus, exact, strict=True)]
+    assert all((link.bandwidth / links[0].bandwidth == row).all() for link, row in zip(links, loads[0], strict=True))

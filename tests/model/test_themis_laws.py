@@ -20,9 +20,8 @@ AR = Collective.ALL_REDUCE
 
 def rings(npus: list[int], bandwidth: list[float]) -> list[Link]:
     """Return rings of one design, of GB/s (bytes a ns)."""
-    return [
-        Link(np.array([RING]), np.array([n]), np.array([b]), np.zeros(1)) for n, b in zip(npus, bandwidth, strict=True)
-    ]
+    rows = zip(npus, bandwidth, strict=True)
+    return [Link(np.array([RING]), np.array([n]), np.array([b * 1e9]), np.zeros(1)) for n, b in rows]
 
 
 def ring_time(npus: list[int], bandwidth: list[float], chunks: int, scheduler: Scheduler) -> float:
@@ -62,7 +61,7 @@ def test_astra_sim_is_never_faster_than_the_ideal(
     npus = np.where(index == 2, 2 ** random.integers(1, 4, index.shape), random.integers(2, 9, index.shape))
     block, bandwidth = random.integers(0, 3, index.shape), random.uniform(1, 300, index.shape)
     latency = random.choice([0.0, 500.0], index.shape)
-    links = [Link(*fields) for fields in zip(block, npus, bandwidth, latency, strict=True)]
+    links = [Link(*fields) for fields in zip(block, npus, bandwidth * 1e9, latency, strict=True)]
     size, splits, active = random.integers(2**10, 2**26, designs), random.integers(1, 24, designs), int(seed % 3) + 1
     system = System(
         {collective: [Choice(options, row) for row in index]}, splits, active, shrinking,
@@ -105,10 +104,9 @@ def test_more_bandwidth_is_never_slower_where_there_is_a_closed_form(
     options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
     rows = [options[i] for i in random.integers(0, 2 if collective is Collective.ALL_TO_ALL else 3, depth)]
     blocks = [random.integers(1 if row.algorithm is Algorithm.DIRECT else 0, 3, designs) for row in rows]
+    widths, delays = (1e9, 300e9), (0, 900)
     slow = [
-        Link(
-            block, 2 ** random.integers(0, 4, designs), random.uniform(1, 300, designs), random.uniform(0, 900, designs)
-        )
+        Link(block, 2 ** random.integers(0, 4, designs), *(random.uniform(*ends, designs) for ends in (widths, delays)))
         for block in blocks
     ]
     widened, factor = random.integers(depth), random.uniform(1, 4, designs)

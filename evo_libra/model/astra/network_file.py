@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, counted, printable, suggestion
 from evo_libra.model.astra.phase import Link
-from evo_libra.model.astra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns
+from evo_libra.model.astra.units import bandwidth_in_file, bandwidth_of_file
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.mistakes import short
 from evo_libra.model.source import Source, validate
@@ -54,7 +54,7 @@ class NetworkFile:
     @property
     def links(self) -> tuple[Link, ...]:
         """Links of each dimension, of one design."""
-        rows = zip(self.block, self.npus, map(bytes_per_ns, self.bandwidth), self.latency, strict=True)
+        rows = zip(self.block, self.npus, self.bandwidth, self.latency, strict=True)
         return tuple(
             Link(np.array([block]), np.array([npus]), np.array([bandwidth]), np.array([latency]))
             for block, npus, bandwidth, latency in rows

@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.model.astra.units import reading_ns
+from evo_libra.model.astra.units import bytes_per_ns, reading_ns
 from evo_libra.model.astra.windowed import windowed_time
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import BLOCKS
@@ -44,7 +45,7 @@ class Link:
     ----------
     block : (n,) index into `evo_libra.model.fabric.BLOCKS`.
     npus : (n,) in the dimension.
-    bandwidth : (n,) bytes per ns of a link and direction.
+    bandwidth : (n,) B/s of a link and direction.
     latency : (n,) ns of a link.
     shared : whether messages that meet on a link wait for each other, as in ASTRA-sim's congestion-aware backend; that
         has closed forms with a single dimension and one chunk at a time, and everything else is refused.
@@ -56,6 +57,11 @@ class Link:
     latency: FloatArray
     shared: bool = False
 
+    @cached_property
+    def rate(self) -> FloatArray:
+        """Bytes per ns of a link and direction."""
+        return bytes_per_ns(self.bandwidth)
+
     def select(self, designs: IntArray | BoolArray) -> Link:
         """Return the links of some designs."""
         fields = ("block", "npus", "bandwidth", "latency")
@@ -65,16 +71,16 @@ class Link:
         """Return the ns of one message of some bytes over some hops."""
         if self.shared:
             # A switch sends a message on when it has all of it.
-            return np.asarray(hops * np.floor(self.latency + message / self.bandwidth))
-        return np.asarray(np.floor(hops * self.latency + message / self.bandwidth))
+            return np.asarray(hops * np.floor(self.latency + message / self.rate))
+        return np.asarray(np.floor(hops * self.latency + message / self.rate))
 
     def exchange(self, message: FloatArray) -> FloatArray:
         """Return the ns until every NPU has had a message of every other one."""
         if not self.shared:
             farthest = np.where(self.block == RING, self.npus // 2, np.where(self.block == SWITCH, 2.0, 1.0))
             return self.transfer(message, farthest)
-        half, busy = self.npus // 2, np.floor(message / self.bandwidth)
-        arrival = np.floor(self.latency + message / self.bandwidth)
+        half, busy = self.npus // 2, np.floor(message / self.rate)
+        arrival = np.floor(self.latency + message / self.rate)
         ring, switch = busy * (half * (half + 1) / 2) + 2.0 * self.latency, (self.npus - 2) * busy + 2.0 * arrival
         return np.where(self.block == RING, ring, np.where(self.block == SWITCH, switch, arrival))
 

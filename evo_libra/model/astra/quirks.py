@@ -1,0 +1,155 @@
+"""What ASTRA-sim does otherwise than a prediction of its time: one table, from which warnings and the docs are made.
+
+The page `docs/reference/astra-sim.md` has a section for each entry, with its sentence; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Handling(Enum):
+    """What this program does about a quirk; the name of a chapter of the docs page."""
+
+    WARNED = "Predictions with a warning"
+    REFUSED = "Refused here"
+    NOTED = "Good to know"
+
+
+@dataclass(frozen=True)
+class Quirk:
+    """Something that ASTRA-sim does.
+
+    Attributes
+    ----------
+    name : in warnings, in JSON and on the docs page.
+    sentence : what ASTRA-sim does, and what a prediction has instead.
+    handling : what this program does about it.
+    """
+
+    name: str
+    sentence: str
+    handling: Handling = Handling.WARNED
+
+
+SCHEDULER_KEYS = Quirk(
+    "scheduler-keys",
+    "No released ASTRA-sim 2 reads inter-dimension-scheduling and intra-dimension-scheduling: it runs baseline and FIFO, "
+    "where the prediction has the scheduler and the policy that were asked for.",
+)
+PAPER_SCHEDULER = Quirk(
+    "paper-scheduler",
+    "ASTRA-sim has no scheduler themis-paper, nor its way of counting latency: the prediction is that of Themis' paper.",
+)
+ROUND_ROBIN_COUNTER = Quirk(
+    "round-robin-counter",
+    "ASTRA-sim goes on with its round robin from one collective to the next, where the prediction begins each with "
+    "dimension 0: measured iterations differ by up to 4 %.",
+)
+STALE_LOADS = Quirk(
+    "stale-loads",
+    "ASTRA-sim keeps the loads of its greedy scheduler from one collective to the next unless NPU 0 is the first to "
+    "schedule, where the prediction begins each without any: a measured iteration differs by 2.4 %.",
+)
+QUEUE_ORDER_DEADLOCK = Quirk(
+    "queue-order-deadlock",
+    "With a greedy scheduler and the policy alternate or fewest-phases-first, NPUs of ASTRA-sim may queue chunks in "
+    "different orders and wait for each other for ever: 3 of 252 measured runs did.",
+)
+GROUPS_AS_RINGS = Quirk(
+    "groups-as-rings",
+    "A process group that holds a part of a dimension is one flat ring over its members in ASTRA-sim, where the "
+    "prediction runs it dimension by dimension.",
+)
+ONE_DIMENSION_GROUPS = Quirk(
+    "one-dimension-groups",
+    "On a network of one dimension ASTRA-sim crashes after it has told all times of a run with process groups that hold "
+    "a part of it.",
+)
+ONE_COLLECTIVE_AT_A_TIME = Quirk(
+    "one-collective-at-a-time",
+    "An NPU of ASTRA-sim runs one collective at a time, where the prediction overlaps those of the input and the weight "
+    "gradient of a layer.",
+)
+
+_REFUSED = (
+    Quirk(
+        "powers-of-two",
+        "ASTRA-sim never ends a halving-doubling among a number of NPUs that is no power of two, and crashes on such a "
+        "double binary tree.",
+        Handling.REFUSED,
+    ),
+    Quirk(
+        "all-to-all-halving-doubling",
+        "ASTRA-sim has no all-to-all by halving-doubling or by a double binary tree.",
+        Handling.REFUSED,
+    ),
+    Quirk(
+        "double-binary-tree",
+        "No formula gives ASTRA-sim's time of a double binary tree with several chunks or on a ring.",
+        Handling.REFUSED,
+    ),
+    Quirk(
+        "empty-chunks",
+        "ASTRA-sim never ends an all-gather of fewer bytes than preferred-dataset-splits, and takes all memory.",
+        Handling.REFUSED,
+    ),
+    Quirk(
+        "required-keys",
+        "ASTRA-sim hangs without collective-optimization and fails without preferred-dataset-splits in system.json.",
+        Handling.REFUSED,
+    ),
+    Quirk(
+        "computation-of-nothing",
+        "With roofline-enabled, ASTRA-sim stops without a word behind a computation whose tensor_size is 0.",
+        Handling.REFUSED,
+    ),
+)
+_NOTED = (
+    Quirk(
+        "exit-code",
+        "The exit code of ASTRA-sim is 0 even where NPUs wait for each other for ever: count the lines `finished`.",
+        Handling.NOTED,
+    ),
+    Quirk(
+        "links-are-not-shared",
+        "In ASTRA-sim's congestion-unaware backend messages never share a link: each has all of its bandwidth.",
+        Handling.NOTED,
+    ),
+    Quirk(
+        "first-dimension-only",
+        "A message between NPUs that differ in several dimensions is charged the first one alone.",
+        Handling.NOTED,
+    ),
+    Quirk(
+        "reduced-at-half-size",
+        "Halving-doubling reduces what it receives in a step with the size of the step after it.",
+        Handling.NOTED,
+    ),
+    Quirk(
+        "whole-chunks",
+        "A collective whose bytes are no multiple of its chunks has one more whole chunk, but under a greedy scheduler.",
+        Handling.NOTED,
+    ),
+    Quirk(
+        "four-dimensions",
+        "A collective without involved_dim uses the first four dimensions alone.",
+        Handling.NOTED,
+    ),
+    Quirk(
+        "two-queue-deadlock",
+        "Users of ASTRA-sim report all-reduces over several dimensions that never end where latencies differ and fewer "
+        "chunks are active than there are.",
+        Handling.NOTED,
+    ),
+)
+
+WARNED = (
+    SCHEDULER_KEYS, PAPER_SCHEDULER, ROUND_ROBIN_COUNTER, STALE_LOADS, QUEUE_ORDER_DEADLOCK, GROUPS_AS_RINGS,
+    ONE_DIMENSION_GROUPS, ONE_COLLECTIVE_AT_A_TIME,
+)  # fmt: skip
+"""Quirks of which a prediction is told, in this order."""
+
+QUIRKS = (*WARNED, *_REFUSED, *_NOTED)
+"""All that are known."""

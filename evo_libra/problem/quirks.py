@@ -1,0 +1,117 @@
+"""Which quirks of ASTRA-sim concern the predicted times of designs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evo_libra.errors import counted
+from evo_libra.model.arrays import BoolArray, Population
+from evo_libra.model.astra import quirks
+from evo_libra.model.astra.policy import Policy
+from evo_libra.model.astra.quirks import WARNED, Quirk
+from evo_libra.model.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
+from evo_libra.model.trace_time import TracedWorkload
+from evo_libra.problem.designs import read_designs
+from evo_libra.problem.evaluator import WeightedLoop
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import SearchProblem
+
+_UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
+
+
+@dataclass(frozen=True)
+class Warned:
+    """A quirk that concerns some designs.
+
+    Attributes
+    ----------
+    quirk : of the table.
+    designs : how many of them it concerns.
+    of : how many there are.
+    """
+
+    quirk: Quirk
+    designs: int
+    of: int
+
+    def __str__(self) -> str:
+        some = "" if self.designs == self.of else f" for {self.designs:,} of {counted(self.of, 'design')}"
+        return f"warning{some}: {self.quirk.sentence} [{self.quirk.name}]"
+
+    def json(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {"quirk": self.quirk.name, "warning": self.quirk.sentence, "designs": self.designs}
+
+
+def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> list[Warned]:
+    """Return the quirks that concern the times of designs, in the table's order; none under LIBRA's time.
+
+    Parameters
+    ----------
+    problem : whose times are predicted; what is written in Python has no times of ASTRA-sim.
+    designs : of the problem, or their notation.
+    """
+    if not isinstance(problem, Problem) or problem.time.fidelity is None or not len(designs):
+        return []
+    population = designs if isinstance(designs, Population) else read_designs(problem, designs)
+    found = _concerned(problem, problem.time.fidelity, population)
+    counts = {quirk: int(np.broadcast_to(found[quirk], len(population)).sum()) for quirk in WARNED}
+    return [Warned(quirk, count, len(population)) for quirk, count in counts.items() if count]
+
+
+def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dict[Quirk, BoolArray]:
+    """Return, of each quirk, which of the (n,) designs it concerns."""
+    assert designs.schedule is not None  # noqa: S101 - a fidelity always makes one
+    names = np.array(SCHEDULERS)[np.broadcast_to(designs.schedule.scheduler, len(designs))]
+    depth = (designs.npus > 1).sum(axis=0)
+    paper, greedy, several = names == PAPER, np.isin(names, GREEDY_SCHEDULERS), depth > 1
+    again = several & any(_collectives(loop) > 1 for loop in problem.time.loops)
+    policies = [fidelity.policy_of(str(name)) for name in names]
+    asked = (names != "baseline") | np.array([policy is not Policy.FIFO for policy in policies])
+    unsafe = np.array([policy in _UNSAFE for policy in policies])
+    parts = _parts(problem, designs)
+    overlapping = np.array(_overlap(problem) and any(_overlaps(loop) for loop in problem.time.loops))
+    return {
+        quirks.SCHEDULER_KEYS: asked & ~paper,
+        quirks.PAPER_SCHEDULER: paper,
+        quirks.ROUND_ROBIN_COUNTER: (names == "round-robin") & again,
+        quirks.STALE_LOADS: greedy & again,
+        quirks.QUEUE_ORDER_DEADLOCK: greedy & unsafe & several,
+        quirks.GROUPS_AS_RINGS: parts,
+        quirks.ONE_DIMENSION_GROUPS: parts & ~several,
+        quirks.ONE_COLLECTIVE_AT_A_TIME: overlapping,
+    }
+
+
+def _parts(problem: Problem, designs: Population) -> BoolArray:
+    """Return which designs have a process group that holds a part of a dimension."""
+    found = np.zeros(len(designs), dtype=np.bool_)
+    for placed in problem.time.placed(designs.npus).values():
+        found |= ((placed.extent > 1) & (placed.extent < designs.npus)).any(axis=0)
+    return found
+
+
+def _collectives(loop: WeightedLoop) -> int:
+    """Return how many collectives an NPU runs in an iteration, at most."""
+    if isinstance(loop.workload, TracedWorkload):
+        return max(Counter(owner for owner, *_ in loop.workload.collectives()).values(), default=0)
+    phases = (phase for layer in loop.workload.layers for phase in layer.phases)
+    return sum(phase.collective is not None and loop.degrees[phase.group] > 1 for phase in phases)
+
+
+def _overlap(problem: Problem) -> bool:
+    time = problem.spec["time"]
+    return not isinstance(time, str) and time["overlap"] != "none"
+
+
+def _overlaps(loop: WeightedLoop) -> bool:
+    """Tell whether a layer has collectives for both of its gradients."""
+    if isinstance(loop.workload, TracedWorkload):
+        return False
+    rows = ((layer.input_gradient, layer.weight_gradient) for layer in loop.workload.layers)
+    return any(all(phase.collective and loop.degrees[phase.group] > 1 for phase in row) for row in rows)
