@@ -13,13 +13,14 @@ import numpy as np
 
 from evo_libra import __version__
 from evo_libra.errors import InputError, Mistake
-from evo_libra.front.export_differences import Case, of_cluster, of_workload
+from evo_libra.front.export_differences import Case, of_workload
 from evo_libra.front.export_groups import Grouping, Placed, group
 from evo_libra.front.export_readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.front.export_times import Prediction, kinds_of, modelled_seconds, predict
 from evo_libra.model.arrays import GIGA, IntArray, Population
 from evo_libra.model.astra.files import memory_text, network_text, read_machine, read_network, read_system, system_text
 from evo_libra.model.astra.graph.machine import Machine, RemoteMemory
+from evo_libra.model.astra.quirks import OF_SCHEDULERS
 from evo_libra.model.astra.units import roofline_ns
 from evo_libra.model.astra_cluster import Cluster, cluster_of
 from evo_libra.model.chakra.decode import decode_metadata, decode_node
@@ -28,12 +29,12 @@ from evo_libra.model.chakra.groups import read_groups, write_groups
 from evo_libra.model.chakra.schema import TODAY
 from evo_libra.model.chakra.trace import Kind, Metadata, Node
 from evo_libra.model.chakra.write import encode_metadata, encode_node, framed
-from evo_libra.model.fidelity import SCHEDULERS
 from evo_libra.model.training_trace import World, in_group, training_nodes
 from evo_libra.model.workload import Workload
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.quirks import warnings_of
 
 MOST_NPUS = 65_536
 """There is a trace of each."""
@@ -160,8 +161,8 @@ class _Export:
         scheduled = (
             None if system.scheduled == system.system else Machine(machine.links, system.scheduled, machine.compute)
         )
-        scheduler = SCHEDULERS[int(self.design.schedule.scheduler[0])] if self.design.schedule else ""
-        differences = [*_other_time(models), *of_cluster(self.cluster, scheduler)]
+        warnings = [warned.quirk for warned in warnings_of(self.problem, self.design)]
+        differences = [*_other_time(models), *(quirk.sentence for quirk in warnings if quirk in OF_SCHEDULERS)]
         modelled = self.problem.time.workload_times(self.design)
         workloads = []
         for at, before in enumerate(searched):

@@ -11,9 +11,8 @@ from evo_libra.front.export_groups import Placed
 from evo_libra.front.export_times import Kind, Prediction, kind_of
 from evo_libra.model.arrays import NANO
 from evo_libra.model.astra.graph.wiring import GROUP_ENDPOINT
-from evo_libra.model.astra.queues import Policy
-from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.astra_cluster import ONE_AT_A_TIME, SCHEDULER_OF, Cluster
+from evo_libra.model.astra.quirks import ONE_DIMENSION_GROUPS
+from evo_libra.model.astra_cluster import ONE_AT_A_TIME, Cluster
 from evo_libra.model.collective import Collective
 from evo_libra.model.training_trace import Communicator, World
 from evo_libra.model.workload import Workload
@@ -44,27 +43,6 @@ class Case:
         """Tell whether ASTRA-sim takes another time than the problem for a collective of a process group."""
         kinds = [kind for kind in self.modelled if kind[0] == group]
         return any(abs(self.modelled[kind] / NANO - self.prediction.collectives[kind]) > _ROUNDED for kind in kinds)
-
-
-def of_cluster(cluster: Cluster, scheduler: str) -> Iterator[str]:
-    """Yield the reasons that lie in how collectives run; `scheduler` is the design's, as problem files name it."""
-    file = cluster.system
-    if scheduler not in SCHEDULER_OF:
-        yield (
-            f"ASTRA-sim has no scheduler {scheduler}, nor its way of counting latency; system.json names none, and "
-            "chunks take the dimensions in order."
-        )
-    elif (file.scheduler, file.policy) != (Scheduler.BASELINE, Policy.FIFO):
-        asked = f"{file.scheduler.value} and {file.policy.value}"
-        yield (
-            f"No released ASTRA-sim 2 reads inter-dimension-scheduling and intra-dimension-scheduling, which ask for "
-            f"{asked}; it runs baseline and FIFO."
-        )
-    if file.scheduler is Scheduler.ROUND_ROBIN:
-        yield (
-            "A version that does read them goes on with its round robin from one collective to the next, where the "
-            "search and the prediction begin anew; that is a matter of a few percent."
-        )
 
 
 def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
@@ -102,7 +80,7 @@ def _lists(case: Case, cluster: Cluster) -> Iterator[str]:
             "group's own size with the bandwidth that its members have there."
         )
     if len(sizes) == 1 and any(isinstance(placed.place, Communicator) for placed in case.placed.values()):
-        yield "On a network of one dimension ASTRA-sim crashes after it has told all times of a run with such groups."
+        yield ONE_DIMENSION_GROUPS.sentence
 
 
 def _one_at_a_time(case: Case, cluster: Cluster) -> Iterator[str]:

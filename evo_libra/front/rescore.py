@@ -28,12 +28,14 @@ class Rescored:
         now), ``design``.
     dropped : options of designs, such as ``chunks``, that the other time does not have or does not offer; it takes its
         own first choice for them.
+    rescored : the designs as the other time has them, in the notation.
     agreement : Kendall's rank correlation of the two times: 1 where the order is the same, -1 where it is reversed;
         None for fewer than two designs.
     """
 
     frame: pl.DataFrame
     dropped: tuple[str, ...]
+    rescored: tuple[str, ...]
     agreement: float | None
 
 
@@ -69,7 +71,7 @@ def rescore(front: Front, problem: Problem) -> Rescored:
         "on_front": kept,
         "design": designs,
     })  # fmt: skip
-    return Rescored(frame, dropped, _kendall(before, rescored))
+    return Rescored(frame, dropped, tuple(kept_options), _kendall(before, rescored))
 
 
 def _offered(fabrics: Iterable[Fabric], fidelity: Fidelity | None) -> tuple[list[str], tuple[str, ...]]:

@@ -14,6 +14,7 @@ from evo_libra.model.arrays import BoolArray, Population
 from evo_libra.model.astra import quirks
 from evo_libra.model.astra.policy import Policy
 from evo_libra.model.astra.quirks import WARNED, Quirk
+from evo_libra.model.collective import Collective
 from evo_libra.model.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
 from evo_libra.model.trace_time import TracedWorkload
 from evo_libra.problem.designs import read_designs
@@ -75,7 +76,6 @@ def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dic
     asked = (names != "baseline") | np.array([policy is not Policy.FIFO for policy in policies])
     unsafe = np.array([policy in _UNSAFE for policy in policies])
     parts = _parts(problem, designs)
-    overlapping = np.array(_overlap(problem) and any(_overlaps(loop) for loop in problem.time.loops))
     return {
         quirks.SCHEDULER_KEYS: asked & ~paper,
         quirks.PAPER_SCHEDULER: paper,
@@ -84,7 +84,7 @@ def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dic
         quirks.QUEUE_ORDER_DEADLOCK: greedy & unsafe & several,
         quirks.GROUPS_AS_RINGS: parts,
         quirks.ONE_DIMENSION_GROUPS: parts & ~several,
-        quirks.ONE_COLLECTIVE_AT_A_TIME: overlapping,
+        quirks.ONE_COLLECTIVE_AT_A_TIME: _overlapping(problem, designs),
     }
 
 
@@ -104,14 +104,24 @@ def _collectives(loop: WeightedLoop) -> int:
     return sum(phase.collective is not None and loop.degrees[phase.group] > 1 for phase in phases)
 
 
-def _overlap(problem: Problem) -> bool:
-    time = problem.spec["time"]
-    return not isinstance(time, str) and time["overlap"] != "none"
+def _overlapping(problem: Problem, designs: Population) -> BoolArray:
+    """Return in which designs the collective of an input gradient takes longer than what runs beside it."""
+    found, time = np.zeros(len(designs), dtype=np.bool_), problem.spec["time"]
+    if isinstance(time, str) or time["overlap"] == "none":
+        return found
+    placed = problem.time.placed(designs.npus)
+    for loop in problem.time.loops:
+        for first, computed in _beside(loop):
+            collective, group, size = first
+            found |= problem.time.seconds(collective, size, placed[loop.layouts[group], group], designs) > computed
+    return found
 
 
-def _overlaps(loop: WeightedLoop) -> bool:
-    """Tell whether a layer has collectives for both of its gradients."""
-    if isinstance(loop.workload, TracedWorkload):
-        return False
-    rows = ((layer.input_gradient, layer.weight_gradient) for layer in loop.workload.layers)
-    return any(all(phase.collective and loop.degrees[phase.group] > 1 for phase in row) for row in rows)
+def _beside(loop: WeightedLoop) -> set[tuple[tuple[Collective, str, int], float]]:
+    """Return the collectives of input gradients, and the seconds of computation before another collective can begin."""
+    layers = () if isinstance(loop.workload, TracedWorkload) else loop.workload.layers
+    return {
+        ((first.collective, first.group, round(first.size)), second.compute)
+        for first, second in ((layer.input_gradient, layer.weight_gradient) for layer in layers)
+        if first.collective and second.collective and min(loop.degrees[phase.group] for phase in (first, second)) > 1
+    }

@@ -13,8 +13,9 @@ from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
 from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.registry import load_problem
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.texts import number, print_json, short_design, show_warnings
 
 _FAILED = 1
 
@@ -33,11 +34,13 @@ def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_j
     figures = {o.column: float(v) / o.scale for o, v in zip(problem.objectives, worth.objectives[:, 0], strict=True)}
     text = str(problem.fabrics(population)[0])
     head = {"design": text, "time_ms": time, "cost_usd": cost, **figures, "feasible": not broken, "violations": broken}
+    warnings = warnings_of(problem, population)
     if as_json:
-        print_json({**head, "breakdown": breakdown})
+        print_json({**head, "warnings": [warned.json() for warned in warnings], "breakdown": breakdown})
     else:
         others = {o.label: figures[o.column] for o in problem.objectives if o.name not in ("time", "cost")}
         _show_breakdown(head, others, breakdown)
+        show_warnings(warnings)
     return _FAILED if broken else 0
 
 

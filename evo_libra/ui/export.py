@@ -14,6 +14,7 @@ from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.front.export import export_design
 from evo_libra.front.export_readme import Exported
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json, short_design
@@ -61,7 +62,8 @@ def export_command(
     with Status("writing and predicting", console=Console(stderr=True)):
         exported = export_design(problem, design, folder, searched)
     if as_json:
-        print_json({"folder": str(folder), **exported.json()})
+        warnings = [warned.json() for warned in warnings_of(problem, [design])]
+        print_json({"folder": str(folder), **exported.json(), "warnings": warnings})
     else:
         _show(exported, folder)
     return 0

@@ -16,11 +16,12 @@ from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import Rescored, rescore
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.quirks import Warned, warnings_of
 from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.axes import Series
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.texts import number, print_json, short_design, show_warnings
 
 
 def rescore_command(
@@ -40,15 +41,18 @@ def rescore_command(
     place = name or manifest["source"]["problem"]
     other = _under(place, with_time(problem, model, given), assignments, model)
     found = rescore(front, other)
+    warnings = warnings_of(other, found.rescored)
     file = f"rescored-{model}.parquet"
     folder.write(file, found.frame.write_parquet)
     if as_json:
         print_json({
             "result": str(result), "time": other.spec["time"], "agreement": found.agreement,
-            "dropped": list(found.dropped), "designs": found.frame.to_dicts(), "rescored": str(result / file),
+            "dropped": list(found.dropped), "warnings": list(map(Warned.json, warnings)),
+            "designs": found.frame.to_dicts(), "rescored": str(result / file),
         })  # fmt: skip
     else:
         _show(found, front, problem, other, rows)
+        show_warnings(warnings)
         print(f"rescored  {result / file}")
     return 0
 

@@ -23,9 +23,10 @@ from evo_libra.experiment.words import course
 from evo_libra.experiment.worker import perform
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.quirks import Warned, warnings_of
 from evo_libra.ui.fronts import result_json, show_front
 from evo_libra.ui.pictures import figure_of
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import print_json, show_warnings
 from evo_libra.ui.watch import Watch
 
 _INTERRUPTED = 130
@@ -75,16 +76,25 @@ def search_command(
 
 def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
     folder, failures = run.path, read_failures(run)
+    designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
+    warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"failures": failures} if failures else {}
-        print_json({**result_json(front, report.evaluations, report.wall, folder), **more})
+        print_json(
+            {
+                **result_json(front, report.evaluations, report.wall, folder),
+                "warnings": list(map(Warned.json, warnings)),
+                **more,
+            }
+        )
     elif len(front):
         show_front(front, problem.objectives, problem.name, rows=12)
         told = f" ({words})" if (words := course(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.evaluations, "evaluation"), counted(len(front), "design")
         print(f"\n{evaluated} in {report.wall:.2f} s{told}; {found} on the front")
+        show_warnings(warnings)
         print(f"front  {folder / 'front.parquet'}")
         if (folder / PLOT).exists():
             print(f"plot   {folder / PLOT}")

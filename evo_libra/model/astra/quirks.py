@@ -35,12 +35,13 @@ class Quirk:
 
 SCHEDULER_KEYS = Quirk(
     "scheduler-keys",
-    "No released ASTRA-sim 2 reads inter-dimension-scheduling and intra-dimension-scheduling: it runs baseline and FIFO, "
-    "where the prediction has the scheduler and the policy that were asked for.",
+    "No released ASTRA-sim 2 reads inter-dimension-scheduling and intra-dimension-scheduling: it runs baseline and "
+    "FIFO, where the prediction has the scheduler and the policy that were asked for.",
 )
 PAPER_SCHEDULER = Quirk(
     "paper-scheduler",
-    "ASTRA-sim has no scheduler themis-paper, nor its way of counting latency: the prediction is that of Themis' paper.",
+    "ASTRA-sim has no scheduler themis-paper, nor its way of counting latency: exported files name no scheduler, and "
+    "chunks take the dimensions in order.",
 )
 ROUND_ROBIN_COUNTER = Quirk(
     "round-robin-counter",
@@ -64,13 +65,13 @@ GROUPS_AS_RINGS = Quirk(
 )
 ONE_DIMENSION_GROUPS = Quirk(
     "one-dimension-groups",
-    "On a network of one dimension ASTRA-sim crashes after it has told all times of a run with process groups that hold "
-    "a part of it.",
+    "On a network of one dimension ASTRA-sim crashes after it has told all times of a run with process groups that "
+    "hold a part of it.",
 )
 ONE_COLLECTIVE_AT_A_TIME = Quirk(
     "one-collective-at-a-time",
-    "An NPU of ASTRA-sim runs one collective at a time, where the prediction overlaps those of the input and the weight "
-    "gradient of a layer.",
+    "An NPU of ASTRA-sim runs one collective at a time, where the prediction overlaps those of the input and the "
+    "weight gradient of a layer.",
 )
 
 _REFUSED = (
@@ -129,7 +130,7 @@ _NOTED = (
     ),
     Quirk(
         "whole-chunks",
-        "A collective whose bytes are no multiple of its chunks has one more whole chunk, but under a greedy scheduler.",
+        "Bytes that are left over when a collective is cut make one more whole chunk, but under a greedy scheduler.",
         Handling.NOTED,
     ),
     Quirk(
@@ -150,6 +151,9 @@ WARNED = (
     ONE_DIMENSION_GROUPS, ONE_COLLECTIVE_AT_A_TIME,
 )  # fmt: skip
 """Quirks of which a prediction is told, in this order."""
+
+OF_SCHEDULERS = WARNED[:5]
+"""Those that lie in the scheduler and the policy."""
 
 QUIRKS = (*WARNED, *_REFUSED, *_NOTED)
 """All that are known."""

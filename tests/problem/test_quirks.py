@@ -1,0 +1,139 @@
+"""What ASTRA-sim does otherwise: one table, a page of the docs, and warnings where it concerns a design."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evo_libra import load_problem
+from evo_libra.front.export import export_design
+from evo_libra.model.astra import quirks
+from evo_libra.model.astra.quirks import OF_SCHEDULERS, QUIRKS, WARNED, Handling
+from evo_libra.problem.designs import read_designs
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.quirks import warnings_of
+from evo_libra.ui.evaluation import evaluate_command
+from evo_libra.ui.export import export_command
+from evo_libra.ui.rescore import rescore_command
+from evo_libra.ui.searching import search_command
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "astra-sim.md"
+WHOLE = "RI(4)@chiplet:256_FC(4)@package:100_SW(4)@pod:50"
+SPLIT = "FC(8)@chiplet:256_SW(8)@pod:64"
+
+
+def keys(**time: Any) -> list[str]:
+    rows = {"model": "astra", "latency_ns": 500, "chunks": 16} | time
+    return ["npus=64", "workloads[0].parallelism={tp: 4}", f"time={json.dumps(rows)}"]
+
+
+def load(*more: str, **time: Any) -> Problem:
+    found = load_problem("gpt3-4k", [*keys(**time), *more])
+    assert isinstance(found, Problem)
+    return found
+
+
+def names(problem: Problem, *designs: str) -> list[str]:
+    return [warned.quirk.name for warned in warnings_of(problem, designs or [WHOLE])]
+
+
+def test_the_page_has_the_table() -> None:
+    chapters = re.split(r"^## (.*)$", PAGE.read_text(), flags=re.MULTILINE)[1:]
+    assert chapters[::2] == [handling.value for handling in Handling]
+    told = []
+    for chapter, text in zip(chapters[::2], chapters[1::2], strict=True):
+        sections = re.split(r"^### `(.*)`$", text, flags=re.MULTILINE)[1:]
+        told += [
+            (chapter, name, " ".join(body.split())) for name, body in zip(sections[::2], sections[1::2], strict=True)
+        ]
+    assert [(chapter, name) for chapter, name, _ in told] == [(quirk.handling.value, quirk.name) for quirk in QUIRKS]
+    assert all(body.startswith(quirk.sentence) for (_, _, body), quirk in zip(told, QUIRKS, strict=True))
+    assert [quirk for quirk in QUIRKS if quirk.handling is Handling.WARNED] == list(WARNED)
+
+
+@pytest.mark.parametrize(("time", "expected"), [
+    ({}, []),
+    ({"policy": "smallest-first"}, ["scheduler-keys"]),
+    ({"scheduler": "round-robin"}, ["scheduler-keys", "round-robin-counter"]),
+    ({"model": "themis"}, ["scheduler-keys", "stale-loads"]),
+    ({"model": "themis", "policy": "alternate"}, ["scheduler-keys", "stale-loads", "queue-order-deadlock"]),
+    ({"scheduler": "offline-greedy-flex", "policy": "fewest-phases-first"},
+     ["scheduler-keys", "stale-loads", "queue-order-deadlock"]),
+    ({"scheduler": "themis-paper"}, ["paper-scheduler"]),
+])  # fmt: skip
+def test_schedulers_and_policies(time: dict[str, Any], expected: list[str]) -> None:
+    assert names(load(**time)) == expected
+
+
+def test_a_single_collective_meets_nothing_that_an_earlier_one_left(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("DATA\n1\nlayer -1 3 NONE 0 3 NONE 0 3 ALLREDUCE 1048576 1\n")
+    (tmp_path / "one.yaml").write_text(
+        "name: one\nnpus: 64\nfabric: {catalog: libra}\nworkloads: [{file: one.txt, parallelism: {tp: 1}}]\n"
+        "time: {model: themis, latency_ns: 500, scheduler: [round-robin, offline-greedy]}\n"
+    )
+    problem = load_problem(str(tmp_path / "one.yaml"))
+    assert isinstance(problem, Problem)
+    assert names(problem, WHOLE) == ["scheduler-keys"]
+    assert names(problem, f"{WHOLE} scheduler=offline-greedy") == ["scheduler-keys"]
+
+
+def test_groups_that_hold_a_part_of_a_dimension() -> None:
+    assert names(load("workloads[0].parallelism={tp: 16}"), SPLIT) == ["groups-as-rings"]
+    one = load("workloads[0].parallelism={tp: 16}")
+    assert names(one, "SW(64)@pod:64") == ["groups-as-rings", "one-dimension-groups"]
+
+
+def test_two_collectives_at_a_time_only_where_the_first_is_the_longer() -> None:
+    problem = load(overlap="tp-dp")
+    assert names(problem, WHOLE) == []
+    assert names(problem, WHOLE.replace(":256", ":32")) == ["one-collective-at-a-time"]
+
+
+def test_designs_are_counted() -> None:
+    problem = load(scheduler=["baseline", "offline-greedy"])
+    found = warnings_of(problem, read_designs(problem, [WHOLE, f"{WHOLE} scheduler=offline-greedy"]))
+    assert [(warned.quirk.name, warned.designs, warned.of) for warned in found] == [
+        ("scheduler-keys", 1, 2), ("stale-loads", 1, 2),
+    ]  # fmt: skip
+    assert str(found[1]).startswith("warning for 1 of 2 designs: ASTRA-sim keeps the loads")
+    assert str(found[1]).endswith("[stale-loads]")
+
+
+def test_libras_time_is_not_asked_of_astra_sim() -> None:
+    problem = load_problem("gpt3-4k")
+    assert warnings_of(problem, ["SW(4096)@pod:20"]) == []
+
+
+def test_commands_tell_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    time = keys(model="themis", policy="alternate")
+    expected = [quirks.SCHEDULER_KEYS, quirks.STALE_LOADS, quirks.QUEUE_ORDER_DEADLOCK]
+
+    def told(lines: str) -> list[str]:
+        return [line for line in lines.splitlines() if line.startswith("warning: ")]
+
+    def warned(text: str) -> list[tuple[str, str]]:
+        return [(each["quirk"], each["warning"]) for each in json.loads(text)["warnings"]]
+
+    evaluate_command("gpt3-4k", WHOLE, time, as_json=False)
+    assert told(capsys.readouterr().out) == [f"warning: {quirk.sentence} [{quirk.name}]" for quirk in expected]
+    evaluate_command("gpt3-4k", WHOLE, time, as_json=True)
+    assert warned(capsys.readouterr().out) == [(quirk.name, quirk.sentence) for quirk in expected]
+    shape = ["fabric.shape=RI(4)_FC(4)_SW(4)"]
+    options = {"engine": "random", "evaluations": 40, "population": 20, "seed": 1}
+    search_command("gpt3-4k", options, tmp_path, [*time, *shape], resume=False, plot=False, as_json=False)
+    assert len(told(capsys.readouterr().out)) == len(expected)
+    (folder,) = (path.parent for path in tmp_path.rglob("done.json"))
+    search_command("gpt3-4k", options, tmp_path, [*time, *shape], resume=True, plot=False, as_json=True)
+    assert warned(capsys.readouterr().out) == [(quirk.name, quirk.sentence) for quirk in expected]
+    for model, found in (("themis", True), ("libra", False)):
+        rescore_command(folder, model, None, [], 3, as_json=True)
+        assert bool(warned(capsys.readouterr().out)) == found
+    export_command((folder, 0), tmp_path / "json", None, None, [], as_json=True)
+    assert warned(capsys.readouterr().out) == [(quirk.name, quirk.sentence) for quirk in expected]
+    exported = export_design(load(model="themis", policy="alternate"), WHOLE, tmp_path / "out")
+    assert list(exported.differences) == [quirk.sentence for quirk in expected]
+    assert all(quirk in OF_SCHEDULERS for quirk in expected)
