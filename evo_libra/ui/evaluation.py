@@ -15,7 +15,8 @@ from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.registry import load_problem
-from evo_libra.ui.texts import number, print_json, short_design, show_warnings
+from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.warned import show_warnings
 
 _FAILED = 1
 

@@ -21,7 +21,8 @@ from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.axes import Series
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import number, print_json, short_design, show_warnings
+from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.warned import show_warnings
 
 
 def rescore_command(

@@ -26,7 +26,8 @@ from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import Warned, warnings_of
 from evo_libra.ui.fronts import result_json, show_front
 from evo_libra.ui.pictures import figure_of
-from evo_libra.ui.texts import print_json, show_warnings
+from evo_libra.ui.texts import print_json
+from evo_libra.ui.warned import show_warnings
 from evo_libra.ui.watch import Watch
 
 _INTERRUPTED = 130

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 
 def print_json(data: Mapping[str, Any]) -> None:
     """Print one JSON object to standard output."""
     print(json.dumps(data, allow_nan=False))
-
-
-def show_warnings(warnings: Iterable[object]) -> None:
-    """Print warnings that belong to the figures above, a line each."""
-    for line in warnings:
-        print(line)
 
 
 def duration(seconds: float) -> str:

@@ -112,8 +112,9 @@ def test_commands_tell_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     time = keys(model="themis", policy="alternate")
     expected = [quirks.SCHEDULER_KEYS, quirks.STALE_LOADS, quirks.QUEUE_ORDER_DEADLOCK]
 
-    def told(lines: str) -> list[str]:
-        return [line for line in lines.splitlines() if line.startswith("warning: ")]
+    def told(text: str) -> list[str]:
+        assert max(len(line) for line in text.splitlines() if str(tmp_path) not in line) <= 80
+        return re.findall(r"warning: .*?\]", " ".join(text.split()))
 
     def warned(text: str) -> list[tuple[str, str]]:
         return [(each["quirk"], each["warning"]) for each in json.loads(text)["warnings"]]
