@@ -17,10 +17,12 @@ from evo_libra.model.astra.files import NetworkFile, network_text, parse_network
 from evo_libra.model.astra.phase import Overheads
 from evo_libra.model.astra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
 from evo_libra.model.astra_cluster import cluster_of, npu_bandwidth
+from evo_libra.model.chakra.nodes import compute_node
 from evo_libra.model.collective import Collective
 from evo_libra.model.fabric import Dimension, Fabric
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.source import parse_source
+from evo_libra.model.trace_time import Accelerator, traced_workload
 from evo_libra.model.training import Message
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.imported import imported
@@ -134,6 +136,15 @@ def test_reductions_divide_as_the_simulator_does() -> None:
         message = np.arange(1.0, 301.0) * gigabytes
         expected = [3 * int(size / (gigabytes * 1e9) * 1e9) for size in message.tolist()]
         assert overheads.reduction(message).tolist() == expected
+
+
+def test_computations_of_a_trace_are_rounded_as_the_simulator_does() -> None:
+    """At 1 TFLOP/s a thousand operations take a nanosecond, or none where the quotient is a last digit less."""
+    operations = range(1000, 2_000_001, 1000)
+    nodes = tuple(compute_node(n, "", operations=work, size=1) for n, work in enumerate(operations))
+    found = traced_workload("many", [nodes], {}, 4, Accelerator(1e12, 2e12)).computing * 1e9
+    expected = [math.floor(work / min(2e12 * (work / 1), 1e12) * 1e9) for work in operations]
+    assert np.rint(found).tolist() == expected
 
 
 def test_memories_are_written_as_they_are_given() -> None:

@@ -65,7 +65,7 @@ GROUPS_AS_RINGS = Quirk(
 )
 ONE_DIMENSION_GROUPS = Quirk(
     "one-dimension-groups",
-    "On a network of one dimension ASTRA-sim crashes after it has told all times of a run with process groups that "
+    "On a network of one dimension ASTRA-sim crashes after it has printed all times of a run with process groups that "
     "hold a part of it.",
 )
 ONE_COLLECTIVE_AT_A_TIME = Quirk(

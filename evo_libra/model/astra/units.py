@@ -1,7 +1,7 @@
 """Units at the border to ASTRA-sim: each conversion is here once, with the simulator's arithmetic.
 
-A quotient and the product with an inverse differ in the last digit of one number in three, and where a time is rounded
-down, a last digit is a nanosecond of each message.
+A quotient and the product with an inverse differ in the last digit for two bandwidths in five, and where a time is
+rounded down, a last digit is a nanosecond of each message.
 """
 
 from __future__ import annotations
