@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import counted
-from evo_libra.model.arrays import BoolArray, Population
+from evo_libra.model.arrays import BoolArray, IntArray, Population
 from evo_libra.model.astra import quirks
 from evo_libra.model.astra.policy import Policy
 from evo_libra.model.astra.quirks import WARNED, Quirk
+from evo_libra.model.astra.system import cut
 from evo_libra.model.collective import Collective
 from evo_libra.model.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
 from evo_libra.model.trace_time import TracedWorkload
@@ -71,7 +71,7 @@ def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dic
     names = np.array(SCHEDULERS)[np.broadcast_to(designs.schedule.scheduler, len(designs))]
     depth = (designs.npus > 1).sum(axis=0)
     paper, greedy, several = names == PAPER, np.isin(names, GREEDY_SCHEDULERS), depth > 1
-    again = several & any(_collectives(loop) > 1 for loop in problem.time.loops)
+    again = several & any(len(_collectives(loop)) > 1 for loop in problem.time.loops)
     policies = [fidelity.policy_of(str(name)) for name in names]
     asked = (names != "baseline") | np.array([policy is not Policy.FIFO for policy in policies])
     unsafe = np.array([policy in _UNSAFE for policy in policies])
@@ -79,7 +79,7 @@ def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dic
     return {
         quirks.SCHEDULER_KEYS: asked & ~paper,
         quirks.PAPER_SCHEDULER: paper,
-        quirks.ROUND_ROBIN_COUNTER: (names == "round-robin") & again,
+        quirks.ROUND_ROBIN_COUNTER: (names == "round-robin") & again & _turned(problem, designs, depth),
         quirks.STALE_LOADS: greedy & again,
         quirks.QUEUE_ORDER_DEADLOCK: greedy & unsafe & several,
         quirks.GROUPS_AS_RINGS: parts,
@@ -96,12 +96,30 @@ def _parts(problem: Problem, designs: Population) -> BoolArray:
     return found
 
 
-def _collectives(loop: WeightedLoop) -> int:
-    """Return how many collectives an NPU runs in an iteration, at most."""
+def _turned(problem: Problem, designs: Population, depth: IntArray) -> BoolArray:
+    """Return in which designs a collective's chunks are no multiple of the dimensions, which are taken by turns."""
+    found, placed = np.zeros(len(designs), dtype=np.bool_), problem.time.placed(designs.npus)
+    assert designs.schedule is not None  # noqa: S101 - a fidelity always makes one
+    for loop in problem.time.loops:
+        for collective, group, size in set(_collectives(loop)):
+            npus = placed[loop.layouts[group], group].extent.prod(axis=0)
+            found |= cut(collective, size, npus, designs.schedule.chunks).count % np.maximum(depth, 1) > 0
+    return found
+
+
+def _collectives(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
+    """Return kind, group and bytes of the collectives of an iteration; of traces, of the NPU that has most of them."""
     if isinstance(loop.workload, TracedWorkload):
-        return max(Counter(owner for owner, *_ in loop.workload.collectives()).values(), default=0)
+        each: dict[int, list[tuple[Collective, str, int]]] = {}
+        for owner, collective, group, size in loop.workload.collectives():
+            each.setdefault(owner, []).append((collective, group, size))
+        return max(each.values(), key=len, default=[])
     phases = (phase for layer in loop.workload.layers for phase in layer.phases)
-    return sum(phase.collective is not None and loop.degrees[phase.group] > 1 for phase in phases)
+    return [
+        (phase.collective, phase.group, round(phase.size))
+        for phase in phases
+        if phase.collective and loop.degrees[phase.group] > 1
+    ]
 
 
 def _overlapping(problem: Problem, designs: Population) -> BoolArray:

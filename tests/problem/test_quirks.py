@@ -69,6 +69,14 @@ def test_schedulers_and_policies(time: dict[str, Any], expected: list[str]) -> N
     assert names(load(**time)) == expected
 
 
+def test_a_round_robin_that_comes_round_is_where_it_was() -> None:
+    two_dimensions = "RI(4)@chiplet:256_SW(16)@pod:50"
+    assert names(load(scheduler="round-robin"), two_dimensions) == ["scheduler-keys"]
+    # What is left over of fifteen chunks is one more, the sixteenth.
+    assert names(load(scheduler="round-robin", chunks=15), two_dimensions) == ["scheduler-keys"]
+    assert names(load(scheduler="round-robin", chunks=1), two_dimensions) == ["scheduler-keys", "round-robin-counter"]
+
+
 def test_a_single_collective_meets_nothing_that_an_earlier_one_left(tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("DATA\n1\nlayer -1 3 NONE 0 3 NONE 0 3 ALLREDUCE 1048576 1\n")
     (tmp_path / "one.yaml").write_text(
