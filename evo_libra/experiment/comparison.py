@@ -107,8 +107,15 @@ def _epsilon(front: FloatArray, reference: FloatArray) -> float:
 
 def _coverage(front: FloatArray, other: FloatArray) -> float:
     """Return the share of the other's designs that a front weakly dominates (Zitzler and Thiele 1999)."""
-    covered = (front[:, :, None] <= other[:, None, :]).all(axis=0).any(axis=0)
-    return float(covered.mean())
+    left = other
+    while left.shape[1]:
+        # The front comes first, so that of equal designs its own one is kept.
+        beaten = ~non_dominated(np.concatenate([front, left], axis=1))[front.shape[1] :]
+        if beaten.all():
+            break
+        # What is kept is not covered; it may have beaten others of its own front, which are asked for again.
+        left = left[:, beaten]
+    return left.shape[1] / other.shape[1]
 
 
 def _attainment(group: Sequence[FloatArray]) -> dict[int, FloatArray]:
