@@ -27,8 +27,6 @@ class Front:
     frame : a row a design: ``id``, the objectives with their units, then what the design is.
     objectives : columns of the frame that are minimised.
 
-    Examples
-    --------
     >>> from evo_libra import load_problem, search
     >>> front = search(load_problem("gpt3-4k"), evaluations=2000)
     >>> front.objectives
