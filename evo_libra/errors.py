@@ -69,6 +69,10 @@ class InfeasibleError(EvoLibraError):
     """A question that has no answer: no design meets the constraints."""
 
 
+class InvalidFrontError(EvoLibraError):
+    """A front that contradicts its problem: a fault of the program, or of a problem written in Python."""
+
+
 def printable(text: str) -> str:
     r"""Return a text with line breaks and control characters escaped.
 

@@ -187,7 +187,7 @@ def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:
     if not kits:
         return []
     hardware = problem.tables.hardware_of(one.npus, one.technology)
-    items = bill(kits, one.technology, one.npus, hardware.lanes(one.bandwidth, up=True).astype(np.int64))
+    items = bill(kits, one.technology, one.npus, hardware.lanes(one.bandwidth).astype(np.int64))
     usd, watts = cost_by_item(items, kits, one.technology), power_by_item(items, kits, one.technology)
     rows = []
     for d, i in [(d, i) for d in range(len(one.npus)) for i in range(len(ITEMS)) if items[i, d, 0] > 0]:

@@ -193,7 +193,9 @@ class ProblemSpec(_Strict):
         description="what is minimised; time-cost is the inverse of performance per cost",
     )
     ownership: OwnershipSpec | None = Field(None, description="what it costs to run a network")
-    constraints: tuple[str, ...] = Field((), description="such as `sum(bw) <= 1000 GB/s` or `bw[0] >= bw[1]`")
+    constraints: tuple[str, ...] = Field(
+        (), description="such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or `power <= 2 MW`, on every objective"
+    )
     bandwidth: Literal["search", "optimal", "lanes"] | BandwidthSpec = Field(
         "search", description="how bandwidth is chosen"
     )

@@ -114,7 +114,7 @@ def test_what_parts_cannot_be_is_told(tmp_path: Path) -> None:
         load(tmp_path, "bandwidth=search")
     with pytest.raises(InputError, match="but no lanes"):
         load_problem("gpt3-4k", ["bandwidth=lanes"])
-    with pytest.raises(InputError, match="need a catalogue of parts"):
+    with pytest.raises(InputError, match="needs a catalogue of parts"):
         load_problem("gpt3-4k", ["objectives=[time, power]"])
     with pytest.raises(InputError, match="needs the key 'ownership'"):
         load(tmp_path, "objectives=[time, ownership]")
