@@ -40,7 +40,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
             {
                 "name": loop.workload.name,
                 "weight": loop.weight,
-                "parallelism": {name: degree for name, degree in loop.degrees.items() if name != ALL},
+                **sizes_of(loop),
                 "time_ms": float(time[0]) * 1e3,
                 "compute_ms": loop.workload.compute * 1e3,
                 "collectives": _collectives(problem, loop, population, used),
@@ -50,6 +50,14 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
         ],
         "dimensions": _dimensions(problem, population, used),
         **({"bill": bill_of(problem, population)} if problem.tables.kits else {}),
+    }
+
+
+def sizes_of(loop: WeightedLoop) -> dict[str, Any]:
+    """Return the process groups of a workload, and how much one iteration of it is."""
+    return {
+        "parallelism": {name: degree for name, degree in loop.degrees.items() if name != ALL},
+        **loop.size.figures,
     }
 
 

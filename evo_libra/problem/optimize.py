@@ -16,6 +16,7 @@ from evo_libra.model.fabric import fabrics_of
 from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
 from evo_libra.problem.binding import Binding, bindings_of
 from evo_libra.problem.constraints import excess
+from evo_libra.problem.equal import equal_split
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
 from evo_libra.problem.space import Structures
@@ -301,28 +302,13 @@ def _allocation(
         "optimal", "", _named(problem, network), bandwidth[used],
         float(program.time(bandwidth[:, None])[0]), float(design.price[:, 0] @ bandwidth), bound,
         max(value - bound, 0.0) / value, bindings_of(problem, design, program, bandwidth, multipliers), exchange,
-        _equal_split(problem, design, program, fastest=exchange is None), network,
+        _equal_split(problem, network, fastest=exchange is None), network,
     )  # fmt: skip
 
 
-def _equal_split(problem: Problem, design: Skeletons, program: Program, *, fastest: bool) -> EqualSplit | None:
-    """Return the best feasible design with one bandwidth in all dimensions: the most of it, or the least.
-
-    With the bandwidth, time falls; the product of time and cost rises.
-    """
-    used = design.used[:, 0] > 0
-    low, high = program.low[used, 0].max(), program.high[used, 0].min()
-    for row, limit, equality in zip(
-        program.rows[:, used, 0].sum(axis=1), program.limit[:, 0], program.equality, strict=True
-    ):
-        if row:
-            high = min(high, limit / row) if row > 0 or equality else high
-            low = max(low, limit / row) if row < 0 or equality else low
-    each = high if fastest else low
-    if not (0 < each < np.inf and low <= high * (1.0 + _ROWS)):
+def _equal_split(problem: Problem, network: Population, *, fastest: bool) -> EqualSplit | None:
+    found = equal_split(problem, network, fastest=fastest)
+    if found is None:
         return None
-    bandwidth = np.where(used, each, 0.0)
-    if problem.evaluate(_network(design, 0, bandwidth)).violation[0] > 0:
-        return None
-    time = float(program.time(bandwidth[:, None])[0])
-    return EqualSplit(float(each), time, float(design.price[:, 0] @ bandwidth))
+    worth = problem.measure(found)
+    return EqualSplit(float(found.bandwidth.max()), float(worth.time[0]), float(worth.cost[0]))

@@ -64,7 +64,7 @@ class WorkloadSpec(_Strict):
     """One workload; one of model, file, trace and generator says what it is."""
 
     name: str | None = Field(None, description="what results call it")
-    model: str | None = Field(None, description="a model of the catalogue, such as gpt-3")
+    model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
     file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
     trace: str | None = Field(
         None, description="Chakra traces: one file for all NPUs, or the PREFIX of files PREFIX.<npu>.et"

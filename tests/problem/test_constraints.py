@@ -17,6 +17,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
 from evo_libra.problem.constraints import parse_constraint
 from evo_libra.problem.designs import read_designs, violations
+from evo_libra.problem.equal import equal_split
 from evo_libra.problem.ledger import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quantity import UNITS
@@ -285,6 +286,28 @@ def test_the_equal_split_is_the_best_that_can_be_built(constraint: str) -> None:
     assert worth.violation[1] > 0 or each >= min(t.bandwidth_cap or np.inf for t in problem.catalog.technologies)
     assert found.speedup is not None
     assert found.speedup >= 1 - 1e-9
+
+
+@pytest.mark.parametrize("constraints", [(), ("cost <= 300 kUSD",), ("power <= 5 kW",), ("bisection >= 5 TB/s",)])
+def test_the_equal_split_of_parts_is_of_whole_lanes(constraints: tuple[str, ...]) -> None:
+    problem = load("lanes", *constraints)
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(4), 40))
+    found = 0
+    for n in range(len(designs)):
+        one = designs.select([n])
+        used = one.npus[:, 0] > 1
+        each = np.arange(1, 40) * 12.5e9
+        tried = replace(one.select([0] * len(each)), bandwidth=np.where(used[:, None], each, 0.0))
+        feasible = each[problem.evaluate(tried).violation <= 0]
+        for most in (np.inf, 100e9):
+            possible = feasible[feasible <= most]
+            equal = equal_split(problem, one, most=most)
+            assert (equal is None) == (not len(possible))
+            if equal is not None:
+                found += 1
+                assert equal.bandwidth[used, 0] == pytest.approx(np.full(used.sum(), possible.max()), rel=1e-9)
+                assert not problem.evaluate(equal).violation.any()
+    assert found
 
 
 def test_an_equal_split_that_cannot_be_built_is_not_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -45,7 +45,7 @@ def load(folder: Path, *assignments: str) -> Problem:
     (folder / "small.yaml").write_text(CATALOG)
     (folder / "problem.yaml").write_text(
         "name: small\nnpus: 512\nfabric: {catalog: small.yaml, max_dimensions: 3}\n"
-        "workloads: [{model: gpt-3, parallelism: {tp: 8}, compute_TFLOPS: 400}]\nbandwidth: lanes\n"
+        "workloads: [{model: gpt-3-libra, parallelism: {tp: 8}, compute_TFLOPS: 400}]\nbandwidth: lanes\n"
     )
     found = load_problem(str(folder / "problem.yaml"), assignments)
     assert isinstance(found, Problem)
