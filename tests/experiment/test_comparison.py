@@ -86,6 +86,18 @@ def test_coverage_is_that_of_all_pairs(seed: int, objectives: int, whole: bool) 
         assert found.coverage[one, other] == pairs.mean()
 
 
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.booleans())
+def test_epsilon_of_two_objectives_is_that_of_all_pairs(seed: int, whole: bool) -> None:  # noqa: FBT001 - drawn
+    random = np.random.default_rng(seed)
+    a, b = (random.uniform(1, 9, (2, int(random.integers(1, 40)))) for _ in range(2))
+    a, b = (a.round(), b.round()) if whole else (a, b)
+    found = compare(OBJECTIVES, {"a": [a], "b": [b]}).epsilon
+    for (one, other), sets in {("a", "b"): (a, b), ("b", "a"): (b, a)}.items():
+        expected = (sets[0][:, :, None] / sets[1][:, None, :]).max(axis=0).min(axis=0).max()
+        assert found[one, other] == pytest.approx(expected, rel=1e-15)
+
+
 @pytest.mark.parametrize("objectives", [2, 3])
 def test_coverage_of_large_fronts_takes_little_memory(objectives: int) -> None:
     angles = np.abs(np.random.default_rng(0).normal(size=(objectives, 2 * LARGE)))
