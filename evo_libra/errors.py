@@ -69,6 +69,10 @@ class InfeasibleError(EvoLibraError):
     """A question that has no answer: no design meets the constraints."""
 
 
+class InvalidFrontError(EvoLibraError):
+    """A front that contradicts its problem: a fault of the program, or of a problem written in Python."""
+
+
 def printable(text: str) -> str:
     r"""Return a text with line breaks and control characters escaped.
 
@@ -88,12 +92,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def suggestion(found: object, allowed: Iterable[str]) -> str:
-    """Return ``; did you mean 'x'?`` for the nearest allowed name, or nothing when none is near.
+    """Return ``; did you mean 'x'?`` for the nearest allowed name, or one that it begins; nothing when none is near.
 
-    >>> suggestion("total_bandwith", ["total_bandwidth", "cost"])
-    "; did you mean 'total_bandwidth'?"
+    >>> suggestion("total_bandwith", ["total_bandwidth", "cost"]), suggestion("dlrm", ["gpt-3-libra", "dlrm-libra"])
+    ("; did you mean 'total_bandwidth'?", "; did you mean 'dlrm-libra'?")
     """
-    nearest = difflib.get_close_matches(str(found), list(allowed), n=1, cutoff=0.6)
+    names = list(allowed)
+    nearest = difflib.get_close_matches(str(found), names, n=1, cutoff=0.6)
+    nearest = nearest or [name for name in names if len(str(found)) > 1 and name.startswith(f"{found}-")]
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
 

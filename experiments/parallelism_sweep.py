@@ -19,7 +19,7 @@ from evo_libra.problem.designs import read_designs
 from evo_libra.ui.figure import COLOURS
 
 NPUS, REFERENCE = 4096, 128
-BATCH = int(load_models()["msft-1t"].model_dump()["batch"])
+BATCH = int(load_models()["msft-1t-libra"].model_dump()["batch"])
 """Sequences of one data-parallel replica, whatever the degrees."""
 
 

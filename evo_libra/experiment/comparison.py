@@ -9,6 +9,7 @@ import moocore
 import numpy as np
 
 from evo_libra.errors import InputError
+from evo_libra.front.archive import front as non_dominated_in_order
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
@@ -16,6 +17,7 @@ from evo_libra.model.arrays import FloatArray
 LEVELS = (0, 50, 100)
 """Attainment surfaces: what the best run attains, half of them, and all of them [% of the runs]."""
 _ATTAINABLE = (2, 3)
+_PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,31 @@ def _typical(measure: object, one: Sequence[FloatArray], other: Sequence[FloatAr
 
 def _epsilon(front: FloatArray, reference: FloatArray) -> float:
     """Return the multiplicative epsilon indicator (Zitzler et al. 2003)."""
+    if len(front) == _PAIR:
+        return _epsilon_of_two(front, reference)
     return float(moocore.epsilon_mult(_rows(front), ref=_rows(reference)))
+
+
+def _epsilon_of_two(front: FloatArray, reference: FloatArray) -> float:
+    """Return the same for two objectives, by one sort instead of all pairs."""
+    x, y = front[:, non_dominated_in_order(front)]
+    # Along a front x rises and y falls: the largest of both factors is the least where they cross.
+    cross = np.searchsorted(x / y, reference[0] / reference[1])
+    near = np.clip([cross - 1, cross], 0, len(x) - 1)
+    return float(np.maximum(x[near] / reference[0], y[near] / reference[1]).min(axis=0).max())
 
 
 def _coverage(front: FloatArray, other: FloatArray) -> float:
     """Return the share of the other's designs that a front weakly dominates (Zitzler and Thiele 1999)."""
-    covered = (front[:, :, None] <= other[:, None, :]).all(axis=0).any(axis=0)
-    return float(covered.mean())
+    left = other
+    while left.shape[1]:
+        # The front comes first, so that of equal designs its own one is kept.
+        beaten = ~non_dominated(np.concatenate([front, left], axis=1))[front.shape[1] :]
+        if beaten.all():
+            break
+        # What is kept is not covered; it may have beaten others of its own front, which are asked for again.
+        left = left[:, beaten]
+    return left.shape[1] / other.shape[1]
 
 
 def _attainment(group: Sequence[FloatArray]) -> dict[int, FloatArray]:

@@ -40,7 +40,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
             {
                 "name": loop.workload.name,
                 "weight": loop.weight,
-                "parallelism": {name: degree for name, degree in loop.degrees.items() if name != ALL},
+                **sizes_of(loop),
                 "time_ms": float(time[0]) * 1e3,
                 "compute_ms": loop.workload.compute * 1e3,
                 "collectives": _collectives(problem, loop, population, used),
@@ -50,6 +50,14 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
         ],
         "dimensions": _dimensions(problem, population, used),
         **({"bill": bill_of(problem, population)} if problem.tables.kits else {}),
+    }
+
+
+def sizes_of(loop: WeightedLoop) -> dict[str, Any]:
+    """Return the process groups of a workload, and how much one iteration of it is."""
+    return {
+        "parallelism": {name: degree for name, degree in loop.degrees.items() if name != ALL},
+        **loop.size.figures,
     }
 
 
@@ -187,7 +195,7 @@ def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:
     if not kits:
         return []
     hardware = problem.tables.hardware_of(one.npus, one.technology)
-    items = bill(kits, one.technology, one.npus, hardware.lanes(one.bandwidth, up=True).astype(np.int64))
+    items = bill(kits, one.technology, one.npus, hardware.lanes(one.bandwidth).astype(np.int64))
     usd, watts = cost_by_item(items, kits, one.technology), power_by_item(items, kits, one.technology)
     rows = []
     for d, i in [(d, i) for d in range(len(one.npus)) for i in range(len(ITEMS)) if items[i, d, 0] > 0]:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.front.archive import Archive
+from evo_libra.problem.designs import violations
+from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Objective, SearchProblem
 
 NOISE = 1e-9
@@ -27,8 +29,6 @@ class Front:
     frame : a row a design: ``id``, the objectives with their units, then what the design is.
     objectives : columns of the frame that are minimised.
 
-    Examples
-    --------
     >>> from evo_libra import load_problem, search
     >>> front = search(load_problem("gpt3-4k"), evaluations=2000)
     >>> front.objectives
@@ -86,12 +86,34 @@ class Front:
 
 
 def front_of(problem: SearchProblem, archive: Archive) -> Front:
-    """Return an archive as a front."""
+    """Return an archive as a front.
+
+    Raises
+    ------
+    InvalidFrontError : a design of it breaks a constraint, a limit of its parts, or has a value that is not finite.
+    """
     archive = _without_noise(archive)
+    _check(problem, archive)
     columns = _objective_columns(problem.objectives, archive)
     described = problem.describe(archive.genes) if len(archive) else {}
     frame = pl.DataFrame({"id": np.arange(len(archive)), **columns, **described})
     return Front(frame, tuple(objective.column for objective in problem.objectives))
+
+
+def _check(problem: SearchProblem, archive: Archive) -> None:
+    """Evaluate the designs again, as networks and not as genes, and look whether each is what a front may hold."""
+    wrong = ~np.isfinite(archive.objectives).all(axis=0)
+    if isinstance(problem, Problem) and len(archive):
+        wrong |= problem.evaluate(problem.decode(archive.genes)).violation > 0
+    if not wrong.any():
+        return
+    first = np.flatnonzero(wrong)[:1]
+    reasons = "an objective is not finite"
+    if isinstance(problem, Problem):
+        reasons = "; ".join(violations(problem, problem.decode(archive.genes[:, first]))) or reasons
+    raise InvalidFrontError(
+        f"the front of '{problem.name}' has {wrong.sum():,} of {len(archive):,} designs that it may not have: {reasons}"
+    )
 
 
 def _without_noise(archive: Archive) -> Archive:

@@ -126,7 +126,7 @@ def pieces(problem: Problem, parts: Mapping[str, Part], designs: Population) -> 
     """Return (part, n) how many pieces of each part designs take, with their lanes from their bandwidths."""
     kits, count = problem.tables.kits, len(designs)
     hardware = problem.tables.hardware_of(designs.npus, designs.technology)
-    lanes = hardware.lanes(designs.bandwidth, up=True).astype(np.int64)
+    lanes = hardware.lanes(designs.bandwidth).astype(np.int64)
     items = bill(kits, designs.technology, designs.npus, lanes)
     place = {name: row for row, name in enumerate(parts)}
     # What a kit does not buy is counted in one more row.

@@ -106,7 +106,7 @@ def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArra
 
 
 def _only_lanes(problem: Problem) -> bool:
-    return bool(problem.tables.kits) and all(c.lanes or c.quantity == "time" for c in problem.constraints)
+    return bool(problem.tables.kits) and all(c.lanes or not c.linear for c in problem.constraints)
 
 
 def _affords(program: Program) -> BoolArray:

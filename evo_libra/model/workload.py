@@ -43,17 +43,47 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class IterationSize:
+    """How much one training iteration is, as far as it is known.
+
+    Attributes
+    ----------
+    layers : of the model that is trained.
+    sequence : tokens in a sequence; None where a model has no sequences.
+    batch : sequences, or samples, of each replica; `replicas` : of the model.
+    """
+
+    layers: int | None = None
+    sequence: int | None = None
+    batch: int | None = None
+    replicas: int | None = None
+
+    @property
+    def figures(self) -> dict[str, int | None]:
+        """What programs read of it."""
+        total = None if self.batch is None or self.replicas is None else self.batch * self.replicas
+        return {
+            "layers": self.layers,
+            "sequence": self.sequence,
+            "batch_per_replica": self.batch,
+            "global_batch": total,
+        }
+
+
+@dataclass(frozen=True)
 class Workload:
     """One training iteration of a model.
 
     Attributes
     ----------
     name : what it is called in results.
-    layers : the layers in forward order.
+    layers : the layers in forward order; a model's layer may be several of them.
+    size : how much it is.
     """
 
     name: str
     layers: tuple[Layer, ...]
+    size: IterationSize = IterationSize()
 
     @property
     def compute(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.model.allocation.program import Program, only_price
 from evo_libra.model.allocation.solve import optimal_bandwidth
 from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.hardware import lanes_rows
 from evo_libra.problem.tables import Skeletons, Tables
 
@@ -25,16 +25,16 @@ def program_for(
 ) -> Program:
     """Return the convex program of designs under linear constraints and (n,) USD, which come last, of budget.
 
-    Constraints on time are not linear in bandwidth and have no part in it. Those on lanes are merged to as many as a
-    design has technologies of several dimensions, unless each is to have a row of its own, in their order (`separate`).
+    Constraints that are not linear in bandwidth have no part in it. Those on lanes are merged to as many as a design
+    has technologies of several dimensions, unless each is to have a row of its own, in their order (`separate`).
     """
     merged = [] if separate or designs.hardware is None else lanes_rows(designs.hardware.shared)
-    linear = [c for c in constraints if c.quantity != "time" and (separate or designs.hardware is None or not c.lanes)]
-    rows = [c.coefficients(designs.technology, designs.price) * designs.used for c in linear]
-    linear, rows = [*linear, *(c for c, _ in merged)], [*rows, *(row for _, row in merged)]
+    alone = [c for c in constraints if separate or designs.hardware is None or not c.lanes]
+    linear = [*linear_rows(alone, designs), *merged]
     count = designs.low.shape[1]
-    limits = [np.full(count, constraint.limit) for constraint in linear]
-    equality = [constraint.equality for constraint in linear]
+    rows = [row for _, row in linear]
+    limits = [np.full(count, constraint.limit) for constraint, _ in linear]
+    equality = [constraint.equality for constraint, _ in linear]
     if budget is not None:
         rows, limits, equality = [*rows, designs.price], [*limits, budget], [*equality, False]
     return replace(
@@ -45,9 +45,9 @@ def program_for(
     )
 
 
-def asks_for_cost(constraints: Sequence[Constraint]) -> bool:
-    """Return whether some constraint wants a network to cost more, so that dear blocks may be of use."""
-    return any(c.quantity == "cost" and (c.equality or c.objective < 0) for c in constraints)
+def every_block_counts(constraints: Sequence[Constraint]) -> bool:
+    """Return whether expensive blocks may be of use: some constraint asks for cost, or for a bisection."""
+    return any(c.quantity == "bisection" or (c.quantity == "cost" and not c.at_most) for c in constraints)
 
 
 def variants(
@@ -55,17 +55,18 @@ def variants(
 ) -> tuple[IntArray, IntArray]:
     """Return (v,) columns of (d, n) sizes and technologies, and (d, v) block genes, that may be of use.
 
-    Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
+    Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost or
+    limits the bisection.
     """
     column, gene = np.arange(npus.shape[1]), tables.cheapest(technology)
-    if not asks_for_cost(constraints):
+    if not every_block_counts(constraints):
         return column, gene
     for d in range(len(gene)):
         options = [np.full(gene.shape[1], choice) for choice in range(tables.blocks.shape[2])]
         genes = np.concatenate([np.vstack([gene[:d], option[None], gene[d + 1 :]]) for option in options], axis=1)
         repeated = np.tile(column, len(options))
-        prices = tables.skeletons_of(npus[:, repeated], technology[:, repeated], genes).price
-        _, first = np.unique(np.vstack([repeated[None], prices]), axis=1, return_index=True)
+        built = tables.skeletons_of(npus[:, repeated], technology[:, repeated], genes)
+        _, first = np.unique(np.vstack([repeated[None], built.price, built.cuts]), axis=1, return_index=True)
         column, gene = repeated[first], genes[:, first]
     return column, gene
 
@@ -89,11 +90,15 @@ def allocate(
 
 
 def cheapest(program: Program, price: FloatArray, rows: int) -> FloatArray:
-    """Return the (d, n) bandwidths of least price (d, n), in USD per B/s, that meet the first rows of a program."""
+    """Return the (d, n) bandwidths of least price (d, n), in USD per B/s, that meet the first rows of a program.
+
+    Where none meet them, they are the least of the box, which break a row.
+    """
     if not rows:
         return program.low
     held = replace(program, rows=program.rows[:rows], limit=program.limit[:rows], equality=program.equality[:rows])
-    return optimal_bandwidth(only_price(held, price)).bandwidth
+    found = optimal_bandwidth(only_price(held, price))
+    return np.where(np.isfinite(found.objective), found.bandwidth, program.low)
 
 
 def shrunk(program: Program, bandwidth: FloatArray) -> FloatArray:

@@ -8,8 +8,10 @@ import numpy as np
 
 from evo_libra.model.allocation.bound import slopes
 from evo_libra.model.allocation.program import Multipliers, Program
-from evo_libra.model.arrays import GIGA, BoolArray, FloatArray
+from evo_libra.model.arrays import GIGA, FloatArray
+from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.tables import Skeletons
 
 _BINDING = 1e-6
 
@@ -21,8 +23,8 @@ class Binding:
     Attributes
     ----------
     limit : the constraint as written, or the cap or floor of a dimension.
-    quantity : ``bandwidth`` or ``cost``.
-    price : seconds saved per B/s or USD that the limit is loosened by; where a product is minimised, its change over
+    quantity : ``bandwidth``, or the objective that is limited.
+    price : seconds saved per B/s, USD or W that the limit is loosened by; where a product is minimised, its change over
         the cost.
     loosened_by : ``raising``, or ``lowering`` for what asks for bandwidth; an equality is raised, and its price may be
         below 0.
@@ -35,26 +37,30 @@ class Binding:
 
 
 def bindings_of(
-    problem: Problem, program: Program, bandwidth: FloatArray, multipliers: Multipliers, used: BoolArray
+    problem: Problem, design: Skeletons, program: Program, bandwidth: FloatArray, multipliers: Multipliers
 ) -> tuple[Binding, ...]:
     """Return what holds bandwidths back: rows by their multipliers, the box by what is left of the stationarity.
 
     Parameters
     ----------
     problem : of the constraints.
-    program, bandwidth, multipliers : one design, its (d,) best bandwidths in B/s, and the multipliers there.
-    used : (d,) dimensions in use.
+    design, program : one design without its bandwidths, and the program that finds them.
+    bandwidth, multipliers : its (d,) best bandwidths in B/s, and the multipliers there.
     """
-    linear = [constraint for constraint in problem.constraints if constraint.quantity != "time"]
+    linear = [constraint for constraint, _ in linear_rows(problem.constraints, design)]
     rows = multipliers.rows[:, 0]
     work = float((program.size * program.pattern_times(bandwidth[:, None])[:, 0]).sum()) or 1.0
-    found = []
+    prices = dict[Constraint, float]()
     for constraint, pressure, row in zip(linear, rows, program.rows[..., 0], strict=True):
         if abs(pressure) * float(np.abs(row * bandwidth).max()) > _BINDING * work:
-            way = "lowering" if constraint.at_least else "raising"
-            found.append(Binding(constraint.text, constraint.quantity, float(pressure), way))
+            # A constraint of several rows is loosened in all of them.
+            prices[constraint] = prices.get(constraint, 0.0) + float(pressure)
+    found = [
+        Binding(constraint.text, constraint.quantity, price, "lowering" if constraint.at_least else "raising")
+        for constraint, price in prices.items()
+    ]
     rest = slopes(program, multipliers, bandwidth[:, None])[:, 0]
-    for d in np.flatnonzero(used):
+    for d in np.flatnonzero(design.used[:, 0]):
         for name, edge, price in (("most", program.high[d, 0], rest[d]), ("least", program.low[d, 0], -rest[d])):
             at_edge = np.isfinite(edge) and edge > 0 and abs(bandwidth[d] - edge) <= _BINDING * edge
             if at_edge and price * edge > _BINDING * work:

@@ -1,24 +1,32 @@
-"""Linear constraints, such as ``bw[0] >= bw[1]``, ``bw[2] + bw[pod] == 200 GB/s``, ``cost <= 20 MUSD``."""
+"""Constraints, such as ``bw[0] >= bw[1]``, ``bw[2] + bw[pod] == 200 GB/s``, ``cost <= 20 MUSD``, ``power <= 2 MW``."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.problem.quantity import UNITS
+from evo_libra.problem.ledger import MEASURES, Ownership, Worth, unit_of
+from evo_libra.problem.quantity import UNITS, units_of
+
+if TYPE_CHECKING:
+    from evo_libra.problem.tables import Skeletons
 
 TOLERANCE = 1e-9
 """Relative violation that counts as none: rounding, not a relaxation."""
 
+BANDWIDTH = "bandwidth"
+_BOUGHT = ("cost", "power", "ownership")
+_LONG = "|".join(name for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z][A-Za-z/]*)"
-    r"|(?P<symbol><=|>=|==|[-+*()\[\]]))"
+    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
+    rf"|(?P<name>(?:{_LONG})(?![A-Za-z/])|[A-Za-z][A-Za-z/]*)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
 )
 _INDEX = re.compile(r"\s*(?P<index>[A-Za-z0-9][A-Za-z0-9.-]*)\s*\]")
 
@@ -27,17 +35,21 @@ _INDEX = re.compile(r"\s*(?P<index>[A-Za-z0-9][A-Za-z0-9.-]*)\s*\]")
 class Constraint:
     """``sum of terms <= limit`` or ``== limit``; a dimension that a design lacks has bandwidth 0.
 
+    Where the terms are linear in the bandwidths, methods that solve for bandwidths or repair them know the constraint;
+    any other one is a violation of the designs that break it.
+
     Attributes
     ----------
     text : as the user wrote it.
-    quantity : ``bandwidth``, ``cost`` or ``time``.
+    quantity : ``bandwidth``, or the name of an objective.
     equality : whether the terms must equal the limit.
     dimension : (d,) coefficients of the dimensions' bandwidths.
     technology : (t,) coefficients of the bandwidths of all dimensions of a technology.
-    objective : coefficient of cost or time.
+    objective : coefficient of the objective.
     limit : in SI.
     at_least : whether it was written with ``>=``; the terms are then those of the other direction.
     lanes : whether it says that dimensions of one technology share its lanes, which a catalogue does and no user.
+    ownership : what it costs to run a network, where that is the quantity.
     """
 
     text: str
@@ -49,21 +61,77 @@ class Constraint:
     limit: float
     at_least: bool = False
     lanes: bool = False
+    ownership: Ownership | None = None
 
-    def coefficients(self, technology: IntArray, unit_cost: FloatArray) -> FloatArray:
-        """Return the coefficient of every bandwidth: (d, n) from (d, n) technologies and USD per B/s of a network."""
-        if self.quantity == "cost":
-            return self.objective * unit_cost
+    @property
+    def linear(self) -> bool:
+        """Whether the terms are linear in the bandwidths; a bisection of at least so much is, a smaller one is not."""
+        if self.quantity == "bisection":
+            return self.objective < 0 and not self.equality
+        return self.quantity == BANDWIDTH or self.bought
+
+    @property
+    def bought(self) -> bool:
+        """Whether it limits what the bill of a network says: its cost, its power, or both."""
+        return self.quantity in _BOUGHT
+
+    @property
+    def at_most(self) -> bool:
+        """Whether it is an upper limit of an objective."""
+        return self.objective > 0 and not self.equality
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether a design that meets it still does where parts come in any fraction and time is a lower bound.
+
+        Then cost, power and time are no higher, and an upper limit holds all the more; bandwidths are the same.
+        """
+        return self.at_most or self.quantity in (BANDWIDTH, "bisection")
+
+    def coefficients(self, technology: IntArray) -> FloatArray:
+        """Return the coefficient of every bandwidth: (d, n) from (d, n) technologies."""
         dimension = np.asarray(self.dimension)[: len(technology), None]
         return np.asarray(dimension + np.asarray(self.technology)[technology])
+
+    def rows(self, designs: Skeletons) -> list[FloatArray]:
+        """Return the (d, n) coefficients of all bandwidths, ``coefficients . bandwidth <= limit`` for each of them.
+
+        A bisection has a row for each dimension, anything else that is linear has one, and the rest has none.
+        """
+        if not self.linear:
+            return []
+        if self.quantity == BANDWIDTH:
+            return [self.coefficients(designs.technology) * designs.used]
+        if self.quantity == "bisection":
+            # An unused dimension has no cut: the innermost one, which is always in use, stands for it.
+            each = np.arange(len(designs.npus))[:, None]
+            place = [np.where(designs.used[d] > 0, d, 0) for d in range(len(designs.npus))]
+            return [np.where(each == d, self.objective * np.where(each == d, designs.cuts, 0.0), 0.0) for d in place]
+        price = 0.0 if self.quantity == "power" else designs.price
+        per_watt = 1.0 if self.ownership is None else float(self.ownership.cost(np.ones(1))[0])
+        watts = 0.0 if self.quantity == "cost" else per_watt * designs.watts
+        return [np.asarray(self.objective * (price + watts))]
+
+    def excess(self, worth: Worth) -> FloatArray:
+        """Return the relative violation (n,) of an objective, 0 where the constraint holds."""
+        return excess(self, self.objective * MEASURES[self.quantity].value(worth), 0.0)
+
+    def excess_of(self, cost: FloatArray, watts: FloatArray) -> FloatArray:
+        """Return the relative violation (n,) of what is `bought`, for (n,) USD and (n,) W."""
+        no_dimension, no_bandwidth = np.empty((0, len(cost)), dtype=np.int64), np.empty((0, len(cost)))
+        return self.excess(Worth(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.ownership))
+
+
+def linear_rows(constraints: Sequence[Constraint], designs: Skeletons) -> list[tuple[Constraint, FloatArray]]:
+    """Return the constraints that are linear in the bandwidths of some designs, with their (d, n) coefficients."""
+    return [(constraint, row) for constraint in constraints for row in constraint.rows(designs)]
 
 
 @dataclass
 class _Terms:
     dimension: FloatArray
     technology: FloatArray
-    cost: float = 0.0
-    time: float = 0.0
+    objectives: dict[str, float] = field(default_factory=dict)
     constant: float = 0.0
     constants: tuple[str, ...] = ()
 
@@ -126,7 +194,7 @@ class _Parser:
                 terms.constant += factor * size
                 terms.constants += (quantity,)
                 return
-            elif re.match(r"[A-Za-z]", self.peek()) and self.peek() not in ("bw", "sum", "cost", "time"):
+            elif re.match(r"[A-Za-z]", self.peek()) and self.peek() not in ("bw", "sum", *MEASURES):
                 raise self.error(unknown("unit", self.peek(), UNITS))
             elif re.match(r"[A-Za-z]", self.peek()):
                 token = self.take()
@@ -143,12 +211,12 @@ class _Parser:
             terms.dimension += factor
         elif token == "bw":  # noqa: S105 - a word of the language
             self.bandwidth(terms, factor)
-        elif token in ("cost", "time"):
-            setattr(terms, token, getattr(terms, token) + factor)
+        elif token in MEASURES:
+            terms.objectives[token] = terms.objectives.get(token, 0.0) + factor
         elif not token:
             raise self.error("it ends too early")
         else:
-            raise self.error(unknown("name", token, ["bw[0]", "bw[pod]", "sum(bw)", "cost", "time"]))
+            raise self.error(unknown("name", token, ["bw[0]", "bw[pod]", "sum(bw)", *MEASURES]))
 
     def bandwidth(self, terms: _Terms, factor: float) -> None:
         if self.take() != "[":
@@ -169,7 +237,9 @@ class _Parser:
             raise self.error(unknown("technology", index, self.technologies))
 
 
-def parse_constraint(text: str, dimensions: int, technologies: Sequence[str]) -> tuple[Constraint, ...]:
+def parse_constraint(
+    text: str, dimensions: int, technologies: Sequence[str], ownership: Ownership | None = None
+) -> tuple[Constraint, ...]:
     """Read one line of constraints; a chain such as ``bw[0] >= bw[1] >= bw[2]`` is several.
 
     Parameters
@@ -177,6 +247,7 @@ def parse_constraint(text: str, dimensions: int, technologies: Sequence[str]) ->
     text : the constraint, with units.
     dimensions : most dimensions of a design.
     technologies : names that ``bw[...]`` may use.
+    ownership : what it costs to run a network, where that is known.
 
     Raises
     ------
@@ -186,25 +257,25 @@ def parse_constraint(text: str, dimensions: int, technologies: Sequence[str]) ->
     sides, relations, texts = parser.chain()
     pairs = zip(pairwise(sides), relations, pairwise(texts), strict=True)
     return tuple(
-        _constraint(parser, left, right, relation, f"{first} {relation} {second}")
+        _constraint(parser, left, right, relation, f"{first} {relation} {second}", ownership)
         for (left, right), relation, (first, second) in pairs
     )
 
 
-def _constraint(parser: _Parser, left: _Terms, right: _Terms, relation: str, text: str) -> Constraint:
+def _constraint(
+    parser: _Parser, left: _Terms, right: _Terms, relation: str, text: str, ownership: Ownership | None
+) -> Constraint:
     sign = -1.0 if relation == ">=" else 1.0
     dimension, technology = sign * (left.dimension - right.dimension), sign * (left.technology - right.technology)
-    objectives = {"cost": sign * (left.cost - right.cost), "time": sign * (left.time - right.time)}
-    present = [name for name, value in objectives.items() if value]
-    if dimension.any() or technology.any():
-        present.insert(0, "bandwidth")
-    units = set(left.constants + right.constants)
-    if len(present) != 1 or units - {present[0]}:
-        found = ", ".join([*present, *(f"a number of {unit}" for unit in sorted(units))]) or "only numbers"
-        raise parser.error(f"it compares {found}; one of bandwidth, cost and time is needed")
+    sums = {name: left.objectives.get(name, 0.0) - right.objectives.get(name, 0.0) for name in MEASURES}
+    objectives = {name: sign * value for name, value in sums.items() if value}
+    present = [*([BANDWIDTH] if dimension.any() or technology.any() else []), *objectives]
+    _check_units(parser, present, set(left.constants + right.constants))
     limit = sign * (right.constant - left.constant)
     if not np.isfinite([limit, *dimension, *technology, *objectives.values()]).all():
         raise parser.error("a number is too large")
+    if present[0] == "ownership" and ownership is None:
+        raise parser.error("the cost of ownership needs the key 'ownership': years, usd_per_kWh and pue")
     return Constraint(
         text,
         present[0],
@@ -214,7 +285,26 @@ def _constraint(parser: _Parser, left: _Terms, right: _Terms, relation: str, tex
         objectives.get(present[0], 0.0),
         limit,
         relation == ">=",
+        ownership=ownership if present[0] == "ownership" else None,
     )
+
+
+def _check_units(parser: _Parser, present: Sequence[str], found: set[str]) -> None:
+    """Refuse a constraint that does not limit one thing, in the units of that thing.
+
+    Raises
+    ------
+    InputError : the sentence says what it compares.
+    """
+    if len(present) != 1:
+        listed = " and ".join(present) or "only numbers"
+        raise parser.error(f"it compares {listed}; one of {', '.join([BANDWIDTH, *MEASURES])} is needed")
+    kind = unit_of(present[0])
+    wrong = sorted(found - {kind})
+    if wrong:
+        raise parser.error(
+            f"it compares {present[0]} with a number of {' and '.join(wrong)}; allowed: {units_of(kind)}"
+        )
 
 
 def excess(constraint: Constraint, value: FloatArray, scale: FloatArray | float) -> FloatArray:
@@ -228,5 +318,6 @@ def excess(constraint: Constraint, value: FloatArray, scale: FloatArray | float)
     """
     over = value - constraint.limit
     over = np.abs(over) if constraint.equality else np.maximum(over, 0.0)
-    relative = over / np.maximum(np.maximum(scale, abs(constraint.limit)), 1e-300)
+    size = np.maximum(scale, abs(constraint.limit))
+    relative = over / np.where(size > 0, size, 1.0)
     return np.asarray(np.where(relative > TOLERANCE, relative, 0.0))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.model.arrays import GIGA, Population
+from evo_libra.model.arrays import GIGA, FloatArray, Population
+from evo_libra.model.bill import inner_npus
 from evo_libra.model.fabric import BLOCKS, Fabric, parse_fabric, population_of
-from evo_libra.problem.constraints import TOLERANCE, excess
+from evo_libra.problem.constraints import TOLERANCE
 from evo_libra.problem.kits import with_kits
-from evo_libra.problem.repair import violation
 
 if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
@@ -57,40 +57,69 @@ def _check(problem: Problem, fabric: Fabric) -> None:
 
 
 def violations(problem: Problem, population: Population) -> list[str]:
-    """Return what the first design of a population breaks, one sentence each."""
+    """Return what the first design of a population breaks, one sentence each; none where its violation is 0."""
+    one = population.select([0])
     found = []
-    for d in range(population.npus.shape[0]):
-        npus, bandwidth = int(population.npus[d, 0]), float(population.bandwidth[d, 0])
-        technology = problem.catalog.technologies[int(population.technology[d, 0])]
-        inside = int(population.npus[:d, 0].prod())
-        if npus > 1 and not technology.permits(npus, inside):
+    for d in np.flatnonzero(one.npus[:, 0] > 1).tolist():
+        technology = problem.catalog.technologies[int(one.technology[d, 0])]
+        npus, inside = int(one.npus[d, 0]), int(one.npus[:d, 0].prod())
+        if not technology.permits(npus, inside):
             found.append(f"dimension {d} has {npus} NPUs; {technology.reach(inside)}")
-        if technology.bandwidth_cap and npus > 1 and bandwidth > technology.bandwidth_cap:
-            cap = technology.bandwidth_cap / GIGA
-            found.append(f"dimension {d} has {bandwidth / GIGA:g} GB/s; {technology.name} carries at most {cap:g}")
-    found += _broken_lanes(problem, population)
-    price = problem.unit_prices(population)
-    worth = problem.time(population)
+    found += [*_outside(problem, one), *_broken_lanes(problem, one)]
+    worth = problem.measure(one)
     for constraint in problem.constraints:
-        if constraint.quantity == "time":
-            broken = excess(constraint, constraint.objective * worth, 0.0)
-        else:
-            coefficients = constraint.coefficients(population.technology, price)
-            broken = violation(constraint, coefficients, population.bandwidth)
-        if broken[0] > 0:
-            found.append(f"the constraint '{constraint.text}' is broken by {100 * broken[0]:.3g} %")
+        broken = problem.broken(constraint, worth, one)[0]
+        if broken > 0:
+            found.append(f"the constraint '{constraint.text}' is broken by {100 * broken:.3g} %")
     return found
 
 
-def _broken_lanes(problem: Problem, population: Population) -> list[str]:
-    """Return what is not in whole lanes; with `optimal`, parts come in any fraction."""
-    if not problem.tables.kits or problem.optimal:
-        return []
-    hardware = problem.tables.hardware_of(population.npus[:, :1], population.technology[:, :1])
-    given = population.bandwidth[:, :1]
-    whole = hardware.lanes(given, up=True) * hardware.rate
+def _outside(problem: Problem, one: Population) -> list[str]:
+    """Return which dimensions of a design have less or more bandwidth than they may."""
+    low, high = problem.tables.box(one.technology)
+    found = []
+    for d in np.flatnonzero(one.npus[:, 0] > 1).tolist():
+        technology = problem.catalog.technologies[int(one.technology[d, 0])]
+        given, least, most = float(one.bandwidth[d, 0]), float(low[d, 0]), float(high[d, 0])
+        head = f"dimension {d} has {given / GIGA:g} GB/s"
+        if given > most * (1.0 + TOLERANCE):
+            capped = technology.bandwidth_cap == most
+            found.append(f"{head}; {technology.name if capped else 'the problem'} {_MOST[capped]} {most / GIGA:g}")
+        elif given < least * (1.0 - TOLERANCE) or given <= 0:
+            found.append(f"{head}; at least {least / GIGA:g} are needed" if least else f"{head}; it needs some")
+    return found
+
+
+_MOST = {True: "carries at most", False: "allows at most"}
+
+
+def unbuildable(problem: Problem, population: Population) -> FloatArray:
+    """Return (n,) the number of dimensions that cannot be built: too large, or not in whole lanes."""
+    npus, technology = population.npus, population.technology
+    inside = inner_npus(npus)
+    some, kind = np.unique(np.stack([technology, npus, inside]).reshape(3, -1), axis=1, return_inverse=True)
+    permitted = [n < 2 or problem.catalog.technologies[t].permits(n, i) for t, n, i in some.T.tolist()]  # noqa: PLR2004
+    wrong = ~np.array(permitted)[kind.reshape(npus.shape)]
+    return np.asarray((wrong | (_whole(problem, population)[1] > 0)).sum(axis=0), dtype=np.float64)
+
+
+def _whole(problem: Problem, population: Population) -> tuple[FloatArray, FloatArray]:
+    """Return (d, n) the nearest B/s that dimensions can be built with, and 1 where that is not what they have."""
+    nothing = np.zeros(population.npus.shape)
+    if not problem.tables.kits or problem.optimal:  # with `optimal`, parts come in any fraction
+        return nothing, nothing
+    hardware = problem.tables.hardware_of(population.npus, population.technology)
+    whole = hardware.lanes(population.bandwidth) * hardware.rate
+    # Of what cannot be built, there are no lanes.
+    wrong = (np.abs(whole - population.bandwidth) > TOLERANCE * whole) & (whole > 0)
+    return whole, wrong.astype(np.float64)
+
+
+def _broken_lanes(problem: Problem, one: Population) -> list[str]:
+    """Return which dimensions of a design are not in whole lanes."""
+    whole, wrong = _whole(problem, one)
     return [
-        f"dimension {d} has {given[d, 0] / GIGA:g} GB/s; the nearest it can be built with is {whole[d, 0] / GIGA:g}"
-        for d in np.flatnonzero(np.abs(whole - given)[:, 0] > TOLERANCE * whole[:, 0]).tolist()
-        if whole[d, 0] > 0  # of what cannot be built, there are no lanes
+        f"dimension {d} has {one.bandwidth[d, 0] / GIGA:g} GB/s; the nearest it can be built with is "
+        f"{whole[d, 0] / GIGA:g}"
+        for d in np.flatnonzero(wrong[:, 0]).tolist()
     ]

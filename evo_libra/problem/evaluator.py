@@ -25,7 +25,7 @@ from evo_libra.model.training import (
     Stream,
     iteration_time,
 )
-from evo_libra.model.workload import Workload
+from evo_libra.model.workload import IterationSize, Workload
 from evo_libra.problem.sharing import Placed, bandwidth_share, relative_bytes
 
 
@@ -47,6 +47,11 @@ class WeightedLoop:
     layouts: Mapping[str, Layout]
     weight: float
     time: IterationTime | TraceTime
+
+    @property
+    def size(self) -> IterationSize:
+        """How much one iteration is; traces do not say."""
+        return self.workload.size if isinstance(self.workload, Workload) else IterationSize()
 
 
 def weighted_loop(

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from evo_libra.errors import ConflictError
-from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import part_prices
-from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.constraints import BANDWIDTH, Constraint
 from evo_libra.problem.space import Structures
-from evo_libra.problem.tables import DimensionChoice
+from evo_libra.problem.tables import DimensionChoice, Skeletons, Tables
 
 _SLACK = 1e-9
 """Of a limit, by which rounding may miss it."""
@@ -34,7 +34,7 @@ def feasible_structures(
     ------
     ConflictError : no structure is left; the sentence names a smallest set of constraints that conflict.
     """
-    linear = [constraint for constraint in constraints if constraint.quantity != "time"]
+    linear = [constraint for constraint in constraints if constraint.quantity in (BANDWIDTH, "cost")]
     if not linear:
         return structures
     key = np.where(structures.npus > 1, structures.technology, -1)
@@ -42,11 +42,47 @@ def feasible_structures(
     boxes = [_box(kind, choices, catalog, npus) for kind in kinds.T]
     meets = np.array([_solvable(kind, box, linear) for kind, box in zip(kinds.T, boxes, strict=True)])
     if not meets.any():
-        conflict = _conflict(kinds.T, boxes, linear)
-        texts = tuple(dict.fromkeys(constraint.text for constraint in conflict))
-        listed = ", ".join(f"'{text}'" for text in texts)
-        raise ConflictError(f"no bandwidths within the allowed range can meet {listed}", texts)
+        raise _conflicting(_conflict(kinds.T, boxes, linear))
     return structures.select(meets[inverse.ravel()])
+
+
+def _conflicting(constraints: Sequence[Constraint]) -> ConflictError:
+    texts = tuple(dict.fromkeys(constraint.text for constraint in constraints))
+    listed = ", ".join(f"'{text}'" for text in texts)
+    return ConflictError(f"no bandwidths within the allowed range can meet {listed}", texts)
+
+
+def reaching_structures(structures: Structures, tables: Tables, constraints: Sequence[Constraint]) -> Structures:
+    """Return the structures of parts whose least and largest bandwidths reach every linear constraint.
+
+    What parts cost depends on sizes, and they come in whole pieces, which cost no less than fractions do.
+
+    Raises
+    ------
+    ConflictError : no structure is left; the sentence names the constraints that none can meet.
+    """
+    linear = [c for c in constraints if c.linear and c.relaxed and not c.lanes]
+    if not linear:
+        return structures
+    designs = tables.skeletons(np.arange(len(structures)), np.zeros_like(structures.npus))
+    reach = [_reaches(constraint, designs) for constraint in linear]
+    together = np.logical_and.reduce(reach)
+    if not together.any():
+        alone = [constraint for constraint, some in zip(linear, reach, strict=True) if not some.any()]
+        raise _conflicting(alone[:1] or linear)
+    return structures.select(together)
+
+
+def _reaches(constraint: Constraint, designs: Skeletons) -> BoolArray:
+    """Return (n,) whether some bandwidths in the box of each design meet a constraint."""
+    found = np.ones(designs.npus.shape[1], dtype=np.bool_)
+    slack = _SLACK * abs(constraint.limit)
+    for row in constraint.rows(designs):
+        ends = row * np.stack([designs.low, designs.high])
+        found &= ends.min(axis=0).sum(axis=0) <= constraint.limit + slack
+        if constraint.equality:
+            found &= ends.max(axis=0).sum(axis=0) >= constraint.limit - slack
+    return found
 
 
 Box = tuple[FloatArray, FloatArray, FloatArray]
@@ -65,11 +101,10 @@ def _box(kind: IntArray, choices: Sequence[DimensionChoice], catalog: Catalog, n
 
 def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
     """Return whether some bandwidths meet all constraints."""
-    used = kind >= 0
     if len(constraints) != 1:
         return _meet_together(kind, box, constraints)
     (only,), (low, high, price) = constraints, box
-    row = only.coefficients(np.maximum(kind, 0)[:, None], price[:, None])[:, 0] * used
+    row = _row(only, kind, price)
     with np.errstate(invalid="ignore"):
         ends = np.where(row != 0, row * np.stack([low, high]), 0.0)
     least, most, slack = ends.min(axis=0).sum(), ends.max(axis=0).sum(), _SLACK * abs(only.limit)
@@ -77,15 +112,21 @@ def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bo
     return bool(meets and (low <= high).all())
 
 
+def _row(constraint: Constraint, kind: IntArray, price: FloatArray) -> FloatArray:
+    """Return the (d,) coefficients of the bandwidths of one kind of structure; its (d,) prices are 0 where unused."""
+    if constraint.quantity == "cost":
+        return np.asarray(constraint.objective * price)
+    return constraint.coefficients(np.maximum(kind, 0)[:, None])[:, 0] * (kind >= 0)
+
+
 def _meet_together(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
     from scipy.optimize import linprog  # noqa: PLC0415 - takes a third of a second, and few problems need it
 
     low, high, price = box
-    used = kind >= 0
     rows: dict[bool, list[FloatArray]] = {True: [], False: []}
     limits: dict[bool, list[float]] = {True: [], False: []}
     for constraint in constraints:
-        row = constraint.coefficients(np.maximum(kind, 0)[:, None], price[:, None])[:, 0] * used
+        row = _row(constraint, kind, price)
         reach = np.where(np.isfinite(high), high, np.maximum(low, 1e9))
         size = float(np.abs(row * reach).max()) or 1.0
         rows[constraint.equality].append(row * 1e9 / size)

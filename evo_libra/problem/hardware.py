@@ -56,6 +56,12 @@ class Hardware:
         return Hardware(*(array[..., designs] for array in vars(self).values()))
 
     @property
+    def relaxed_watts(self) -> FloatArray:
+        """(d, n) W per B/s that no whole number of parts undercuts."""
+        watts = self.per_lane[1] + (self.per_step[1] * self.slope).sum(axis=0)
+        return np.asarray(np.divide(watts, self.rate, out=np.zeros_like(watts), where=self.rate > 0))
+
+    @property
     def low(self) -> FloatArray:
         """(d, n) B/s of the fewest lanes."""
         return np.asarray(self.fewest * self.rate)
@@ -71,15 +77,13 @@ class Hardware:
         fewest = np.einsum("gdn,dn->gn", self.shared, self.low)
         return np.asarray(self.shared * (fewest <= 1.0)[:, None])
 
-    def lanes(self, bandwidth: FloatArray, *, up: bool) -> FloatArray:
-        """Return the (d, n) numbers of lanes nearest to (d, n) B/s; without `up` none that has more."""
+    def lanes(self, bandwidth: FloatArray, rounding: np.ufunc = np.rint) -> FloatArray:
+        """Return the (d, n) numbers of lanes of (d, n) B/s: the nearest, no more (`floor`) or no fewer (`ceil`)."""
         # In an unused dimension bandwidth, rate and quantum are 0, and so are the lanes.
         count = bandwidth / self.whole
-        if up:
-            np.rint(count, out=count)
-        else:
-            count *= 1.0 + _ROUNDING
-            np.floor(count, out=count)
+        if rounding is not np.rint:
+            count *= 1.0 + (_ROUNDING if rounding is np.floor else -_ROUNDING)
+        rounding(count, out=count)
         count *= self.quantum
         np.maximum(count, self.fewest, out=count)
         return np.asarray(np.minimum(count, self.most, out=count))
@@ -225,7 +229,7 @@ def lanes_rows(shared: FloatArray) -> list[tuple[Constraint, FloatArray]]:
 def whole_lanes(
     hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
 ) -> FloatArray:
-    """Return the (d, n) bandwidths of the nearest numbers of lanes; of fewer where more would break a constraint.
+    """Return the (d, n) bandwidths of the nearest numbers of lanes; of fewer, or of more, where that breaks less.
 
     Parameters
     ----------
@@ -233,15 +237,34 @@ def whole_lanes(
     bandwidth : (d, n) B/s.
     constraints : linear ones beside the lanes of technologies, each with its (d, n) coefficients.
     """
-    found = hardware.lanes(bandwidth, up=True) * hardware.rate
-    broken = hardware.excess(found)
-    for constraint, row in constraints:
-        broken += violation(constraint, row, found)
-    some = np.flatnonzero(broken)
-    if len(some):
-        fewer = hardware.lanes(bandwidth, up=False) * hardware.rate
-        found[:, some] = fewer[:, some]
+    found = hardware.lanes(bandwidth) * hardware.rate
+    broken = _broken(hardware, found, constraints)
+    for rounding in (np.floor, np.ceil):
+        some = np.flatnonzero(broken)
+        if not len(some):
+            break
+        part = hardware.select(some)
+        other = part.lanes(bandwidth[:, some], rounding) * part.rate
+        breaks = _broken(part, other, [(constraint, row[:, some]) for constraint, row in constraints])
+        better = breaks < broken[some]
+        found[:, some[better]], broken[some[better]] = other[:, better], breaks[better]
     return found
+
+
+def _broken(
+    hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
+) -> FloatArray:
+    """Return (n,) the relative violation of constraints by whole lanes, whose parts come in whole numbers, too."""
+    broken = hardware.excess(bandwidth)
+    bought = [constraint for constraint, _ in constraints if constraint.bought]
+    for constraint, row in constraints:
+        if not constraint.bought:
+            broken += violation(constraint, row, bandwidth)
+    if bought:
+        cost, watts = hardware.totals(hardware.lanes(bandwidth))
+        for constraint in bought:
+            broken += constraint.excess_of(cost, watts)
+    return broken
 
 
 def within_lanes(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:

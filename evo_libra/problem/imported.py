@@ -176,7 +176,7 @@ fabric:
   shape: {shape}
 # ASTRA-sim's files of a cluster have no workload; put yours here.
 workloads:
-  - model: gpt-3
+  - model: gpt-3-libra
     parallelism: {{tp: 1}}
     compute_TFLOPS: {rate:.15g}
 time:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +16,19 @@ from evo_libra.model.source import KeyPath, Source
 from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
-from evo_libra.problem.feasibility import feasible_structures
+from evo_libra.problem.feasibility import feasible_structures, reaching_structures
 from evo_libra.problem.hardware import buildable
 from evo_libra.problem.kits import kits_of, lanes_constraints
-from evo_libra.problem.ledger import Ownership
+from evo_libra.problem.ledger import MEASURES, Ownership
 from evo_libra.problem.load_catalog import CatalogLoader
 from evo_libra.problem.load_time import fidelity_of, merging_of, time_spec
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import OBJECTIVES, SearchSettings
-from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, enumerate_structures
+from evo_libra.problem.protocol import SearchSettings
+from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, Structures, enumerate_structures
 from evo_libra.problem.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
-from evo_libra.problem.tables import DimensionChoice
+from evo_libra.problem.tables import DimensionChoice, tables_of
+
+_PARTS = "a catalogue of parts: others have no watts"
 
 
 def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Problem:
@@ -62,7 +64,8 @@ class _Loader(CatalogLoader):
             raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
         self._check_mode(parts=bool(kits))
         time = TimeModel.of(self.loops(fidelity, merging_of(fidelity, kits)), fidelity, kits)
-        constraints = self._constraints(len(choices), catalog) + lanes_constraints(catalog, len(choices))
+        ownership = self._ownership()
+        constraints = self._constraints(len(choices), catalog, ownership) + lanes_constraints(catalog, len(choices))
         rules = [
             DimensionRule(
                 pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
@@ -79,13 +82,13 @@ class _Loader(CatalogLoader):
             structures,
             choices,
             time,
-            tuple(OBJECTIVES[name] for name in dict.fromkeys(self.spec.objectives)),
+            tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
             constraints,
             SearchSettings(settings.engine, settings.evaluations, settings.population, settings.seed),
             self.identity(catalog),
             counted,
             self._bandwidth().mode == "optimal",
-            self._ownership(),
+            ownership,
             time if fidelity is None else TimeModel.of(self.loops(None, merging_of(None, kits)), None, kits),
         )
 
@@ -97,9 +100,9 @@ class _Loader(CatalogLoader):
             raise self.fail(
                 ("bandwidth",), "the catalogue has prices per bandwidth, but no lanes; use search or optimal"
             )
-        watts = [name for name in self.spec.objectives if name in ("power", "ownership", "energy")]
+        watts = [name for name in self.spec.objectives if MEASURES[name].power]
         if watts and not parts:
-            raise self.fail(("objectives",), f"{' and '.join(watts)} need a catalogue of parts: others have no watts")
+            raise self.fail(("objectives",), f"{' and '.join(watts)} {'needs' if len(watts) == 1 else 'need'} {_PARTS}")
 
     def _ownership(self) -> Ownership | None:
         given, asked = self.spec.ownership, "ownership" in self.spec.objectives
@@ -140,11 +143,16 @@ class _Loader(CatalogLoader):
         if time.kits and len(structures):
             # What a kit costs depends on its size: no linear program holds for all structures of some kits.
             built = buildable(time.kits, structures.npus, structures.technology)
-            return structures.select(built) if built.any() else structures
+            structures = structures.select(built) if built.any() else structures
+            tables = tables_of(structures, choices, catalog, time, self.spec.npus)
+            return self._feasible(lambda: reaching_structures(structures, tables, constraints))
         if not len(structures):
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
+        return self._feasible(lambda: feasible_structures(structures, choices, constraints, catalog, self.spec.npus))
+
+    def _feasible(self, choose: Callable[[], Structures]) -> Structures:
         try:
-            return feasible_structures(structures, choices, constraints, catalog, self.spec.npus)
+            return choose()
         except ConflictError as error:
             raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
 
@@ -261,12 +269,15 @@ class _Loader(CatalogLoader):
             "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
         )
 
-    def _constraints(self, dimensions: int, catalog: Catalog) -> tuple[Constraint, ...]:
+    def _constraints(self, dimensions: int, catalog: Catalog, ownership: Ownership | None) -> tuple[Constraint, ...]:
         found: list[Constraint] = []
         mistakes = []
         for index, text in enumerate(self.spec.constraints):
             try:
-                found += parse_constraint(text, dimensions, catalog.names)
+                these = parse_constraint(text, dimensions, catalog.names, ownership)
+                found += these
+                if not kits_of(catalog) and any(c.quantity in MEASURES and MEASURES[c.quantity].power for c in these):
+                    raise InputError(f"'{text}': {these[0].quantity} needs {_PARTS}")  # noqa: TRY301 - has its place
             except InputError as error:
                 mistakes.append(self.source.mistake(("constraints", index), str(error)))
         if mistakes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from evo_libra.errors import InputError, unknown
@@ -19,7 +20,7 @@ from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
 from evo_libra.model.source import KeyPath, Source, file_digest, validate
 from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workload
 from evo_libra.model.training import Merging
-from evo_libra.model.workload import Workload, scale_compute
+from evo_libra.model.workload import IterationSize, Workload, scale_compute
 from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.problem.load_time import check_chunks, time_spec
 from evo_libra.problem.spec import ProblemSpec, WorkloadSpec
@@ -150,14 +151,16 @@ class WorkloadLoader:
     ) -> Workload:
         if isinstance(model, DlrmSpec):
             fields = model.model_dump(exclude={"kind", "source"})
-            return dlrm(name, rate=rate, **fields)
+            found = dlrm(name, rate=rate, **fields)
+            return replace(found, size=IterationSize(len(found.layers), None, model.batch, self.spec.npus))
         if "tp" not in degrees:
             raise self.fail(
                 (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
             )
         fields = model.model_dump(exclude={"kind", "source"})
+        size = IterationSize(model.layers, model.sequence, model.batch, self.spec.npus // degrees["tp"])
         if isinstance(model, TransformerSpec):
-            return transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields)
+            return replace(transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields), size=size)
         expert_parallel = degrees.get("ep", 1)
         if model.experts % expert_parallel:
             raise self.fail(
@@ -165,11 +168,13 @@ class WorkloadLoader:
             )
         if model.top_k > model.experts:
             raise self.fail((*path, "generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts")
-        return moe(name, Mixture(**fields), tensor_parallel=degrees["tp"], expert_parallel=expert_parallel, rate=rate)
+        found = moe(name, Mixture(**fields), tensor_parallel=degrees["tp"], expert_parallel=expert_parallel, rate=rate)
+        return replace(found, size=size)
 
     def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
         if spec.compute_TFLOPS is not None:
             raise self.fail(
                 (*path, "compute_TFLOPS"), "a table has its own compute times; compute_scale multiplies them"
             )
-        return scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
+        found = scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
+        return replace(found, size=IterationSize(len(found.layers)))

@@ -16,6 +16,7 @@ from evo_libra.model.fabric import fabrics_of
 from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
 from evo_libra.problem.binding import Binding, bindings_of
 from evo_libra.problem.constraints import excess
+from evo_libra.problem.equal import equal_split
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_open_problem
 from evo_libra.problem.space import Structures
@@ -23,6 +24,21 @@ from evo_libra.problem.tables import Skeletons
 
 GOALS = ("time", "time-cost")
 _ACCURACY, _SAME, _ROWS, _NOTHING = 1e-12, 1e-10, 1e-9, 1e-100
+
+
+@dataclass(frozen=True)
+class EqualSplit:
+    """The best feasible design of a network whose dimensions all have the same bandwidth.
+
+    Attributes
+    ----------
+    bandwidth : B/s per NPU of every dimension.
+    time, cost : seconds, USD.
+    """
+
+    bandwidth: float
+    time: float
+    cost: float
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,8 @@ class Allocation:
     bound : no feasible bandwidths have less time (or time times cost) than this; `gap` is the distance to it.
     binding : what holds it back, with shadow prices.
     exchange : USD that one second is worth at the optimum of time times cost; None for time.
-    equal_bandwidth, equal_time, equal_cost : the same total split equally, whatever the other constraints say.
+    equal : the best design of the same network whose dimensions all have the same bandwidth, within the same limits;
+        None where there is none.
     """
 
     status: str
@@ -51,20 +68,18 @@ class Allocation:
     gap: float
     binding: tuple[Binding, ...]
     exchange: float | None
-    equal_bandwidth: FloatArray
-    equal_time: float
-    equal_cost: float
+    equal: EqualSplit | None
     network: Population
 
     @property
-    def speedup(self) -> float:
-        """How many times faster it is than the equal split."""
-        return self.equal_time / self.time
+    def speedup(self) -> float | None:
+        """How many times faster it is than the equal split; None where there is no such design."""
+        return None if self.equal is None else self.equal.time / self.time
 
     @property
-    def performance_per_cost(self) -> float:
-        """How many times more performance per USD it has than the equal split."""
-        return self.equal_time * self.equal_cost / (self.time * self.cost)
+    def performance_per_cost(self) -> float | None:
+        """How many times more performance per USD it has than the equal split; None where there is no such design."""
+        return None if self.equal is None else self.equal.time * self.equal.cost / (self.time * self.cost)
 
 
 def optimize(
@@ -148,11 +163,12 @@ def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
     least = float(found.objective.min())
     if not np.isfinite(least):
         raise _conflict(problem)
-    _check_times(problem, least)
+    _check_least_time(problem, least)
     # Of equally fast designs the cheapest one.
     bandwidth = _least_bandwidth(program, designs.price, shrunk(program, found.bandwidth))
     cost = (designs.price * bandwidth).sum(axis=0)
     best = int(np.where(found.objective <= least * (1.0 + _SAME), cost, np.inf).argmin())
+    _check_rest(problem, _network(designs, best, bandwidth[:, best]), "time")
     one = np.array([best])
     return _allocation(
         problem, designs, program.select(one), best, bandwidth[:, best], float(found.bound.min()),
@@ -178,21 +194,34 @@ def _least_bandwidth(program: Program, price: FloatArray, bandwidth: FloatArray)
     return np.where(kept, less, bandwidth)
 
 
-def _check_times(problem: Problem, time: float) -> None:
-    """Refuse constraints on time that the least time does not settle.
+def _check_least_time(problem: Problem, time: float) -> None:
+    """Refuse upper limits of time that even the least time breaks.
 
     Raises
     ------
     ConflictError : nothing is as fast as asked for.
-    InputError : a network shall be slow, which is not linear in its bandwidths.
     """
     for constraint in problem.constraints:
-        if constraint.quantity == "time" and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
-            if constraint.at_least or constraint.equality:
-                raise InputError(f"'{constraint.text}': bandwidths are solved for under upper limits of time only")
+        late = constraint.quantity == "time" and constraint.at_most
+        if late and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
             texts = tuple(dict.fromkeys(c.text for c in problem.constraints))
             raise ConflictError(
                 f"no bandwidths meet {', '.join(map(repr, texts))}: the least time is {time * 1e3:g} ms", texts
+            )
+
+
+def _check_rest(problem: Problem, network: Population, goal: str) -> None:
+    """Refuse constraints that are not linear in the bandwidths, unless the best network happens to meet them.
+
+    Raises
+    ------
+    InputError : the sentence names the constraint.
+    """
+    for constraint in problem.constraints:
+        if not constraint.linear and problem.broken(constraint, problem.measure(network), network)[0] > 0:
+            raise InputError(
+                f"'{constraint.text}' does not hold where {goal} is least, and bandwidths are solved for under limits "
+                "that are linear in them only; a search finds designs that meet it"
             )
 
 
@@ -212,12 +241,7 @@ def _product(problem: Problem, designs: Skeletons, program: Program) -> Allocati
         raise _conflict(problem)
     one = np.array([best])
     time, cost = float(found.time[best]), float(found.cost[best])
-    for constraint in problem.constraints:
-        if constraint.quantity == "time" and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
-            raise InputError(
-                f"'{constraint.text}' does not hold where time times cost is least ({time * 1e3:g} ms); "
-                "under a limit of time only the time itself is minimised"
-            )
+    _check_rest(problem, _network(designs, best, found.bandwidth[:, best]), "time times cost")
     # At the least product, time plus cost at the exchange rate of that point is least, too: its multipliers are prices.
     part = replace(program.select(one), price=time / cost * designs.price[:, one])
     prices = optimal_bandwidth(part, _ACCURACY).multipliers
@@ -228,7 +252,7 @@ def _product(problem: Problem, designs: Skeletons, program: Program) -> Allocati
 
 
 def _conflict(problem: Problem) -> ConflictError:
-    texts = tuple(dict.fromkeys(c.text for c in problem.constraints if c.quantity != "time"))
+    texts = tuple(dict.fromkeys(c.text for c in problem.constraints if c.linear))
     return ConflictError(f"no bandwidths within the allowed range meet {', '.join(map(repr, texts))}", texts)
 
 
@@ -263,7 +287,7 @@ def _unbounded(problem: Problem, designs: Skeletons, n: int, reason: str) -> All
     name = _named(problem, network)
     shape = "_".join(part.partition(":")[0] for part in name.split("_"))
     return Allocation(
-        "unbounded", reason, shape, nothing, none, none, none, none, (), None, nothing, none, none, network
+        "unbounded", reason, shape, nothing, none, none, none, none, (), None, None, network
     )  # fmt: skip
 
 
@@ -272,12 +296,19 @@ def _allocation(
     multipliers: Multipliers, exchange: float | None,
 ) -> Allocation:  # fmt: skip
     used = designs.used[:, n] > 0
-    price = designs.price[:, n]
-    equal = np.where(used, bandwidth[used].sum() / used.sum(), 0.0)
+    design = designs.select(np.array([n]))
     network = _network(designs, n, bandwidth)
     return Allocation(
         "optimal", "", _named(problem, network), bandwidth[used],
-        float(program.time(bandwidth[:, None])[0]), float(price @ bandwidth), bound, max(value - bound, 0.0) / value,
-        bindings_of(problem, program, bandwidth, multipliers, used), exchange,
-        equal[used], float(program.time(equal[:, None])[0]), float(price @ equal), network,
+        float(program.time(bandwidth[:, None])[0]), float(design.price[:, 0] @ bandwidth), bound,
+        max(value - bound, 0.0) / value, bindings_of(problem, design, program, bandwidth, multipliers), exchange,
+        _equal_split(problem, network, fastest=exchange is None), network,
     )  # fmt: skip
+
+
+def _equal_split(problem: Problem, network: Population, *, fastest: bool) -> EqualSplit | None:
+    found = equal_split(problem, network, fastest=fastest)
+    if found is None:
+        return None
+    worth = problem.measure(found)
+    return EqualSplit(float(found.bandwidth.max()), float(worth.time[0]), float(worth.cost[0]))

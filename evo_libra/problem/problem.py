@@ -15,13 +15,13 @@ from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import network_cost
 from evo_libra.model.fabric import BLOCK_NAMES, Fabric, fabrics_of
 from evo_libra.problem.allocate import allocate, shrunk
-from evo_libra.problem.constraints import Constraint, excess
+from evo_libra.problem.constraints import BANDWIDTH, Constraint, linear_rows
 from evo_libra.problem.counting import CountedStructures
-from evo_libra.problem.designs import read_designs
+from evo_libra.problem.designs import read_designs, unbuildable
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
 from evo_libra.problem.hardware import Hardware, lanes_rows, whole_lanes, within_lanes
-from evo_libra.problem.ledger import Ownership, Worth, values
+from evo_libra.problem.ledger import MEASURES, Ownership, Worth, values
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
 from evo_libra.problem.space import Space, Structures
@@ -47,7 +47,7 @@ class Problem:
     choices : what is left to choose of each dimension.
     time : iteration time.
     objectives : what is minimised.
-    constraints : linear constraints.
+    constraints : what designs must meet.
     settings : how a search runs unless it is told otherwise.
     spec : the validated problem file as plain data.
     counted : the structures as they grow, dimension by dimension.
@@ -89,7 +89,7 @@ class Problem:
                 "proofs are of chunks that take the dimensions in order, one at a time in each, with an endpoint delay "
                 f"of 2 ns or more; those of '{self.name}' may be faster than LIBRA's time, which bounds them"
             )
-        kept = tuple(c for c in self.constraints if c.quantity != "cost" or (c.objective > 0 and not c.equality))
+        kept = tuple(constraint for constraint in self.constraints if constraint.relaxed)
         return replace(self, time=self.bounding or self.time, constraints=kept, optimal=True)
 
     def identity(self) -> Mapping[str, Any]:
@@ -116,7 +116,8 @@ class Problem:
 
     @cached_property
     def _powered(self) -> bool:
-        return any(objective.name in ("power", "ownership", "energy") for objective in self.objectives)
+        names = [o.name for o in self.objectives] + [c.quantity for c in self.constraints if c.quantity != BANDWIDTH]
+        return any(MEASURES[name].power for name in names)
 
     def budgets(self) -> tuple[float, float]:
         """Return the least and the largest budget in USD that can make a difference, linear constraints aside."""
@@ -160,12 +161,8 @@ class Problem:
         return designs, Population(designs.npus, designs.block, designs.technology, bandwidth, schedule)
 
     def _linear(self, designs: Skeletons) -> list[tuple[Constraint, FloatArray]]:
-        """Return the constraints on bandwidth and cost, but for those on lanes, with their (d, n) coefficients."""
-        return [
-            (c, c.coefficients(designs.technology, designs.price) * designs.used)
-            for c in self.constraints
-            if c.quantity != "time" and not c.lanes
-        ]
+        """Return the constraints that are linear in bandwidth, but for those on lanes, with their coefficients."""
+        return linear_rows([constraint for constraint in self.constraints if not constraint.lanes], designs)
 
     def _schedule(self, genes: FloatArray, block: IntArray) -> Schedule | None:
         fidelity = self.time.fidelity
@@ -242,22 +239,39 @@ class Problem:
     def _worth(
         self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None
     ) -> Evaluation:
+        worth = self._ledger(designs, price, traffic, hardware, power=self._powered)
+        broken = self.tables.outside(designs)
+        for constraint in self.constraints:
+            if not constraint.lanes:
+                broken += self.broken(constraint, worth, designs)
+        if hardware is not None:
+            broken += hardware.excess(designs.bandwidth)
+        return Evaluation(values(self.objectives, worth), broken)
+
+    def _ledger(
+        self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None, *, power: bool
+    ) -> Worth:
         bandwidth = designs.bandwidth
         time, watts = self.time(designs, traffic), np.zeros(len(designs))
         if hardware is None or self.optimal:
             cost = network_cost(1, price, bandwidth)
+            if hardware is not None and power:
+                watts = (hardware.relaxed_watts * bandwidth).sum(axis=0)
         else:
-            cost, watts = hardware.totals(hardware.lanes(bandwidth, up=True), power=self._powered)
-        worth = Worth(time, cost, watts, designs.npus, designs.block, bandwidth, self.ownership)
-        broken = np.zeros(bandwidth.shape[1])
-        for constraint in self.constraints:
-            if constraint.quantity == "time":
-                broken += excess(constraint, constraint.objective * time, 0.0)
-            elif hardware is None or not constraint.lanes:
-                broken += violation(constraint, constraint.coefficients(designs.technology, price), bandwidth)
-        if hardware is not None:
-            broken += hardware.excess(bandwidth)
-        return Evaluation(values(self.objectives, worth), broken)
+            cost, watts = hardware.totals(hardware.lanes(bandwidth), power=power)
+        return Worth(time, cost, watts, designs.npus, designs.block, bandwidth, self.ownership)
+
+    def measure(self, designs: Population) -> Worth:
+        """Return time, cost and power of designs, from which objectives and constraints follow."""
+        traffic = self.time.traffic(designs.npus, designs.technology)
+        hardware = self.tables.hardware_of(designs.npus, designs.technology) if self.tables.kits else None
+        return self._ledger(designs, self.unit_prices(designs), traffic, hardware, power=True)
+
+    def broken(self, constraint: Constraint, worth: Worth, designs: Population) -> FloatArray:
+        """Return (n,) the relative violation of a constraint by designs and what they are worth."""
+        if constraint.quantity != BANDWIDTH:
+            return constraint.excess(worth)
+        return violation(constraint, constraint.coefficients(designs.technology), designs.bandwidth)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
         """Return the worth of any designs with the problem's number of NPUs.
@@ -268,7 +282,8 @@ class Problem:
 
         Returns
         -------
-        Objectives in SI (seconds, USD), in the order of `objectives`, and the violation of the constraints.
+        Objectives in SI (seconds, USD), in the order of `objectives`, and the violation of the constraints, of the
+        least and largest bandwidths, of lanes, and of what technologies connect.
 
         Raises
         ------
@@ -283,7 +298,8 @@ class Problem:
         population = designs if isinstance(designs, Population) else read_designs(self, designs)
         traffic = self.time.traffic(population.npus, population.technology)
         hardware = self.tables.hardware_of(population.npus, population.technology) if self.tables.kits else None
-        return self.evaluate_prepared(population, self.unit_prices(population), traffic, hardware)
+        worth = self.evaluate_prepared(population, self.unit_prices(population), traffic, hardware)
+        return replace(worth, violation=worth.violation + unbuildable(self, population))
 
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with what the problem leaves open of how collectives run on them."""

@@ -30,12 +30,6 @@ class Objective:
 
 TIME = Objective("time", "time_ms", 1e-3, "iteration time [ms]")
 COST = Objective("cost", "cost_usd", 1.0, "network cost [USD]")
-POWER = Objective("power", "power_kW", 1e3, "network power [kW]")
-OWNERSHIP = Objective("ownership", "ownership_usd", 1.0, "cost of ownership [USD]")
-ENERGY = Objective("energy", "energy_kJ", 1e3, "network energy of an iteration [kJ]")
-TIME_COST = Objective("time-cost", "time_cost_usd_s", 1.0, "iteration time x network cost [USD s]")
-BISECTION = Objective("bisection", "bisection_s_per_TB", 1.0, "time of a TB over the bisection [s]")
-OBJECTIVES = {objective.name: objective for objective in (TIME, COST, POWER, OWNERSHIP, ENERGY, TIME_COST, BISECTION)}
 
 
 @dataclass(frozen=True)

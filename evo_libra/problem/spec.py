@@ -64,7 +64,7 @@ class WorkloadSpec(_Strict):
     """One workload; one of model, file, trace and generator says what it is."""
 
     name: str | None = Field(None, description="what results call it")
-    model: str | None = Field(None, description="a model of the catalogue, such as gpt-3")
+    model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
     file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
     trace: str | None = Field(
         None, description="Chakra traces: one file for all NPUs, or the PREFIX of files PREFIX.<npu>.et"
@@ -193,7 +193,9 @@ class ProblemSpec(_Strict):
         description="what is minimised; time-cost is the inverse of performance per cost",
     )
     ownership: OwnershipSpec | None = Field(None, description="what it costs to run a network")
-    constraints: tuple[str, ...] = Field((), description="such as `sum(bw) <= 1000 GB/s` or `bw[0] >= bw[1]`")
+    constraints: tuple[str, ...] = Field(
+        (), description="such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or `power <= 2 MW`, on every objective"
+    )
     bandwidth: Literal["search", "optimal", "lanes"] | BandwidthSpec = Field(
         "search", description="how bandwidth is chosen"
     )

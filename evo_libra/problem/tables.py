@@ -9,15 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from evo_libra.model.allocation.program import Program, merged
-from evo_libra.model.arrays import FloatArray, IntArray
+from evo_libra.model.arrays import FloatArray, IntArray, Population
 from evo_libra.model.bill import fits, relaxed_price
 from evo_libra.model.blocks import Kit
 from evo_libra.model.catalog import Catalog
 from evo_libra.model.cost import part_prices
 from evo_libra.model.fabric import BLOCKS
+from evo_libra.problem.constraints import TOLERANCE
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.hardware import Hardware, HardwareTable, hardware_of, tabulated
 from evo_libra.problem.kits import kits_of
+from evo_libra.problem.ledger import cuts
 from evo_libra.problem.space import Space, Structures, columns, divisors_of
 
 
@@ -59,6 +61,22 @@ class Skeletons:
     high: FloatArray
     used: FloatArray
     hardware: Hardware | None = None
+
+    def select(self, designs: IntArray) -> Skeletons:
+        """Return some of the designs."""
+        hardware = None if self.hardware is None else self.hardware.select(designs)
+        arrays = {name: array[..., designs] for name, array in vars(self).items() if name != "hardware"}
+        return Skeletons(**arrays, hardware=hardware)
+
+    @property
+    def watts(self) -> FloatArray:
+        """(d, n) W per B/s of the whole network; 0 in unused dimensions, and where prices are per bandwidth."""
+        return np.zeros(self.price.shape) if self.hardware is None else self.hardware.relaxed_watts
+
+    @property
+    def cuts(self) -> FloatArray:
+        """(d, n) what passes between two halves of the network along each dimension, in bandwidths of an NPU."""
+        return cuts(self.npus, self.block)
 
 
 @dataclass(frozen=True)
@@ -119,8 +137,24 @@ class Tables:
 
     def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
         """Return the hardware of (d, n) sizes and kits, with no more lanes than the problem allows."""
-        row = np.arange(len(npus))[:, None]
-        return hardware_of(self.kits, npus, technology).within(self.low[row, technology], self.high[row, technology])
+        return hardware_of(self.kits, npus, technology).within(*self.box(technology))
+
+    def box(self, technology: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the (d, n) least and largest B/s of dimensions in (d, n) technologies."""
+        row = np.arange(len(technology))[:, None] * self.low.shape[1] + technology
+        return np.take(self.low, row), np.take(self.high, row)
+
+    def outside(self, designs: Population) -> FloatArray:
+        """Return (n,) how far bandwidths are outside the box, relative to it; a dimension without any is 1 off."""
+        bandwidth = designs.bandwidth
+        low, high = self.box(designs.technology)
+        inside = (bandwidth >= low * (1.0 - TOLERANCE)) & (bandwidth <= high * (1.0 + TOLERANCE)) & (bandwidth > 0)
+        wrong = ~inside & (designs.npus > 1)
+        if not wrong.any():
+            return np.zeros(len(designs))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            off = np.where(bandwidth > 0, np.maximum(1.0 - bandwidth / low, bandwidth / high - 1.0), 1.0)
+        return np.asarray(np.where(wrong, off, 0.0).sum(axis=0))
 
     def traffic_of(self, designs: Skeletons) -> FloatArray:
         """Return the (c, d, n) traffic of designs."""

@@ -109,7 +109,7 @@ def _whole(problem: Problem, part: Screen, bandwidth: FloatArray) -> FloatArray:
     designs = problem.tables.skeletons_of(part.npus, part.technology, part.gene, part.structure)
     assert designs.hardware is not None, "only parts are whole"  # noqa: S101 - our mistake
     hardware = designs.hardware.select(every)
-    lanes = hardware.lanes(bandwidth[:, every], up=True) + np.repeat(steps, count, axis=0).T * hardware.quantum
+    lanes = hardware.lanes(bandwidth[:, every]) + np.repeat(steps, count, axis=0).T * hardware.quantum
     whole = np.clip(lanes, hardware.fewest, hardware.most) * hardware.rate
     _, first = np.unique(np.vstack([part.structure[every], whole]), axis=1, return_index=True)
     structure, gene = part.structure[every[first]], part.gene[:, every[first]]

@@ -70,7 +70,10 @@ def _shuffled(members: int, random: np.random.Generator) -> IntArray:
 def ranks(objectives: FloatArray, violation: FloatArray) -> IntArray:
     """Return the (n,) number of the front that each design is in, under constraint domination (Deb et al. 2002).
 
-    Feasible designs are ranked by dominance; infeasible ones follow, those of one violation in a front of their own.
+    Feasible designs are ranked by dominance. Of designs with equal objectives only the last one is; the others come
+    after all of these, in fronts of their own, as on a problem of parts they would otherwise fill the population. The
+    last one is the youngest: its genes are others, and the search drifts on to their neighbours. Infeasible designs
+    follow, those of one violation in a front of their own.
 
     Parameters
     ----------
@@ -78,16 +81,27 @@ def ranks(objectives: FloatArray, violation: FloatArray) -> IntArray:
     violation : (n,), 0 where a design is feasible.
     """
     broken = violation > 0
+    if not broken.any():
+        return _feasible_ranks(objectives)
+    feasible = np.flatnonzero(~broken)
     rank = np.empty(len(violation), dtype=np.int64)
-    if not broken.all():
-        rank[~broken] = moocore.pareto_rank(np.ascontiguousarray(objectives[:, ~broken].T))
+    rank[feasible] = _feasible_ranks(columns(objectives, feasible))
     _, level = np.unique(violation[broken], return_inverse=True)
-    rank[broken] = rank[~broken].max(initial=-1) + 1 + level
+    rank[broken] = rank[feasible].max(initial=-1) + 1 + level
+    return rank
+
+
+def _feasible_ranks(objectives: FloatArray) -> IntArray:
+    if not objectives.shape[1]:
+        return np.empty(0, dtype=np.int64)
+    rank = np.asarray(moocore.pareto_rank(np.ascontiguousarray(objectives.T)), dtype=np.int64)
+    repeated = ~first_of_kind(row_hash(objectives)[::-1], np.empty(0, np.uint64))[::-1]
+    rank[repeated] += 1 + rank.max()
     return rank
 
 
 def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
-    """Return the (n,) crowding distances (Deb et al. 2002) within fronts, 0 for repeats of a point; ends have `ENDS`.
+    """Return the (n,) crowding distances (Deb et al. 2002) within fronts, 0 for repeats in a front; ends have `ENDS`.
 
     One sort an objective over all fronts; of two objectives one does for both, as the designs of a front that are
     sorted by the first one are sorted by the second one, too.
@@ -104,7 +118,7 @@ def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
         order = order[_changes(objectives[0][order]) | _changes(front[order])]
         orders = [order, order]
     else:
-        distinct = np.flatnonzero(first_of_kind(row_hash(objectives), np.empty(0, np.uint64)))
+        distinct = np.flatnonzero(first_of_kind(row_hash(np.vstack([objectives, front])), np.empty(0, np.uint64)))
         orders = [distinct[_order(values[distinct], front[distinct])] for values in objectives]
     ordered = np.stack([values[order] for values, order in zip(objectives, orders, strict=True)])
     distance = np.zeros(objectives.shape[1])

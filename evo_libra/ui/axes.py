@@ -61,9 +61,8 @@ def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
 
     Raises
     ------
-    ValueError
-        Too many series, x and y of different shapes, a value that is not finite, or one that is not positive on a
-        logarithmic axis.
+    ValueError : too many series, x and y of different shapes, a value that is not finite, or one that is not positive
+        on a logarithmic axis.
     """
     if len(series) > MAX_SERIES:
         raise ValueError(f"{len(series)} series; at most {MAX_SERIES} can be told apart")

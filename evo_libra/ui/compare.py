@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -13,17 +14,22 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.alike import PER_ITERATION, Subject, by_problem, differing, sequences
 from evo_libra.experiment.catalogue import Catalogue, read_front
 from evo_libra.experiment.comparison import LEVELS, Comparison, compare
 from evo_libra.experiment.filters import is_filter
 from evo_libra.experiment.record import RunInfo
-from evo_libra.experiment.store import MANIFEST
+from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.front.front import Front
 from evo_libra.model.arrays import FloatArray
+from evo_libra.model.mistakes import short
+from evo_libra.problem.protocol import TIME
 from evo_libra.ui.axes import Series
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.texts import print_json
 
 _MOST_SERIES = 8
+_MOST_KEYS = 5
 _CELL = 10
 _EACH = "over seeds; hypervolume and epsilon against all runs together"
 _EPSILON = "epsilon: factor by which a row would have to be better to dominate a column"
@@ -35,24 +41,124 @@ def compare_command(names: Sequence[str], results: Path, figure: Path | None, *,
     """Compare the fronts of runs."""
     if figure is not None and figure.suffix.lower() not in _SUFFIXES:
         raise InputError(f"--figure: found {figure}; allowed endings: {', '.join(_SUFFIXES)}")
-    groups = _grouped(_chosen(names, results))
-    fronts = {name: [read_front(run) for run in runs] for name, runs in groups.items()}
-    objectives = sorted({front.objectives for group in fronts.values() for front in group})
-    if len(objectives) != 1:
-        several = "; ".join(", ".join(one) for one in objectives)
-        raise InputError(f"runs of the same objectives can be compared; found: {several}")
-    columns = objectives[0]
-    values = {name: [front.frame.select(columns).to_numpy().T for front in group] for name, group in fronts.items()}
-    found = compare(columns, values)
+    problems = _problems(_chosen(names, results))
+    if figure is not None and len(problems) > 1:
+        raise InputError(f"--figure: {_unlike(problems)}; name the runs of one of them")
+    found = [problem.compared() for problem in problems]
     if figure is not None:
-        _draw(found, values, figure)
+        _draw(found[0], problems[0].values, figure)
     if as_json:
-        print_json(_as_json(found, groups))
-    else:
-        _show(found, values)
-        if figure is not None:
-            print(f"plot   {figure}")
+        pairs = zip(problems, found, strict=True)
+        print_json({"problems": [_as_json(problem, comparison) for problem, comparison in pairs]})
+        return 0
+    if len(problems) > 1:
+        print(f"{_unlike(problems)}; each is shown alone.")
+    for problem, comparison in zip(problems, found, strict=True):
+        if len(problems) > 1:
+            print(f"\n{problem.name}")
+        _show(comparison, problem.values, problem.rates)
+        if problem.note:
+            print(problem.note)
+    if figure is not None:
+        print(f"plot   {figure}")
     return 0
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Runs that are ranked against one another.
+
+    Attributes
+    ----------
+    name : of their problem.
+    identity : that of the first run.
+    objectives : columns.
+    groups : runs that differ in their seeds alone, by what tells them from others.
+    values : (m, k) objectives of the fronts of each group.
+    note : what is said of the work of an iteration; empty where it is the same for all.
+    rates : the most sequences a second of each group; empty where the work is the same for all, or not known.
+    """
+
+    name: str
+    identity: Mapping[str, Any]
+    objectives: tuple[str, ...]
+    groups: Mapping[str, Sequence[RunInfo]]
+    values: Mapping[str, Sequence[FloatArray]]
+    note: str
+    rates: Mapping[str, float]
+
+    def compared(self) -> Comparison:
+        """Return the groups beside each other."""
+        return compare(self.objectives, self.values)
+
+
+def _problems(runs: Sequence[RunInfo]) -> list[_Problem]:
+    """Return runs by what they may be ranked against."""
+    subjects = [Subject.of(RunFolder(run.folder).read_json(MANIFEST)) for run in runs]
+    alike = by_problem(subjects)
+    found = [_problem([runs[at] for at in places], [subjects[at] for at in places]) for places in alike]
+    if len(found) > 1 and len(found) == len(runs):
+        raise InputError(f"{_unlike(found)}; two runs or more of one problem are needed")
+    return found
+
+
+def _problem(runs: Sequence[RunInfo], subjects: Sequence[Subject]) -> _Problem:
+    columns, work = subjects[0].objectives, sequences(subjects)
+    groups = _grouped(runs)
+    works = dict(zip((run.id for run in runs), work or [1.0] * len(runs), strict=True))
+    note = _note(groups, works, known=work is not None)
+    differs = len(set(works.values())) > 1
+    scale = {run: work if differs else 1.0 for run, work in works.items()}
+    values = {
+        name: [_objectives(read_front(run), columns, scale[run.id]) for run in group] for name, group in groups.items()
+    }
+    rates = {}
+    if differs and TIME.column in columns:
+        row = columns.index(TIME.column)
+        rates = {name: max(1.0 / (one[row].min() * TIME.scale) for one in group) for name, group in values.items()}
+    named = tuple(_per_sequence(one) if differs and one in PER_ITERATION else one for one in columns)
+    return _Problem(runs[0].problem, subjects[0].problem, named, groups, values, note, rates)
+
+
+def _objectives(front: Front, columns: Sequence[str], sequences: float) -> FloatArray:
+    """Return (m, k) objectives, those of an iteration divided by its sequences."""
+    values = front.frame.select(columns).to_numpy().T
+    per = np.array([sequences if column in PER_ITERATION else 1.0 for column in columns])
+    return np.asarray(values / per[:, None])
+
+
+def _per_sequence(column: str) -> str:
+    """Return the name of an objective of an iteration once it is one of a sequence.
+
+    >>> _per_sequence("time_ms")
+    'time_per_sequence_ms'
+    """
+    name, _, unit = column.partition("_")
+    return f"{name}_per_sequence_{unit}"
+
+
+def _note(groups: Mapping[str, Sequence[RunInfo]], works: Mapping[str, float], *, known: bool) -> str:
+    """Return what is said of the work of an iteration."""
+    if not known:
+        return (
+            "An iteration may be another amount of work in some of these runs, as their workloads differ and do not "
+            "say how many sequences they train: their times are those of an iteration all the same."
+        )
+    each = {_letter(index): works[group[0].id] for index, group in enumerate(groups.values())}
+    if len(set(each.values())) == 1:
+        return ""
+    said = ", ".join(f"{count:,.0f} in {letter}" for letter, count in each.items())
+    return f"An iteration trains another number of sequences in each ({said}): times are those of one sequence."
+
+
+def _unlike(problems: Sequence[_Problem]) -> str:
+    """Return the sentence that problems are not ranked against one another, with the keys in which they differ."""
+    first = problems[0]
+    keys = dict.fromkeys(key for other in problems[1:] for key in differing(first.identity, other.identity))
+    names = list(dict.fromkeys(problem.name for problem in problems))
+    named = " and ".join(", ".join(names).rsplit(", ", 1)) if len(names) > 1 else f"runs of {names[0]}"
+    differ = f" (they differ in {', '.join(list(keys)[:_MOST_KEYS])})"
+    return f"{short(named, 200)} are {len(problems)} different problems{differ}, not ranked against one another"
 
 
 def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
@@ -105,8 +211,12 @@ def _name(run: RunInfo, others: Sequence[RunInfo]) -> str:
     return ", ".join(parts) or run.engine
 
 
-def _as_json(found: Comparison, groups: Mapping[str, Sequence[RunInfo]]) -> dict[str, Any]:
+def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
+    groups = problem.groups
     return {
+        "problem": problem.name,
+        "note": problem.note,
+        "sequences_per_second": problem.rates,
         "objectives": list(found.objectives),
         "ideal": found.ideal.tolist(),
         "nadir": found.nadir.tolist(),
@@ -130,12 +240,15 @@ def _as_json(found: Comparison, groups: Mapping[str, Sequence[RunInfo]]) -> dict
     }  # fmt: skip
 
 
-def _show(found: Comparison, values: Mapping[str, Sequence[FloatArray]]) -> None:
+def _show(
+    found: Comparison, values: Mapping[str, Sequence[FloatArray]], rates: Mapping[str, float] | None = None
+) -> None:
     console = Console()
     series = _series(found, values)
     print(terminal_scatter(series, _label(found.objectives, 1), _label(found.objectives, 0), console))
     for index, name in enumerate(found.runs):
-        print(f"{_letter(index)}  {name}" + ("" if index < _MOST_SERIES else "  (not drawn)"))
+        rate = f"  up to {rates[name]:,.0f} sequences/s" if rates else ""
+        print(f"{_letter(index)}  {name}{rate}" + ("" if index < _MOST_SERIES else "  (not drawn)"))
     if len(found.runs) > _MOST_SERIES:
         print(f"A plot has room for {_MOST_SERIES}; name fewer runs to see the others.")
     table = Table(title=_EACH, title_justify="left")

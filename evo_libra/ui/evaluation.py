@@ -15,7 +15,7 @@ from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.registry import load_problem
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.texts import number, print_json, short_design, size_of_iteration
 from evo_libra.ui.warned import show_warnings
 
 _FAILED = 1
@@ -70,6 +70,8 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
 def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]], console: Console) -> None:
     groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
     print(f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute")
+    if size := size_of_iteration(workload):
+        print(size)
     entries = [*workload["collectives"], *workload["messages"]]
     beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
     each = ", and bytes over bandwidth of each" if beyond else " and"

@@ -79,8 +79,7 @@ def front_figure(
 
     Raises
     ------
-    ValueError
-        Another suffix, or series that `evo_libra.ui.axes.check_series` refuses, more than 9 among them.
+    ValueError : another suffix, or series that `evo_libra.ui.axes.check_series` refuses, more than 9 among them.
     """
     suffix = path.suffix.lower()
     if suffix not in METADATA:

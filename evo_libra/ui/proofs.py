@@ -21,6 +21,7 @@ from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import GIGA
 from evo_libra.problem.binding import Binding
+from evo_libra.problem.ledger import unit_of
 from evo_libra.problem.optimize import Allocation, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
@@ -78,35 +79,44 @@ def _allocation_json(found: Allocation, objective: str) -> dict[str, Any]:
         **exchange,
         "speedup": found.speedup,
         "performance_per_cost": found.performance_per_cost,
-        "equal_split": {
-            "bandwidth_GBps": (found.equal_bandwidth / GIGA).tolist(),
-            "time_ms": found.equal_time * 1e3,
-            "cost_usd": found.equal_cost,
+        "equal_split": None if found.equal is None else {
+            "bandwidth_GBps": [found.equal.bandwidth / GIGA] * len(found.bandwidth),
+            "time_ms": found.equal.time * 1e3,
+            "cost_usd": found.equal.cost,
         },
         "binding": [_binding_json(binding) for binding in found.binding],
-    }
+    }  # fmt: skip
 
 
 def _binding_json(binding: Binding) -> dict[str, Any]:
     head = {"limit": binding.limit, "loosened_by": binding.loosened_by}
-    if binding.quantity == "cost":
+    if unit_of(binding.quantity) == "cost":
         return {**head, "usd_per_second": 1.0 / binding.price, "seconds_per_usd": binding.price}
+    if binding.quantity == "power":
+        return {**head, "seconds_per_kW": binding.price * 1e3}
     return {**head, "seconds_per_GBps": binding.price * GIGA}
 
 
 def _show_allocation(found: Allocation, objective: str) -> None:
     console = Console()
     table = Table(title=Text("best bandwidths [GB/s per NPU]"), title_justify="left")
-    for column in ("dimension", "best", "equal split"):
+    equal = found.equal
+    for column in ("dimension", "best", *(["equal split"] if equal else [])):
         table.add_column(column, justify="left" if column == "dimension" else "right", no_wrap=True)
-    for part, best, equal in zip(found.design.split("_"), found.bandwidth, found.equal_bandwidth, strict=True):
-        table.add_row(Text(part.partition(":")[0]), f"{best / GIGA:.6g}", f"{equal / GIGA:.6g}")
+    for part, best in zip(found.design.split("_"), found.bandwidth, strict=True):
+        each = [f"{equal.bandwidth / GIGA:.6g}"] if equal else []
+        table.add_row(Text(part.partition(":")[0]), f"{best / GIGA:.6g}", *each)
     table.add_section()
-    table.add_row(Text("time [ms]"), f"{found.time * 1e3:.6g}", f"{found.equal_time * 1e3:.6g}")
-    table.add_row(Text("cost [USD]"), number(found.cost), number(found.equal_cost))
+    times, costs = [found.time, *([equal.time] if equal else [])], [found.cost, *([equal.cost] if equal else [])]
+    table.add_row(Text("time [ms]"), *(f"{time * 1e3:.6g}" for time in times))
+    table.add_row(Text("cost [USD]"), *map(number, costs))
     console.print(table)
-    print(f"\nthan the equal split: {found.speedup:.4g} times as fast, {found.performance_per_cost:.4g} times")
-    print(f"the performance per USD; no bandwidths are better by more than {found.gap:.1e}")
+    if equal:
+        print(f"\nthan the equal split: {found.speedup:.4g} times as fast, {found.performance_per_cost:.4g} times")
+        print(f"the performance per USD; no bandwidths are better by more than {found.gap:.1e}")
+    else:
+        print("\nno design of this network with equal bandwidths meets the limits;")
+        print(f"no bandwidths are better by more than {found.gap:.1e}")
     if found.binding:
         print("\nwhat holds it back:")
     for binding in found.binding:
@@ -116,12 +126,13 @@ def _show_allocation(found: Allocation, objective: str) -> None:
 
 
 def _price(binding: Binding) -> str:
-    if binding.quantity == "cost":
+    if unit_of(binding.quantity) == "cost":
         word = "buy" if binding.loosened_by == "raising" else "less save"
         return f"{number(1.0 / binding.price)} USD {word} one second"
     verb = "saves" if binding.price > 0 else "costs"
     step = "more" if binding.loosened_by == "raising" else "less"
-    return f"one GB/s {step} {verb} {abs(binding.price) * GIGA * 1e3:.4g} ms"
+    unit, size = ("kW", 1e3) if binding.quantity == "power" else ("GB/s", GIGA)
+    return f"one {unit} {step} {verb} {abs(binding.price) * size * 1e3:.4g} ms"
 
 
 def certify_command(

@@ -21,12 +21,14 @@ from evo_libra.experiment.runspec import build, origin_of
 from evo_libra.experiment.store import DONE, FAILURES, LOG, PLOT, RunFolder
 from evo_libra.experiment.words import course
 from evo_libra.experiment.worker import perform
+from evo_libra.front.explain import sizes_of
 from evo_libra.front.front import Front
+from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import Warned, warnings_of
 from evo_libra.ui.fronts import result_json, show_front
 from evo_libra.ui.pictures import figure_of
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import print_json, size_of_iteration
 from evo_libra.ui.warned import show_warnings
 from evo_libra.ui.watch import Watch
 
@@ -80,18 +82,19 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
     warnings = warnings_of(problem, designs)
     end = run.read_json(DONE) if run.done else {}
+    loops = problem.time.loops if isinstance(problem, Problem) else ()
+    workloads = [{"name": loop.workload.name, **sizes_of(loop)} for loop in loops]
     if as_json:
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"failures": failures} if failures else {}
-        print_json(
-            {
-                **result_json(front, report.evaluations, report.wall, folder),
-                "warnings": list(map(Warned.json, warnings)),
-                **more,
-            }
-        )
+        more |= {"workloads": workloads} if workloads else {}
+        report_json = result_json(front, report.evaluations, report.wall, folder)
+        print_json({**report_json, "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
         show_front(front, problem.objectives, problem.name, rows=12)
+        for workload in workloads:
+            groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+            print(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))
         told = f" ({words})" if (words := course(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.evaluations, "evaluation"), counted(len(front), "design")
         print(f"\n{evaluated} in {report.wall:.2f} s{told}; {found} on the front")

@@ -19,7 +19,8 @@ fabric:
   # pin: [{dimension: 0, block: ring}] # or pins parts of single dimensions
 
 workloads:                             # one or more; their weighted times are added up
-  - model: gpt-3                       # or `file: workload.txt` (ASTRA-sim 1.0 text), or `generator: {...}`
+  - model: gpt-3-libra                 # 2 of the 96 layers of GPT-3, as in LIBRA's study; the batch is per replica
+                                       # or `file: workload.txt` (ASTRA-sim 1.0 text), or `generator: {...}`
     parallelism: {tp: 16}              # data parallelism takes the NPUs that are left
     compute_TFLOPS: 234                # of one NPU
     weight: 1

@@ -106,8 +106,7 @@ def scatter(
 
     Raises
     ------
-    ValueError
-        A plot that is too small, or series that `check_series` refuses.
+    ValueError : a plot that is too small, or series that `check_series` refuses.
     """
     if width < _NARROWEST or height < _LOWEST:
         raise ValueError(f"a plot of {width} x {height} characters; at least {_NARROWEST} x {_LOWEST} are needed")

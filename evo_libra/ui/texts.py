@@ -31,6 +31,22 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"  # noqa: PLR2004 - large figures read better whole
 
 
+def size_of_iteration(workload: Mapping[str, Any]) -> str:
+    """Return how much one iteration of a workload is, for reading; empty where nothing is known.
+
+    >>> size_of_iteration({"layers": 2, "sequence": 1024, "batch_per_replica": 32, "global_batch": 8192})
+    '2 layers, sequences of 1,024 tokens, 32 per replica, 8,192 in all'
+    >>> size_of_iteration({"layers": 54, "sequence": None, "batch_per_replica": None, "global_batch": None})
+    '54 layers'
+    """
+    layers, tokens, batch = workload["layers"], workload["sequence"], workload["batch_per_replica"]
+    parts = [] if layers is None else [f"{layers:,} layers" if layers != 1 else "1 layer"]
+    if batch is not None:
+        what = f"sequences of {tokens:,} tokens, {batch:,}" if tokens is not None else f"{batch:,} samples"
+        parts += [f"{what} per replica", f"{workload['global_batch']:,} in all"]
+    return ", ".join(parts)
+
+
 def short_design(design: str) -> str:
     """Return the notation with bandwidths to four digits, for reading; files keep them all."""
     network, *options = design.split(" ")

@@ -119,14 +119,15 @@ def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -
     assert {"problem", "versions", "git", "machine", "seed", "program", "started", "wall_s"} <= manifest.keys()
     assert "population 650" in run(tmp_path, "show", listed[0]["folder"]).stdout
     assert run_json(tmp_path, "reproduce", listed[0]["id"])["identical"] is True
-    found = run_json(tmp_path, "compare", "experiment:study", "--figure", "fronts.pdf")
+    (found,) = run_json(tmp_path, "compare", "experiment:study", "--figure", "fronts.pdf")["problems"]
     assert [len(group["runs"]) for group in found["groups"].values()] == [2, 2, 2, 2]
     assert (tmp_path / "fronts.pdf").read_bytes().startswith(b"%PDF")
     table = run(tmp_path, "compare", "engine:nsga2,random").stdout
     assert "coverage" in table
     assert max(map(len, table.splitlines())) <= 80
     # Filters hold together, as those of `results`; runs that are named come to them.
-    fewer = run_json(tmp_path, "compare", "experiment:study", "engine:nsga2")["groups"]
+    (one_engine,) = run_json(tmp_path, "compare", "experiment:study", "engine:nsga2")["problems"]
+    fewer = one_engine["groups"]
     assert sorted(one["id"] for group in fewer.values() for one in group["runs"]) == sorted(one["id"] for one in listed)
     assert (
         "fits 'engine:nsga2 engine:random'" in run(tmp_path, "compare", "engine:nsga2", "engine:random", code=2).stderr

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.comparison import LEVELS, compare
+from evo_libra.experiment.comparison import LEVELS, _coverage, compare
 from evo_libra.front.archive import non_dominated
 from evo_libra.model.arrays import FloatArray
 
 OBJECTIVES = ("time_ms", "cost_usd")
+LARGE = 10_000
 
 
 def front(seed: int, count: int = 12, objectives: int = 2) -> FloatArray:
@@ -68,6 +71,45 @@ def test_of_several_seeds_the_median_pair_counts() -> None:
     assert found.epsilon["a", "b"] == pytest.approx(1.0)
     assert found.coverage["a", "b"] == 1.0
     assert [run.designs for run in found.runs["a"]] == [base.shape[1]] * 3
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.integers(2, 5), st.booleans())
+def test_coverage_is_that_of_all_pairs(seed: int, objectives: int, whole: bool) -> None:  # noqa: FBT001 - drawn
+    random = np.random.default_rng(seed)
+    # Not only fronts: some designs dominate others of their own set, or repeat them.
+    sets = [random.uniform(1, 4, (objectives, int(random.integers(1, 40)))) for _ in range(2)]
+    a, b = [each.round() if whole else each for each in sets]
+    found = compare(("x",) * objectives, {"a": [a], "b": [b]})
+    for (one, other), share in {("a", "b"): (a, b), ("b", "a"): (b, a)}.items():
+        pairs = (share[0][:, :, None] <= share[1][:, None, :]).all(axis=0).any(axis=0)
+        assert found.coverage[one, other] == pairs.mean()
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.booleans())
+def test_epsilon_of_two_objectives_is_that_of_all_pairs(seed: int, whole: bool) -> None:  # noqa: FBT001 - drawn
+    random = np.random.default_rng(seed)
+    a, b = (random.uniform(1, 9, (2, int(random.integers(1, 40)))) for _ in range(2))
+    a, b = (a.round(), b.round()) if whole else (a, b)
+    found = compare(OBJECTIVES, {"a": [a], "b": [b]}).epsilon
+    for (one, other), sets in {("a", "b"): (a, b), ("b", "a"): (b, a)}.items():
+        expected = (sets[0][:, :, None] / sets[1][:, None, :]).max(axis=0).min(axis=0).max()
+        assert found[one, other] == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_coverage_of_large_fronts_takes_little_memory(objectives: int) -> None:
+    angles = np.abs(np.random.default_rng(0).normal(size=(objectives, 2 * LARGE)))
+    points = 10 ** (2 - angles / np.linalg.norm(angles, axis=0))
+    tracemalloc.start()
+    try:
+        share = _coverage(points[:, :LARGE], points[:, LARGE:])
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 0.0 <= share < 0.9
+    assert most < 1000 * LARGE  # bytes; all pairs would take LARGE**2
 
 
 def test_four_objectives_have_no_attainment() -> None:

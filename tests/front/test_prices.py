@@ -96,7 +96,7 @@ def test_without_ranges_all_scenarios_are_alike(tmp_path: Path) -> None:
     (tmp_path / "fixed.yaml").write_text(fixed)
     (tmp_path / "problem.yaml").write_text(
         "name: fixed\nnpus: 512\nfabric: {catalog: fixed.yaml, max_dimensions: 2}\nbandwidth: lanes\n"
-        "workloads: [{model: gpt-3, parallelism: {tp: 8}, compute_TFLOPS: 400}]\n"
+        "workloads: [{model: gpt-3-libra, parallelism: {tp: 8}, compute_TFLOPS: 400}]\n"
     )
     problem = load_problem(str(tmp_path / "problem.yaml"))
     assert isinstance(problem, Problem)

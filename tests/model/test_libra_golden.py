@@ -190,7 +190,7 @@ def test_process_groups_lie_as_libras_communicators(workload: str, degree: int) 
 
 
 @pytest.mark.parametrize(("name", "table", "degree"), [
-    ("gpt-3", "GPT_3", 16), ("msft-1t", "MSFT_1T", 128), ("turing-nlg", "Turing_NLG", 1),
+    ("gpt-3-libra", "GPT_3", 16), ("msft-1t-libra", "MSFT_1T", 128), ("turing-nlg-libra", "Turing_NLG", 1),
 ])  # fmt: skip
 def test_transformers_equal_the_layer_tables(name: str, table: str, degree: int) -> None:
     fields = load_models()[name].model_dump(exclude={"kind", "source"})
@@ -199,7 +199,7 @@ def test_transformers_equal_the_layer_tables(name: str, table: str, degree: int)
 
 
 def test_dlrm_equals_the_layer_table() -> None:
-    fields = load_models()["dlrm"].model_dump(exclude={"kind", "source"})
+    fields = load_models()["dlrm-libra"].model_dump(exclude={"kind", "source"})
     assert rows_of(dlrm("dlrm", rate=60e12, **fields)) == GOLDEN["workload_tables"]["DLRM"]
 
 

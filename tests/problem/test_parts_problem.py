@@ -45,7 +45,7 @@ def load(folder: Path, *assignments: str) -> Problem:
     (folder / "small.yaml").write_text(CATALOG)
     (folder / "problem.yaml").write_text(
         "name: small\nnpus: 512\nfabric: {catalog: small.yaml, max_dimensions: 3}\n"
-        "workloads: [{model: gpt-3, parallelism: {tp: 8}, compute_TFLOPS: 400}]\nbandwidth: lanes\n"
+        "workloads: [{model: gpt-3-libra, parallelism: {tp: 8}, compute_TFLOPS: 400}]\nbandwidth: lanes\n"
     )
     found = load_problem(str(folder / "problem.yaml"), assignments)
     assert isinstance(found, Problem)
@@ -114,7 +114,7 @@ def test_what_parts_cannot_be_is_told(tmp_path: Path) -> None:
         load(tmp_path, "bandwidth=search")
     with pytest.raises(InputError, match="but no lanes"):
         load_problem("gpt3-4k", ["bandwidth=lanes"])
-    with pytest.raises(InputError, match="need a catalogue of parts"):
+    with pytest.raises(InputError, match="needs a catalogue of parts"):
         load_problem("gpt3-4k", ["objectives=[time, power]"])
     with pytest.raises(InputError, match="needs the key 'ownership'"):
         load(tmp_path, "objectives=[time, ownership]")

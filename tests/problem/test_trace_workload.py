@@ -175,8 +175,8 @@ def test_traces_are_part_of_the_identity(tmp_path: Path) -> None:
         (4, "trace: pipe, groups: groups.json, compute_TFLOPS: 100", "needs both compute_TFLOPS and memory_GBps"),
         (4, "trace: pipe", "1"),
         (4, "trace: pip", "pip"),
-        (4, "model: gpt-3, groups: groups.json, parallelism: {tp: 2}, compute_TFLOPS: 1", "belongs to a trace"),
-        (4, WORKLOAD + ", model: gpt-3", "one of model, file, trace and generator"),
+        (4, "model: gpt-3-libra, groups: groups.json, parallelism: {tp: 2}, compute_TFLOPS: 1", "belongs to a trace"),
+        (4, WORKLOAD + ", model: gpt-3-libra", "one of model, file, trace and generator"),
     ],
 )
 def test_wrong_traces_are_told(tmp_path: Path, npus: int, workload: str, part: str) -> None:

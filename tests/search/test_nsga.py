@@ -17,11 +17,14 @@ from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_func
 from pymoo.util.ref_dirs import get_reference_directions
 
 from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
-from evo_libra.model.arrays import FloatArray
+from evo_libra.model.arrays import BoolArray, FloatArray
+from evo_libra.problem.registry import load_problem
 from evo_libra.search.directions import reference_directions
-from evo_libra.search.niching import Scale, chosen_by_niche, nearest, rescaled
+from evo_libra.search.engine import load_engine
+from evo_libra.search.niching import Niches, Scale, chosen_by_niche, nearest, rescaled
 from evo_libra.search.repeats import first_of_kind, row_hash
-from evo_libra.search.survival import ENDS, along, by_front, crowding, largest, ranks, survivors, turns
+from evo_libra.search.run import generations
+from evo_libra.search.survival import ENDS, Crowding, along, by_front, crowding, largest, ranks, survivors, turns
 
 SEEDS = st.integers(0, 2**32 - 1)
 RANDOM = settings(max_examples=60)
@@ -43,15 +46,60 @@ def dominates(one: FloatArray, two: FloatArray) -> bool:
 def test_ranks_are_those_of_moocore_and_then_of_violation(*, seed: int, whole: bool) -> None:
     random, objectives = population(seed, whole=whole, most=40)
     none = np.zeros(objectives.shape[1])
-    rank = ranks(objectives, none)
-    np.testing.assert_array_equal(rank, moocore.pareto_rank(objectives.T))
-    for i, j in itertools.permutations(range(len(rank)), 2):
+    rank, single = ranks(objectives, none), singles(objectives)
+    np.testing.assert_array_equal(rank[single], moocore.pareto_rank(objectives.T[single]))
+    for i, j in itertools.permutations(np.flatnonzero(single), 2):
         assert not dominates(objectives[:, i], objectives[:, j]) or rank[i] < rank[j]
     violation = random.choice([0.0, 1.0, 0.5], len(none))
     constrained = ranks(objectives, violation)
     for i, j in itertools.permutations(range(len(rank)), 2):
         if violation[j] > 0:
             assert (constrained[i] < constrained[j]) == (violation[i] < violation[j])
+
+
+@given(SEEDS)
+@RANDOM
+def test_repeats_are_ranked_after_every_other_feasible_design(seed: int) -> None:
+    random, objectives = population(seed, whole=True)
+    violation = random.choice([0.0, 0.0, 1.0], objectives.shape[1])
+    rank, feasible = ranks(objectives, violation), violation == 0
+    single = singles(objectives[:, feasible])
+    assert rank[feasible][single].max(initial=-1) < rank[feasible][~single].min(initial=1000)
+    assert rank[feasible].max(initial=-1) < rank[~feasible].min(initial=1000)
+
+
+@pytest.mark.parametrize("selection", [Crowding(), Niches()])
+@pytest.mark.parametrize("objectives", [2, 3])
+@pytest.mark.parametrize("children", [1, 60])
+def test_no_repeat_survives_where_another_design_is_left_out(
+    selection: Crowding | Niches, objectives: int, children: int
+) -> None:
+    random, size = np.random.default_rng(0), 60
+    arrays = {"size": np.array(size), **selection.memory(objectives, size)}
+    values, violation = random.integers(0, 6, (objectives, size)).astype(float), np.zeros(size)
+    seen = set(map(tuple, values.T))
+    for _ in range(100 // children + 5):
+        new = random.integers(0, 6, (objectives, children)).astype(float)
+        both, seen = np.concatenate([values, new], axis=1), seen | set(map(tuple, new.T))
+        kept, memory = selection.survivors(arrays, both, np.zeros(both.shape[1]), random)
+        distinct = len(set(map(tuple, both.T)))
+        values, arrays = both[:, kept], {**arrays, **memory, "violation": violation[: len(kept)]}
+        assert len(set(map(tuple, values.T))) == min(distinct, size)
+        assert {tuple(point) for point in both[:, non_dominated(both)].T} <= set(map(tuple, values.T))
+
+
+@pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
+def test_a_problem_of_parts_does_not_fill_the_population_with_clones(engine: str) -> None:
+    problem = load_problem("dense-32k")
+    *_, last = generations(problem, load_engine(engine, problem), population=100, seed=3, evaluations=3000)
+    held = last.engine.arrays["objectives"]
+    assert len(np.unique(held, axis=1).T) == held.shape[1] == 100
+
+
+def singles(objectives: FloatArray) -> BoolArray:
+    """Return (n,) whether none of the designs after it has equal objectives."""
+    points = list(map(tuple, objectives.T))
+    return np.array([point not in points[place + 1 :] for place, point in enumerate(points)], dtype=np.bool_)
 
 
 @given(seed=SEEDS, whole=st.booleans())
@@ -110,10 +158,11 @@ def test_infeasible_designs_survive_last_and_by_violation(seed: int, size: int) 
     objectives, violation = random.integers(0, 8, (3, 30)).astype(float), random.choice([0.0, 0.0, 2.0, 5.0], 30)
     kept, _, _ = survivors(objectives, violation, size)
     assert len(set(kept.tolist())) == size
-    left_out = np.setdiff1d(np.arange(30), kept)
+    left_out, feasible = np.setdiff1d(np.arange(30), kept), violation == 0
+    single = set(np.flatnonzero(feasible)[singles(objectives[:, feasible])])
     for out, stays in itertools.product(left_out, kept):
         assert violation[stays] <= violation[out]
-        if not violation[out]:
+        if out in single:
             assert not dominates(objectives[:, out], objectives[:, stays])
 
 

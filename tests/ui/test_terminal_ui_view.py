@@ -126,7 +126,7 @@ def test_designs_are_stepped_through_clicked_zoomed_and_dragged(drive: Drive) ->
 def test_tabs_show_design_front_and_log(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.settled()
-        for text in ("topology", "technology", "gpt-3 tp=16", "equal bandwi"):
+        for text in ("topology", "technology", "gpt-3-libra tp=16", "equal bandwi"):
             assert text in driver.text
         await driver.press("f")
         await driver.until(lambda: "network" in driver.text)

@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import ConflictError, EvoLibraError, InputError
 from evo_libra.ui.command_line.commands import COMMANDS
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
@@ -22,6 +22,9 @@ def run(words: list[str]) -> int:
     """
     try:
         return _run(words)
+    except ConflictError as error:
+        complain(str(error))
+        return FAILED
     except InputError as error:
         complain(str(error))
         return WRONG_INPUT

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,14 +13,16 @@ from evo_libra.experiment.manifest import spec_of, stale
 from evo_libra.experiment.runspec import build
 from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.front.explain import explain
-from evo_libra.model.fabric import Fabric, parse_fabric
-from evo_libra.problem.designs import read_designs, violations
+from evo_libra.model.arrays import Population
+from evo_libra.problem.designs import read_designs
+from evo_libra.problem.equal import equal_split
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.terminal.details import Breakdown, Design
 
 _PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
 _STALE = "The run was made by another version of the program; where time and cost come from is this one's view."
-EQUAL = "equal bandwidths, same total"
+EQUAL = "equal bandwidths, at most the same total"
+_NO_EQUAL = "With equal bandwidths of at most the same total, this network cannot be built."
 
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
@@ -53,7 +54,7 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
             design = replace(design, notation=_notation(folder, problem, design))
         population = read_designs(problem, design.notation)
         parts = explain(problem, population)
-        equal, note = _equal(problem, design)
+        equal, note = _equal(problem, design, population)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
     said = " ".join(text for text in (_STALE if stale(folder) else "", note) if text)
@@ -74,30 +75,15 @@ def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
     return str(problem.describe(snapshot.archive.genes[:, which[:1]])["design"][0])
 
 
-def _equal(problem: Problem, design: Design) -> tuple[Design | None, str]:
-    """Return the same network with the same bandwidth in all, in equal parts, and what it breaks."""
-    fabric = with_equal_bandwidths(parse_fabric(design.notation))
-    if fabric is None:
-        return None, ""
-    population = read_designs(problem, str(fabric))
-    broken = violations(problem, population)
-    note = f"With equal bandwidths, {'; '.join(broken)}." if broken else ""
-    return Design(design.run, EQUAL, _worth(problem, population), str(fabric)), note
+def _equal(problem: Problem, design: Design, population: Population) -> tuple[Design | None, str]:
+    """Return the best that can be built of the same network with equal bandwidths, or that nothing can."""
+    used = population.npus[:, 0] > 1
+    equal = equal_split(problem, population, most=float(population.bandwidth[used, 0].mean()))
+    if equal is None:
+        return None, _NO_EQUAL
+    return Design(design.run, EQUAL, _worth(problem, equal), str(problem.fabrics(equal)[0])), ""
 
 
-def _worth(problem: Problem, population: Any) -> Mapping[str, float]:  # noqa: ANN401 - a population
+def _worth(problem: Problem, population: Population) -> Mapping[str, float]:
     worth = problem.evaluate(population).objectives[:, 0]
     return {o.column: float(value) / o.scale for o, value in zip(problem.objectives, worth, strict=True)}
-
-
-def with_equal_bandwidths(fabric: Fabric) -> Fabric | None:
-    """Return a network with the bandwidth of all of its dimensions in equal parts; None where one is not known.
-
-    >>> str(with_equal_bandwidths(parse_fabric("RI(4)@package:250_SW(8)@pod:50")))
-    'RI(4)@package:150_SW(8)@pod:150'
-    """
-    known = [dimension.bandwidth for dimension in fabric.dimensions if dimension.bandwidth is not None]
-    if not known or len(known) < len(fabric.dimensions):
-        return None
-    each = sum(known) / len(known)
-    return replace(fabric, dimensions=tuple(replace(one, bandwidth=each) for one in fabric.dimensions))

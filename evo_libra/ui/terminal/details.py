@@ -47,7 +47,7 @@ class Breakdown:
     ----------
     notation : the design, where only its objectives were known.
     parts : from `evo_libra.front.explain.explain`; None when it cannot be had.
-    equal : the same network with the same bandwidth in all, in equal parts; None when it cannot be had.
+    equal : the best that can be built of the same network with equal bandwidths; None where nothing can.
     note : what is to be known about both.
     """
 
