@@ -9,11 +9,10 @@ from evo_libra.experiment.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.events import tell
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import FAILED, LOG, RunFolder, append_line
+from evo_libra.experiment.store import ATTEMPT, FAILED, LOG, RunFolder, append_line
 
 ATTEMPTS = 3
 """Attempts in a row that get no further before a run is given up."""
-ATTEMPT = "attempt.json"
 
 
 def count_attempt(folder: RunFolder, job: Job) -> int:

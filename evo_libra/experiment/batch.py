@@ -18,9 +18,8 @@ from evo_libra.experiment.executor import Executor, Undelivered
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
-from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import RunFolder, StorageError
+from evo_libra.experiment.store import RUNNER, RunFolder, StorageError
 from evo_libra.experiment.worker import abandon
 
 LOOK_SECONDS = 0.5

@@ -7,20 +7,22 @@ was only asleep finds itself outbid before it commits anything.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import socket
+import stat
 import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Self
 
+from evo_libra.experiment.fields import parse_file
 from evo_libra.experiment.store import create_text, make_folder
+from evo_libra.integrity import DamagedError, open_regular, seal_json, unreadable
 
 LEASE_SECONDS = 60.0
 """A claim that was not renewed for so long is void. Longer than what network file systems keep in their caches."""
@@ -29,27 +31,45 @@ _NAME = re.compile(r"claim-(\d{4,})\.json")
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A claim file.
+class Holder:
+    """What a claim file says.
 
     Attributes
     ----------
-    path : the file.
-    number : the highest of a run is the valid one.
     token : what tells holders apart.
     batch : the batch that the holder works for; a later attempt of the same batch need not wait for the lease to end.
     host, where, pid, born : the process that holds it: its host, kernel and namespace, number and start.
-    renewed : when it was renewed last, by the clock of the file system.
     """
 
-    path: Path
-    number: int
     token: str
     batch: str
     host: str
     where: str
     pid: int
     born: float
+
+    @property
+    def process(self) -> str:
+        """The holder as ``host:pid``; empty where the claim file does not say it."""
+        return f"{self.host}:{self.pid}" if self.host else ""
+
+
+_NOBODY = Holder("", "", "", "", 0, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim(Holder):
+    """A claim file.
+
+    Attributes
+    ----------
+    path : the file.
+    number : the highest of a run is the valid one.
+    renewed : when it was renewed last, by the clock of the file system.
+    """
+
+    path: Path
+    number: int
     renewed: float
 
     def alive(self, now: float) -> bool:
@@ -75,10 +95,13 @@ def acquire(folder: Path, batch: str) -> Claim | None:
     held = current_claim(folder)
     if held is not None and held.batch != batch and held.alive(server_time(folder)):
         return None
-    number = 1 if held is None else held.number + 1
+    # Beyond every name there is, even of what is no claim, such as a folder.
+    number = 1 + max((number for number, _ in _names(folder)), default=0)
     path = folder / f"claim-{number:04d}.json"
-    me = {"token": uuid.uuid4().hex, "batch": batch, "host": socket.gethostname(), "where": _where()}
-    if not create_text(path, json.dumps({**me, "pid": os.getpid(), "born": _born(os.getpid())})):
+    me = Holder(
+        uuid.uuid4().hex, batch, socket.gethostname(), _where(), os.getpid(), _born(os.getpid()) or 0.0
+    )  # fmt: skip
+    if not create_text(path, seal_json(asdict(me)).decode()):
         return None
     # While this one made up its mind, others may have come and gone, and another have begun to count anew.
     if any(
@@ -109,7 +132,7 @@ def release(claim: Claim) -> None:
     if not holds(claim):
         return
     for number, name in _names(claim.path.parent):
-        if number < claim.number:
+        if number < claim.number and _read(claim.path.parent / name, number) is not None:
             (claim.path.parent / name).unlink(missing_ok=True)
     claim.path.unlink(missing_ok=True)
 
@@ -133,24 +156,40 @@ def _claims(folder: Path) -> Iterator[Claim]:
 def _names(folder: Path) -> list[tuple[int, str]]:
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names alone, several times a second
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        raise unreadable(folder, error) from None
     return [(int(match[1]), name) for name in names if (match := _NAME.fullmatch(name))]
 
 
 def _read(path: Path, number: int) -> Claim | None:
+    """Return a claim, of nobody known where the file is damaged; None where there is no file."""
     try:
         # Opened before it is dated: that is when a network file system asks its server.
-        with path.open(encoding="utf-8") as file:
+        file = open_regular(path)
+        if file is None:
+            return None
+        with file:
             text, renewed = file.read(), os.fstat(file.fileno()).st_mtime
-    except FileNotFoundError:
-        return None
-    try:
-        data = json.loads(text)
-        return Claim(path, number, renewed=renewed, **data)
-    except (ValueError, TypeError):
+        data = parse_file(path, text, Holder)
+        holder = Holder(**{one.name: data[one.name] for one in fields(Holder)})
+    except (OSError, DamagedError):
         # Without hard links it is created before it is filled, and its writer may have died in between.
-        return Claim(path, number, "", "", "", "", 0, 0.0, renewed)
+        return _of_nobody(path, number)
+    return Claim(path=path, number=number, renewed=renewed, **asdict(holder))
+
+
+def _of_nobody(path: Path, number: int) -> Claim | None:
+    """Return what a claim that cannot be read still says: that there is one, and when it was renewed."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    # No holder has made a folder or a named pipe.
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return Claim(path=path, number=number, renewed=found.st_mtime, **asdict(_NOBODY))
 
 
 @cache

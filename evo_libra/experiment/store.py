@@ -5,24 +5,40 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import re
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.fields import (
+    AttemptFields,
+    DoneFields,
+    FailedFields,
+    FailuresFields,
+    ManifestFields,
+    PlanFields,
+    RunnerFields,
+    parse_file,
+)
+from evo_libra.integrity import DamagedError, open_regular, read_bytes, seal_json
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
 EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failures.json"
+ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
 DESIGNS = "designs-*.parquet"
 TEMPORARY = ".tmp-"
+_FIELDS: dict[str, Any] = {
+    MANIFEST: ManifestFields, DONE: DoneFields, FAILED: FailedFields, FAILURES: FailuresFields, ATTEMPT: AttemptFields,
+    PLAN: PlanFields, RUNNER: RunnerFields,
+}  # fmt: skip
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
@@ -42,11 +58,9 @@ class RunFolder:
     def done(self) -> bool:
         """Whether the run has finished; it has not where the mark of that is damaged."""
         try:
-            return isinstance(json.loads((self.path / DONE).read_bytes()), dict)
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return read_file(self.path / DONE) is not None
+        except DamagedError:
             return False
-        except OSError:
-            return True  # there, whoever may read it
 
     def write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool = True) -> None:
         """Write one file so that it is there whole or not at all.
@@ -74,56 +88,40 @@ class RunFolder:
 
     def write_json(self, name: str, data: Mapping[str, Any], *, sync: bool = True) -> None:
         """Write JSON for people and programs."""
-        self.write(name, _json_bytes(data), sync=sync)
+        self.write(name, seal_json(data), sync=sync)
 
     def create_json(self, name: str, data: Mapping[str, Any]) -> bool:
         """Write JSON unless the file is there already; return whether this writer was the one to do it."""
-        return create_text(self.path / name, _json_bytes(data).decode(), sync=True)
+        return create_text(self.path / name, seal_json(data).decode(), sync=True)
 
     def read_json(self, name: str) -> dict[str, Any]:
-        """Read a JSON file of the run.
+        """Read a JSON file of the run that has to be there.
 
         Raises
         ------
-        InputError : the folder has no such file, or it is damaged.
+        InputError : the folder has no such file; `DamagedError` as for `read_file`.
         """
-        try:
-            data = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise InputError(f"{self.path} is no folder of a result: it has no readable {name}") from None
-        if not isinstance(data, dict):
-            raise InputError(f"{self.path / name} is damaged")
+        data = read_file(self.path / name)
+        if data is None:
+            raise InputError(f"{self.path} is no folder of a result: it has no {name}")
         return data
 
-    def damaged(self) -> tuple[str, ...]:
-        """Return the names of the files that are not what the run wrote; of a run that has not finished, its mark."""
-        if not self.done:
-            return (DONE,) if (self.path / DONE).exists() else ()
-        written = self.read_json(DONE).get("files", {})
-        return tuple(name for name, digest in written.items() if _checksum_or_none(self.path / name) != digest)
-
-    def read_front(self, *, whole: bool = True) -> Front:
+    def read_front(self) -> Front:
         """Read the front.
-
-        Parameters
-        ----------
-        whole : refuse one that is not what the run wrote.
 
         Raises
         ------
-        InputError : there is none, it is damaged, or it is none; see `Front.read`.
+        InputError : there is none, or it is not the one that the run wrote; `DamagedError` where it is damaged.
         """
-        if not (self.path / FRONT).is_file():
-            raise InputError(f"{self.path} has no front: its run was not finished")
-        written = self.read_json(DONE).get("files", {}).get(FRONT) if whole and self.done else None
-        if written not in (None, _checksum_or_none(self.path / FRONT)):
-            raise InputError(
-                f"the front {self.path / FRONT} is damaged (its checksum is wrong);"
-                f" without {DONE} beside it the run is done again"
-            )
         from evo_libra.front.front import Front  # noqa: PLC0415 - an index of runs needs no frames
 
-        return Front.read(self.path / FRONT)
+        raw = read_bytes(self.path / FRONT)
+        if raw is None:
+            raise InputError(f"{self.path} has no front: its run was not finished")
+        done = read_file(self.path / DONE)
+        if done is not None and done["files"].get(FRONT) != hashlib.sha256(raw).hexdigest():
+            raise DamagedError(f"{self.path / FRONT} is not the front that the run wrote: its checksum is another one")
+        return Front.of_bytes(self.path / FRONT, raw)
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
@@ -153,17 +151,52 @@ def make_folder(path: Path) -> None:
         raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
 
 
+def is_run(path: Path) -> bool:
+    """Return whether a folder is one of a run, as far as the name of its manifest tells."""
+    return os.path.lexists(path / MANIFEST)
+
+
+def read_file(path: Path) -> dict[str, Any] | None:
+    """Return the content of a JSON file of a run or a batch, by its name; None where there is none.
+
+    Raises
+    ------
+    DamagedError : it cannot be read, or is not what the program wrote.
+    """
+    raw = read_bytes(path)
+    return None if raw is None else parse_file(path, raw, _FIELDS[path.name])
+
+
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the SHA-256 of a file; empty where there is none.
+
+    Raises
+    ------
+    DamagedError : it cannot be read.
+    """
+    file = open_regular(path)
+    if file is None:
+        return ""
+    with file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # a file without a buffer is one
 
 
-def _checksum_or_none(path: Path) -> str | None:
+def drop_unless_sound(path: Path) -> None:
+    """Remove a JSON file that is damaged and is about to be written again."""
     try:
-        return checksum(path)
-    except OSError:
-        return None
+        read_file(path)
+    except DamagedError:
+        discard(path)
+
+
+def discard(path: Path) -> None:
+    """Remove a file of a run; a folder that is in its place, which no run has made, is moved out of the way."""
+    try:
+        path.unlink(missing_ok=True)
+    except (IsADirectoryError, PermissionError):
+        if not path.is_dir() or path.is_symlink():
+            raise
+        path.rename(path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))
 
 
 def plain_name(name: str) -> str:
@@ -211,12 +244,6 @@ def append_line(path: Path, line: str) -> None:
     """Append one line to a file of lines; a line that a crash cuts short is skipped by readers."""
     with explained(path.parent), path.open("a", encoding="utf-8") as file:
         file.write(line + "\n")
-
-
-def _json_bytes(data: Mapping[str, Any]) -> bytes:
-    # A line a key: for people, and ten times as fast as with lines for all that is inside.
-    lines = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in data.items())
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
 
 
 @contextlib.contextmanager

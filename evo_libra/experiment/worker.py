@@ -6,15 +6,16 @@ import os
 import socket
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.attempts import ATTEMPT, ATTEMPTS, count_attempt, failed, give_up, log
+from evo_libra.experiment.attempts import ATTEMPTS, count_attempt, failed, give_up, log
 from evo_libra.experiment.claim import Lease, current_claim
 from evo_libra.experiment.control import requested
+from evo_libra.experiment.damage import drop_damaged
 from evo_libra.experiment.events import tell
 from evo_libra.experiment.job import Ending, Job, Report
 from evo_libra.experiment.loop import Place, in_this_process, with_processes
@@ -24,7 +25,7 @@ from evo_libra.experiment.runner import LOST, Outcome, Surroundings, mark_done, 
 from evo_libra.experiment.runspec import RunSpec, build, forget_problems, identity_of
 from evo_libra.experiment.scale import Scale, scale_of
 from evo_libra.experiment.starting import begin
-from evo_libra.experiment.store import DONE, FAILED, RunFolder, StorageError, explained
+from evo_libra.experiment.store import ATTEMPT, DONE, FAILED, RunFolder, StorageError, explained
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.run import Snapshot
@@ -96,8 +97,9 @@ def perform(
     with explained(folder.path), Lease(folder.path, job.batch) as lease:
         if lease.claim is None:
             holder = current_claim(folder.path)
-            return Report(spec.id, "busy", error=f"{holder.host}:{holder.pid} is at it" if holder else "")
+            return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
         folder.sweep()
+        damaged = drop_damaged(folder)
         ended = _ended(spec, job, folder)
         if ended is not None:
             return ended
@@ -105,7 +107,7 @@ def perform(
         if reason := asked():
             return Report(spec.id, reason)
         around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command, place)
-        return _attempt(spec, job, folder, asked, around, finish, on_design)
+        return _attempt(spec, job, folder, asked, around, finish, on_design, damaged)
 
 
 def abandon(spec: RunSpec, job: Job, error: str) -> Report:
@@ -149,6 +151,7 @@ def _attempt(
     around: Surroundings,
     finish: Finisher | None,
     on_design: Callable[[], None] | None,
+    damaged: Sequence[str],
 ) -> Report:
     count = count_attempt(folder, job)
     if count > ATTEMPTS:
@@ -157,7 +160,7 @@ def _attempt(
         problem, scale = _prepared(spec)
         problem = with_processes(spec, problem, Path(job.results), retry=not job.resume)
         start = begin(Path(job.results), spec, folder, resume=job.resume)
-        log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {start.reason}")
+        log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {'; '.join(filter(None, (start.reason, *damaged)))}")
         where = {"evaluations": start.snapshot.evaluations if start.snapshot else 0, "attempt": count}
         tell(folder.path, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
         with _processes_of(problem, on_design):

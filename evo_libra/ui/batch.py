@@ -30,7 +30,7 @@ from evo_libra.ui.texts import duration, print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
 _SHOWN_FAILURES = 10
-_STATES = ("new", "begun", "done", "stale", "failed")
+_STATES = ("new", "begun", "done", "stale", "failed", "damaged")
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ def _run_json(run: PlannedRun) -> dict[str, Any]:
     return {
         "id": spec.id, "name": spec.label, "problem": spec.name, "engine": spec.engine, "population": spec.population,
         "evaluations": spec.evaluations, "seed": spec.seed, "state": run.state,
+        **({"reason": run.reason} if run.reason else {}),
     }  # fmt: skip
 
 
@@ -123,6 +124,11 @@ def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Es
             print(
                 f"{counted(count, f'{state} run')} left as before; {option} runs {'it' if count == 1 else 'them'} again"
             )
+    damaged = [run for run in planned if run.state == "damaged"]
+    for run in damaged[:_SHOWN_FAILURES]:
+        print(f"{run.spec.id} is done again: {run.reason}")
+    if len(damaged) > _SHOWN_FAILURES:
+        print(f"... and {len(damaged) - _SHOWN_FAILURES:,} more damaged runs; --json has every reason")
     if todo:
         wall = guess.seconds / max(workers, 1)
         print(f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {workers} workers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
@@ -69,7 +70,7 @@ def bench_command(
         out / problem.name / f"bench-{canonical_hash({'problem': dict(problem.identity()), **what})[:8]}"
     )
     data = {"problem": problem.name, **what, **_data(found, problem.objectives), "result": str(folder.path)}
-    folder.write_json(DATA, data)
+    folder.write(DATA, f"{json.dumps(data, allow_nan=False, indent=2)}\n".encode())
     if len(problem.objectives) > 1:
         folder.write(PICTURE, lambda path: _draw(found, problem, settings["seeds"], path))
     if as_json:

@@ -18,6 +18,7 @@ from evo_libra.experiment import claim as claims
 from evo_libra.experiment import control
 from evo_libra.experiment.catalogue import Catalogue, read_front, read_log, read_manifest, request
 from evo_libra.experiment.control import all_requested, requested
+from evo_libra.experiment.damage import damaged_files
 from evo_libra.experiment.events import read_progress
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.filesystem import cache_folder, kind_of, on_network
@@ -379,18 +380,18 @@ def test_a_damaged_front_is_refused_and_a_damaged_mark_is_none(make: Make, job: 
     folder = RunFolder(Path(job.results) / spec.id)
     mark, front = (folder.path / DONE).read_bytes(), (folder.path / FRONT).read_bytes()
     assert folder.done
-    assert folder.damaged() == ()
+    assert damaged_files(folder) == {}
     (folder.path / FRONT).write_bytes(front[:40] + bytes([front[40] ^ 1]) + front[41:])
-    assert folder.damaged() == (FRONT,)
-    with pytest.raises(InputError, match="is damaged"):
+    assert list(damaged_files(folder)) == [FRONT]
+    with pytest.raises(InputError, match="not the front that the run wrote"):
         read_front(opened(job).runs()[0])
     (folder.path / FRONT).write_bytes(front)
     (folder.path / DONE).write_bytes(mark[:-9])
-    assert folder.damaged() == (DONE,)
+    assert list(damaged_files(folder)) == [DONE]
     assert not folder.done
-    assert plan_of(Experiment("mine", Path("mine.yaml"), (spec,), 1.0), Path(job.results))[0].state == "begun"
+    assert plan_of(Experiment("mine", Path("mine.yaml"), (spec,), 1.0), Path(job.results))[0].state == "damaged"
     assert perform(spec, job).ending == "done"
-    assert folder.damaged() == ()
+    assert damaged_files(folder) == {}
     assert (folder.path / FRONT).read_bytes() == front
 
 

@@ -275,7 +275,7 @@ def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, s
         assert time.monotonic() < deadline
         time.sleep(0.02)
     with sqlite3.connect(tmp_path / "kept.sqlite") as file:
-        (kept,) = file.execute("SELECT count(*) FROM evaluations").fetchone()
+        (kept,) = file.execute("SELECT count(*) FROM designs").fetchone()
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     file.close()
     assert len(logged) - 3 <= kept <= len(logged)

@@ -191,6 +191,8 @@ def status_line(run: RunInfo | None, progress: Sequence[Progress], asked: str, w
     """Return how far the selected run is and what it is asked for, as much of it as there is room for."""
     if run is None:
         return ""
+    if run.status == "damaged":
+        return f"damaged: {run.error}"[:width]
     at_work = run.status in ("running", "queued", "interrupted")
     parts = [
         f"{run.status}, {asked} requested" if asked and at_work else run.status,
