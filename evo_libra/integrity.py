@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -69,8 +69,8 @@ def unreadable(path: Path | str, error: OSError) -> DamagedError:
     return DamagedError(f"{path} cannot be read: {(error.strerror or 'the system refuses').lower()}")
 
 
-def _damaged(path: Path | str, known: bool) -> DamagedError:  # noqa: FBT001 - whether there is a checksum at all
-    if known:
+def _damaged(path: Path | str, *, known: bool) -> DamagedError:
+    if known:  # at least, that there is a checksum
         return DamagedError(f"{path} is damaged or was changed by hand: its checksum is wrong")
     return DamagedError(
         f"{path} has no checksum: it is damaged, was changed by hand, or was made by an earlier version"
@@ -85,8 +85,13 @@ def seal_json(data: Mapping[str, Any]) -> bytes:
     return body + _json_end(body)
 
 
-def parse_json(path: Path | str, raw: bytes) -> dict[str, Any]:
+def parse_json(path: Path | str, raw: bytes, keys: Collection[str] | None = None) -> dict[str, Any]:
     """Return the object that `seal_json` wrote.
+
+    Parameters
+    ----------
+    path, raw : the file and its bytes.
+    keys : those that are wanted, all when left out; the checksum is of all of the file in any case.
 
     Raises
     ------
@@ -94,9 +99,11 @@ def parse_json(path: Path | str, raw: bytes) -> dict[str, Any]:
     """
     size = len(_JSON_END.format("")) + 64
     if raw[-size:] != _json_end(raw[:-size]):
-        raise _damaged(path, b'"sha256"' in raw[-size:])
-    data: dict[str, Any] = _parsed(path, raw)
-    del data[CHECKSUM]
+        raise _damaged(path, known=b'"sha256"' in raw[-size:])
+    lines = raw[:-size].decode(errors="replace").split("\n")[1:]
+    if keys is not None:
+        lines = [line for line in lines if line[3 : line.find('"', 3)] in keys]
+    data: dict[str, Any] = _parsed(path, f"{{{''.join(lines).rstrip(',')}}}")
     return data
 
 
@@ -124,7 +131,7 @@ def _line_end(body: bytes) -> str:
     return _LINE_END.format(hashlib.sha256(body).hexdigest()[:_LINE_DIGITS])
 
 
-def _parsed(path: Path | str, raw: bytes) -> Any:  # noqa: ANN401 - JSON
+def _parsed(path: Path | str, raw: bytes | str) -> Any:  # noqa: ANN401 - JSON
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):

@@ -343,7 +343,7 @@ def _same(one: Path, other: Path) -> bool:
 def _done_stamp(folder: Path) -> str:
     try:
         # Asked of every run, each second.
-        changed = [os.stat(f"{folder}/{name}").st_mtime_ns for name in (DONE, MANIFEST)]  # noqa: PTH116
+        done, manifest = os.stat(f"{folder}/{DONE}"), os.stat(f"{folder}/{MANIFEST}")  # noqa: PTH116
     except OSError:
         return ""
-    return f"done:{changed[0]}:{changed[1]}:{program()}"  # The program decides whether it is stale.
+    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{program()}"  # The program decides whether it is stale.

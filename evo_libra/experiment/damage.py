@@ -40,13 +40,13 @@ def damaged_files(folder: RunFolder) -> dict[str, str]:
             wrong[name] = str(error)
 
     for name in (MANIFEST, DONE, FAILED, FAILURES, ATTEMPT):
-        look(name, read_file)
+        look(name, lambda file: read_file(path, file.name))
     for name in (EVENTS, LOG, PLOT, CHECKPOINT):
         look(name, _is_file)
-    done = None if DONE in wrong else read_file(path / DONE)
+    done = None if DONE in wrong else read_file(path, DONE)
     if done is None:
         look(CHECKPOINT, lambda file: _if_there(file, check_sealed))
-    tables = done["files"] if done else {name: "" for name in (FRONT, *(one.name for one in path.glob(DESIGNS)))}
+    tables = done["files"] if done else dict.fromkeys((FRONT, *(one.name for one in path.glob(DESIGNS))), "")
     for name, digest in tables.items():
         look(name, lambda file, digest=digest: _as_written(file, digest))  # type: ignore[misc]
     return wrong

@@ -39,7 +39,7 @@ def read_failures(folder: RunFolder) -> list[dict[str, Any]]:
     ------
     DamagedError : the list of them is not what the run wrote.
     """
-    found = read_file(folder.path / FAILURES)
+    found = read_file(folder.path, FAILURES)
     return [] if found is None else list(found["designs"])
 
 

@@ -28,7 +28,7 @@ class ObjectiveFields(TypedDict):
 
 
 class HeadFields(TypedDict):
-    """What a manifest and a plan both say of a run; see `evo_libra.experiment.runspec.RunSpec`."""
+    """What a manifest and a plan both say of a run, and a list of runs shows."""
 
     name: str
     label: str
@@ -38,24 +38,23 @@ class HeadFields(TypedDict):
     budget: int
     hash: str
     search: str
+    method: dict[str, Any]
+
+
+class SettingFields(TypedDict):
+    """What a manifest and a plan both say of a run besides; see `evo_libra.experiment.runspec.RunSpec`."""
+
     source: SourceFields
     keep: str
-    method: dict[str, Any]
     seconds: float | None
     workers: int | None
 
 
-class ManifestFields(HeadFields):
-    """``manifest.json``: what a run came from, and the figures of one that is not at work."""
+class ListedFields(HeadFields):
+    """What a list of runs shows of a manifest: the head, and the figures of a run that is not at work."""
 
-    problem: dict[str, Any]
     experiment: str
-    objectives: list[ObjectiveFields]
     program: str
-    versions: dict[str, str]
-    git: dict[str, Any] | None
-    machine: dict[str, str]
-    command: list[str]
     started: str
     status: NotRequired[Literal["running", "done", "interrupted"]]
     evaluations: NotRequired[int]
@@ -64,6 +63,17 @@ class ManifestFields(HeadFields):
     restarts: NotRequired[int]
     ended: NotRequired[str]
     wall_s: NotRequired[float]
+
+
+class ManifestFields(ListedFields, SettingFields):
+    """``manifest.json``: what a run came from."""
+
+    problem: dict[str, Any]
+    objectives: list[ObjectiveFields]
+    versions: dict[str, str]
+    git: dict[str, Any] | None
+    machine: dict[str, str]
+    command: list[str]
 
 
 class DoneFields(TypedDict):
@@ -106,7 +116,7 @@ class AttemptFields(TypedDict):
     count: int
 
 
-class PlannedFields(HeadFields):
+class PlannedFields(HeadFields, SettingFields):
     """A run of a plan."""
 
     id: str
@@ -137,19 +147,20 @@ class RequestFields(TypedDict):
     action: Action
 
 
-def parse_file(path: Path | str, raw: bytes, fields: Any) -> dict[str, Any]:  # noqa: ANN401 - a type
+def parse_file(path: Path | str, raw: bytes, fields: Any, *, alone: bool = False) -> dict[str, Any]:  # noqa: ANN401 - a type
     """Return the content of a JSON file.
 
     Parameters
     ----------
     path, raw : the file and its bytes.
     fields : the `TypedDict` or dataclass that says what is in it.
+    alone : leave out whatever else is in it.
 
     Raises
     ------
     DamagedError : it is not what the program wrote, or lacks what this version of it needs.
     """
-    data = parse_json(path, raw)
+    data = parse_json(path, raw, fields.__annotations__ if alone else None)
     if wrong := checker(fields)(data):
         raise DamagedError(f"{path}: {wrong.removeprefix('.').removeprefix(': ')}; another version has written it")
     return data

@@ -14,7 +14,18 @@ from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.manifest import stale
 from evo_libra.experiment.record import BATCHES
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import ATTEMPT, DONE, FAILED, MANIFEST, PLAN, RUNNER, TEMPORARY, RunFolder, drop_unless_sound, plain_name, read_file
+from evo_libra.experiment.store import (
+    ATTEMPT,
+    FAILED,
+    MANIFEST,
+    PLAN,
+    RUNNER,
+    TEMPORARY,
+    RunFolder,
+    drop_unless_sound,
+    plain_name,
+    read_file,
+)
 from evo_libra.integrity import DamagedError
 
 State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
@@ -61,7 +72,7 @@ def state_of(spec: RunSpec, results: Path) -> State:
     InputError : its folder is another run's.
     """
     folder = RunFolder(results / spec.id)
-    manifest, failed = read_file(folder.path / MANIFEST), read_file(folder.path / FAILED)
+    manifest, failed = read_file(folder.path, MANIFEST), read_file(folder.path, FAILED)
     if manifest is None:
         return "new" if failed is None else "failed"
     if manifest["hash"] != spec.hash:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,6 +12,7 @@ from typing import Any, Literal, get_args
 
 from evo_libra.experiment.claim import Claim, current_claim
 from evo_libra.experiment.events import last_progress
+from evo_libra.experiment.fields import ListedFields
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.store import CHECKPOINT, DONE, EVENTS, FAILED, MANIFEST, PLAN, RUNNER, read_file
 from evo_libra.integrity import DamagedError
@@ -118,7 +120,7 @@ def read_run(
 
 
 def _sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, standing: Standing) -> RunInfo | None:
-    manifest, done = read_file(folder / MANIFEST), read_file(folder / DONE)
+    manifest, done = read_file(folder, MANIFEST, ListedFields), read_file(folder, DONE)
     head = manifest or planned
     if manifest is None and done is not None:
         raise DamagedError(f"{folder} has a {DONE} and no {MANIFEST}")
@@ -126,7 +128,7 @@ def _sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, standin
         return None
     if done is not None:
         return _info(folder, run_id, head, planned, done, "stale" if is_stale(head) else "done")
-    failed, point, claim = read_file(folder / FAILED), last_progress(folder), _live_claim(folder)
+    failed, point, claim = read_file(folder, FAILED), last_progress(folder), _live_claim(folder)
     figures = {} if point is None else {
         "evaluations": point.evaluations, "front": point.front, "hypervolume": point.hypervolume,
         "wall_s": point.seconds,
@@ -188,7 +190,7 @@ _NOTHING: Mapping[str, Any] = {
 def _updated(folder: Path, status: Status) -> float:
     """Return when a run has changed; a finished one does not any more."""
     names = (DONE,) if status in ("done", "stale") else (DONE, FAILED, EVENTS, MANIFEST)
-    return max(_modified(folder / name) for name in names)
+    return max(_modified(f"{folder}/{name}") for name in names)
 
 
 def read_plan(folder: Path) -> Plan | None:
@@ -198,7 +200,7 @@ def read_plan(folder: Path) -> Plan | None:
     ------
     DamagedError : the plan is not what the batch wrote.
     """
-    return read_file(folder / PLAN)
+    return read_file(folder, PLAN)
 
 
 def plan_stamp(folder: Path) -> str:
@@ -213,7 +215,7 @@ def read_batch(results: Path, folder: Path, plan: Plan) -> BatchInfo:
     ------
     DamagedError : what it wrote of its last execution is not what it was.
     """
-    claim, runner = _live_claim(folder), read_file(folder / RUNNER) or {}
+    claim, runner = _live_claim(folder), read_file(folder, RUNNER) or {}
     return BatchInfo(
         folder.relative_to(results).as_posix(),
         folder,
@@ -274,9 +276,9 @@ def _seconds(started: object) -> float:
         return 0.0
 
 
-def _modified(path: Path) -> float:
+def _modified(path: str) -> float:
     try:
-        return path.stat().st_mtime
+        return os.stat(path).st_mtime  # noqa: PTH116 - asked of every run
     except OSError:
         return 0.0
 

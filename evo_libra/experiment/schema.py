@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -24,35 +24,37 @@ def checker(kind: Any) -> Check:  # noqa: ANN401 - a type
         return _record(kind, kind.__required_keys__)
     if is_dataclass(kind):
         return _record(kind, frozenset(one.name for one in fields(kind) if one.default is MISSING))
-    origin, arguments = get_origin(kind), get_args(kind)
-    if origin in (Required, NotRequired):
-        return checker(arguments[0])
-    if origin in (Union, types.UnionType):
-        return _union([checker(one) for one in arguments])
-    if origin is list:
-        return _several(checker(arguments[0]))
-    if origin is dict:
-        return _mapping(checker(arguments[1]))
-    if origin is Literal:
-        return _plain(lambda value: value in arguments, f"one of {', '.join(map(str, arguments))}")
-    return _plain(*_PLAIN[kind])
+    make = _GENERIC.get(get_origin(kind))
+    if make is not None:
+        return make(*get_args(kind))
+    return _exact(kind, _EXACT[kind]) if kind in _EXACT else _plain(*_PLAIN[kind])
 
 
 _PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
-    str: (lambda value: isinstance(value, str), "text"),
     bool: (lambda value: isinstance(value, bool), "true or false"),
-    int: (lambda value: type(value) is int, "a whole number"),
     float: (lambda value: type(value) in (int, float) and math.isfinite(value), "a finite number"),
     type(None): (lambda value: value is None, "null"),
     Any: (lambda _: True, "anything"),
 }
+_EXACT = {str: "text", int: "a whole number"}
+
+
+def _exact(kind: type, words: str) -> Check:
+    # Most fields are of these; one call each is what listing thousands of runs has time for.
+    return lambda value: "" if type(value) is kind else f": found {value!r:.60}, {words} is needed"
+
+
+def _literal(*allowed: Any) -> Check:  # noqa: ANN401 - of a literal
+    return _plain(lambda value: value in allowed, f"one of {', '.join(map(str, allowed))}")
 
 
 def _plain(accepts: Callable[[Any], bool], words: str) -> Check:
     return lambda value: "" if accepts(value) else f": found {value!r:.60}, {words} is needed"
 
 
-def _union(checks: list[Check]) -> Check:
+def _union(*kinds: Any) -> Check:  # noqa: ANN401 - types
+    checks = [checker(one) for one in kinds]
+
     def check(value: Any) -> str:  # noqa: ANN401 - JSON
         wrong = [one(value) for one in checks]
         return wrong[0] if all(wrong) else ""
@@ -60,7 +62,9 @@ def _union(checks: list[Check]) -> Check:
     return check
 
 
-def _several(check_one: Check) -> Check:
+def _several(kind: Any) -> Check:  # noqa: ANN401 - a type
+    check_one = checker(kind)
+
     def check(value: Any) -> str:  # noqa: ANN401 - JSON
         if not isinstance(value, list):
             return f": found {value!r:.60}, a list is needed"
@@ -70,7 +74,9 @@ def _several(check_one: Check) -> Check:
     return check
 
 
-def _mapping(check_one: Check) -> Check:
+def _mapping(_key: Any, kind: Any) -> Check:  # noqa: ANN401 - types
+    check_one = checker(kind)
+
     def check(value: Any) -> str:  # noqa: ANN401 - JSON
         if not isinstance(value, dict):
             return f": found {value!r:.60}, a mapping is needed"
@@ -95,3 +101,9 @@ def _record(kind: Any, required: frozenset[str]) -> Check:  # noqa: ANN401 - a t
         return ""
 
     return check
+
+
+_GENERIC: Mapping[Any, Callable[..., Check]] = {
+    Required: checker, NotRequired: checker, Union: _union, types.UnionType: _union, list: _several, dict: _mapping,
+    Literal: _literal,
+}  # fmt: skip

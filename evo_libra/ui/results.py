@@ -17,8 +17,8 @@ from rich.text import Text
 
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.catalogue import Catalogue
-from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.damage import damaged_files
+from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.store import MANIFEST, RunFolder, is_run, read_file
 from evo_libra.experiment.words import course
 from evo_libra.ui.folder import looked_at
@@ -154,7 +154,7 @@ def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict
     """Return a run and its manifest, which is empty for one that has not got so far, or whose manifest is damaged."""
     path = folder.path.resolve()
     place, run_id = path.parents[1], f"{path.parent.name}/{path.name}"
-    manifest = {} if MANIFEST in damaged else read_file(folder.path / MANIFEST) or {}
+    manifest = {} if MANIFEST in damaged else read_file(folder.path, MANIFEST) or {}
     run = read_run(place, run_id)
     if run is None:
         catalogue = Catalogue.open(place)

@@ -111,7 +111,7 @@ def test_whoever_outbids_a_claim_that_was_given_back_meanwhile_steps_back(
     # It has seen number 1 of a dead holder; since then that was outbid, given back, and number 1 taken anew.
     fresh = acquire(tmp_path, "c")
     assert fresh is not None
-    dead = replace(fresh, token="gone", batch="b", host="", where="", pid=0, born=0.0, renewed=0.0)
+    dead = replace(fresh, token="gone", batch="b", host="", where="", pid=0, born=0.0, renewed=0.0)  # noqa: S106 - no password
     monkeypatch.setattr(claims, "current_claim", lambda _folder: dead)
     assert acquire(tmp_path, "d") is None
     monkeypatch.undo()

@@ -31,7 +31,6 @@ from evo_libra.experiment.store import (
     MANIFEST,
     RunFolder,
     checksum,
-    checksum,
 )  # fmt: skip
 from evo_libra.experiment.worker import execute, perform
 from evo_libra.front.front import Front
