@@ -117,12 +117,11 @@ class Catalogue:
                 stamp = plan_stamp(folder)
                 known = self._plans.get(folder)
                 plan = known if known and known[0] == stamp else (stamp, read_plan(folder))
+                plans[folder] = plan
                 if plan[1] is not None:
                     batches.append(read_batch(self.results, folder, plan[1]))
             except DamagedError as error:
                 self._notes.append(f"the batch {folder.name} is not listed: {error}")
-            else:
-                plans[folder] = plan
         self._plans, self._batches = plans, tuple(batches)
         return _merged(plan for _, plan in self._plans.values() if plan is not None)
 
