@@ -21,7 +21,9 @@ from evo_libra.experiment.store import (
     RunFolder,
     checksum,
     discard,
+    is_run,
     read_file,
+    without_manifest,
 )
 from evo_libra.integrity import DamagedError, check_table, open_regular, read_bytes
 
@@ -44,6 +46,8 @@ def damaged_files(folder: RunFolder) -> dict[str, str]:
     for name in (EVENTS, LOG, PLOT, CHECKPOINT):
         look(name, _is_file)
     done = None if DONE in wrong else read_file(path, DONE)
+    if done is not None and not is_run(path):
+        wrong[MANIFEST] = str(without_manifest(path))
     if done is None:
         look(CHECKPOINT, lambda file: _if_there(file, check_sealed))
     tables = done["files"] if done else dict.fromkeys((FRONT, *(one.name for one in path.glob(DESIGNS))), "")

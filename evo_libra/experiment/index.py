@@ -28,7 +28,7 @@ CREATE TABLE fronts (id PRIMARY KEY, stamp, columns, points, digest);
 """
 
 
-def _version() -> int:
+def version() -> int:
     """Return what an index is known by: its tables and the fields of a run. One of another version is made again."""
     layout = [_TABLES, *(f"{field.name}: {field.type}" for field in fields(RunInfo))]
     return int.from_bytes(hashlib.sha256("\n".join(layout).encode()).digest()[:4], "big") >> 1
@@ -143,9 +143,9 @@ def _prepared(path: Path | None) -> sqlite3.Connection:
     try:
         index.execute("PRAGMA journal_mode = WAL")
         index.execute("PRAGMA synchronous = OFF")  # What a power cut takes is read again.
-        if index.execute("PRAGMA user_version").fetchone()[0] != _version():
+        if index.execute("PRAGMA user_version").fetchone()[0] != version():
             index.executescript(_TABLES)
-            index.execute(f"PRAGMA user_version = {_version()}")
+            index.execute(f"PRAGMA user_version = {version()}")
     except sqlite3.DatabaseError:
         index.close()
         raise

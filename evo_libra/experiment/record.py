@@ -14,7 +14,17 @@ from evo_libra.experiment.claim import Claim, current_claim
 from evo_libra.experiment.events import last_progress
 from evo_libra.experiment.fields import ListedFields
 from evo_libra.experiment.provenance import program
-from evo_libra.experiment.store import CHECKPOINT, DONE, EVENTS, FAILED, MANIFEST, PLAN, RUNNER, read_file
+from evo_libra.experiment.store import (
+    CHECKPOINT,
+    DONE,
+    EVENTS,
+    FAILED,
+    MANIFEST,
+    PLAN,
+    RUNNER,
+    read_file,
+    without_manifest,
+)
 from evo_libra.integrity import DamagedError
 
 Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted", "damaged"]
@@ -123,7 +133,7 @@ def _sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, standin
     manifest, done = read_file(folder, MANIFEST, ListedFields), read_file(folder, DONE)
     head = manifest or planned
     if manifest is None and done is not None:
-        raise DamagedError(f"{folder} has a {DONE} and no {MANIFEST}")
+        raise without_manifest(folder)
     if head is None:
         return None
     if done is not None:

@@ -173,6 +173,11 @@ def read_file(folder: Path, name: str, fields: Any = None) -> dict[str, Any] | N
     return None if raw is None else parse_file(path, raw, fields or _FIELDS[name], alone=fields is not None)
 
 
+def without_manifest(folder: Path) -> DamagedError:
+    """Return the error for a run that is marked as done and has no manifest."""
+    return DamagedError(f"{folder} has a {DONE} and no {MANIFEST}")
+
+
 def checksum(path: Path) -> str:
     """Return the SHA-256 of a file; empty where there is none.
 

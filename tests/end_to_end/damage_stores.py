@@ -2,11 +2,11 @@
 
     python tests/end_to_end/damage_stores.py --each 2000
 
-Each kind of file is damaged so many times: bits flipped, cut short, text put for a number, bytes that are no UTF-8, emptied,
-replaced by a folder or by a named pipe, made unreadable. Each time every run is listed, shown, planned and drawn: a
-damaged file is named in one sentence, every figure that is shown is the one that was written, nothing blocks, and what is
-not damaged is as it was. Every so often the damaged run is done again, to the same front byte for byte. Ends with 0 when
-all of that is so.
+Each kind of file is damaged so many times: bits flipped, cut short, text put for a number, bytes that are no UTF-8,
+emptied, replaced by a folder or by a named pipe, made unreadable. Each time every run is listed, and the damaged one and
+another are shown, planned and drawn: a damaged file is named in one sentence, every figure that is shown is the one that
+was written, nothing blocks, and what is not damaged is as it was. Every so often the damaged run is done again, to the
+same front byte for byte. Ends with 0 when all of that is so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.experiment import control
 from evo_libra.experiment.catalogue import Catalogue, read_front
-from evo_libra.experiment.claim import acquire
+from evo_libra.experiment.claim import acquire, renew
 from evo_libra.experiment.damage import damaged_files
 from evo_libra.experiment.events import read_progress
 from evo_libra.experiment.expand import Experiment
@@ -170,6 +170,9 @@ class Store:
 
     def check(self, path: Path, spec: RunSpec | None, *, named: bool) -> None:
         """Look at everything, and compare with what was written."""
+        assert self.claim is not None
+        if path != self.claim.path:
+            renew(self.claim)
         runs, notes = self.listed()
         sentences = list(notes)
         for run in runs:
