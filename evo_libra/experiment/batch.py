@@ -16,11 +16,12 @@ from evo_libra.experiment.claim import Lease, current_claim, server_time
 from evo_libra.experiment.control import all_requested, request, settle
 from evo_libra.experiment.executor import Executor, Undelivered
 from evo_libra.experiment.expand import Experiment
+from evo_libra.experiment.faults import StorageError
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import RunFolder, StorageError
+from evo_libra.experiment.store import RunFolder
 from evo_libra.experiment.worker import abandon
 
 LOOK_SECONDS = 0.5
@@ -106,7 +107,8 @@ def run_batch(
     batch = _Batch(experiment, todo, results, folder, executor, again, on_end, on_wait, on_news)
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
-        if lease.claim is not None:
+        if lease.staging is not None:
+            RunFolder(folder.path, lease.staging).take_over()
             batch.tidy()
         write_plan(experiment, results)
         folder.write_json(RUNNER, {"command": list(sys.argv), "started": time.time(), "workers": executor.workers()})
@@ -117,7 +119,7 @@ def run_batch(
             settle(results, batch.stop_target)
         for run in planned:
             if (results / run.spec.id).is_dir():
-                tidy(run.spec, results)
+                tidy(run.spec, results, batch.token)
     stale = sum(run.state == "stale" for run in planned) if "stale" not in again else 0
     seconds = time.perf_counter() - begun
     return Summary(batch.ended, len(planned) - len(todo), stale, seconds, batch.stopping)
@@ -164,8 +166,7 @@ class _Batch:
             settle(results, target)  # it was asked of an earlier execution
 
     def tidy(self) -> None:
-        """Remove what an earlier execution left that was killed."""
-        RunFolder(self.results / self.name).sweep()
+        """Remove the requests to an earlier execution that was killed."""
         for target in all_requested(self.results):
             if target.startswith(f"{self.name}/"):
                 settle(self.results, target)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evo_libra.experiment.store import EVENTS, append_line
+from evo_libra.experiment.store import EVENTS, RunFolder
 
 _TAIL = 16_384
 
@@ -34,7 +34,7 @@ class Progress:
     seconds: float
 
 
-def tell(folder: Path, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-able data
+def tell(folder: RunFolder, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-able data
     """Append an event to those of a run.
 
     Parameters
@@ -43,12 +43,12 @@ def tell(folder: Path, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-
     kind : started, resumed, extended, progress, interrupted, failed or done.
     facts : what else there is to say.
     """
-    append_line(folder / EVENTS, json.dumps({"time": round(time.time(), 3), "kind": kind, **facts}, allow_nan=False))
+    folder.append(EVENTS, json.dumps({"time": round(time.time(), 3), "kind": kind, **facts}, allow_nan=False))
 
 
-def tell_progress(folder: Path, progress: Progress) -> None:
+def tell_progress(folder: RunFolder, progress: Progress) -> None:
     """Append how far a run is."""
-    append_line(folder / EVENTS, json.dumps({"kind": "progress", **asdict(progress)}, allow_nan=False))
+    folder.append(EVENTS, json.dumps({"kind": "progress", **asdict(progress)}, allow_nan=False))
 
 
 def read_events(folder: Path) -> list[dict[str, Any]]:

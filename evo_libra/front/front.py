@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
@@ -80,7 +80,7 @@ class Front:
             raise InputError(f"the front {path} cannot be read: {reason}") from None
         return Front(frame, tuple(objectives.split(",")))
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | BinaryIO) -> None:
         """Write the front as a Parquet file; the same front gives the same bytes."""
         self.frame.write_parquet(path, compression="zstd", metadata={"objectives": ",".join(self.objectives)})
 

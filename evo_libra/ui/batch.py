@@ -25,7 +25,8 @@ from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
-from evo_libra.experiment.store import LOG, explained, make_folder
+from evo_libra.experiment.faults import explained
+from evo_libra.experiment.store import LOG, make_folder
 from evo_libra.ui.texts import duration, print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130

@@ -53,7 +53,7 @@ def search_command(
     def finish(outcome: Outcome) -> None:
         found.append(outcome)
         if plot and len(outcome.front):
-            outcome.folder.write(PLOT, lambda path: figure_of(outcome.front, problem.objectives, problem.name, path))
+            outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, problem.objectives, problem.name, file))
 
     messages = Console(stderr=True)
     with Progress(
