@@ -10,10 +10,10 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.claim import kernel
 from evo_libra.experiment.events import tell
-from evo_libra.experiment.faults import MachineError, memory_kills
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import FAILED, LOG, RunFolder
+from evo_libra.faults import MachineError, memory_kills
 
 ATTEMPTS = 3
 """Attempts in a row that get no further before a run is given up."""

@@ -16,13 +16,13 @@ from evo_libra.experiment.claim import Lease, current_claim, server_time
 from evo_libra.experiment.control import all_requested, request, settle
 from evo_libra.experiment.executor import Executor, Undelivered
 from evo_libra.experiment.expand import Experiment
-from evo_libra.experiment.faults import StorageError
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder
 from evo_libra.experiment.worker import abandon
+from evo_libra.faults import StorageError
 
 LOOK_SECONDS = 0.5
 """Time between two looks at requests, and at runs that somebody else is at."""
@@ -292,8 +292,9 @@ class _Batch:
             )
 
     def _again(self, actions: Mapping[str, str]) -> None:
-        """Send runs again that have failed or were stopped, where that is asked for."""
-        for run_id in [run_id for run_id, report in self.ended.items() if report.ending in ("failed", "stop")]:
+        """Send runs again that have failed, could not be executed or were stopped, where that is asked for."""
+        endings = ("failed", "machine", "stop")
+        for run_id in [run_id for run_id, report in self.ended.items() if report.ending in endings]:
             if actions.get(run_id) in ("retry", "resume"):
                 settle(self.results, run_id)
                 del self.ended[run_id]

@@ -20,9 +20,9 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from evo_libra.experiment.faults import explained
-from evo_libra.experiment.staging import STAGING, Staging, TakenOver, remove_tree
+from evo_libra.experiment.staging import STAGING, Staging, TakenOverError, remove_tree
 from evo_libra.experiment.store import create_text, make_folder
+from evo_libra.faults import explained
 
 LEASE_SECONDS = 60.0
 """A claim that was not renewed for so long is void. Longer than what network file systems keep in their caches."""
@@ -137,7 +137,7 @@ def release(claim: Claim) -> None:
                 if number < claim.number:
                     staging.remove(name)
             staging.remove(claim.path.name)
-    except TakenOver:
+    except TakenOverError:
         pass
     finally:
         remove_tree(claim.staging)

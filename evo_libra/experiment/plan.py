@@ -16,7 +16,7 @@ from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.manifest import stale
 from evo_libra.experiment.record import BATCHES, PLAN
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.staging import STAGING, TakenOver
+from evo_libra.experiment.staging import STAGING, TakenOverError
 from evo_libra.experiment.store import FAILED, MANIFEST, TEMPORARY, RunFolder, plain_name
 
 State = Literal["new", "begun", "done", "stale", "failed"]
@@ -130,7 +130,7 @@ def tidy(spec: RunSpec, results: Path, batch: str) -> None:
     folder = RunFolder(results / spec.id)
     if not folder.done or not any(name.startswith(_LEFTOVERS) for name in os.listdir(folder.path)):  # noqa: PTH208
         return
-    with Lease(folder.path, batch) as lease, suppress(TakenOver):
+    with Lease(folder.path, batch) as lease, suppress(TakenOverError):
         if lease.staging is not None:
             mine = RunFolder(folder.path, lease.staging)
             mine.take_over()

@@ -134,7 +134,7 @@ def run_search(
     ------
     InputError : there is no such engine, or it cannot search the problem.
     StorageError : results cannot be written.
-    TakenOver : another attempt has taken over the run.
+    TakenOverError : another attempt has taken over the run.
     """
     manifest = manifest_of(spec, problem, around.command)
     for name in (FRONT, PLOT, DONE):

@@ -1,10 +1,10 @@
 """Where an attempt at a run writes, and the one step that publishes what it has written.
 
-An attempt has a folder of its own inside the folder of the run, ``attempt-<token>``. It changes the run's folder in one
-way only: it moves a file out of its own folder to publish it, or into its own folder to remove it. Whoever takes the run
-over moves the folders of earlier attempts away before it looks at anything else. From then on every move of an earlier
-attempt fails, because one end of the move is gone: a process that was stopped for longer than its lease and goes on can
-neither replace nor remove what others have finished.
+An attempt has a folder of its own inside the folder of the run, ``attempt-<token>``. The attempt changes the run's
+folder in one way only: it moves a file out of its own folder to publish the file, or into its own folder to remove it.
+Whoever takes the run over first moves the folders of earlier attempts away. From then on every move of an earlier
+attempt fails, because one end of the move is gone. A process that was stopped for longer than its lease, and goes on,
+can neither replace nor remove what others have finished.
 
 Lines of events and of the log are appended to a file that the attempt has published and keeps open. The next attempt
 publishes a copy, so that lines of a process that was stopped end in a file without a name.
@@ -28,7 +28,7 @@ _GONE = (errno.ENOENT, errno.ESTALE)
 _REMOVALS = 100
 
 
-class TakenOver(EvoLibraError):
+class TakenOverError(EvoLibraError):
     """An attempt cannot write any more: another one has taken the run over."""
 
 
@@ -50,12 +50,12 @@ class Staging:
 
     @contextlib.contextmanager
     def owned(self) -> Iterator[None]:
-        """Turn the error of a move that fails because the folder is gone into `TakenOver`."""
+        """Turn the error of a move that fails because the folder is gone into `TakenOverError`."""
         try:
             yield
         except OSError as error:
             if error.errno in _GONE and not self.path.is_dir():
-                raise TakenOver(f"another process has taken over {self.run}") from error
+                raise TakenOverError(f"another process has taken over {self.run}") from error
             raise
 
     def remove(self, name: str) -> bool:
@@ -63,7 +63,7 @@ class Staging:
 
         Raises
         ------
-        TakenOver : the run is no longer this attempt's.
+        TakenOverError : the run is no longer this attempt's.
         """
         if name in self._open:
             os.close(self._open.pop(name))
@@ -86,7 +86,7 @@ class Staging:
 
         Raises
         ------
-        TakenOver : the run is no longer this attempt's.
+        TakenOverError : the run is no longer this attempt's.
         """
         if name not in self._open:
             self._open[name] = self._copied(name)
@@ -116,7 +116,7 @@ class Staging:
 
         Raises
         ------
-        TakenOver : the run is no longer this attempt's.
+        TakenOverError : the run is no longer this attempt's.
         """
         names = os.listdir(self.run)  # noqa: PTH208 - names alone
         earlier = [name for name in names if name.startswith(STAGING) and name != self.path.name]

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.faults import StorageError, explained
 from evo_libra.experiment.staging import Staging
+from evo_libra.faults import StorageError, explained
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -67,7 +67,7 @@ class RunFolder:
         Raises
         ------
         StorageError : there is no space, or no right to write.
-        TakenOver : another attempt has taken over the run.
+        TakenOverError : another attempt has taken over the run.
         """
         data = content if isinstance(content, bytes) else _written(content)
         with explained(self.path):
@@ -97,7 +97,7 @@ class RunFolder:
         Raises
         ------
         StorageError : there is no space, or no right to write.
-        TakenOver : another attempt has taken over the run.
+        TakenOverError : another attempt has taken over the run.
         """
         with explained(self.path):
             if self.staging is not None:
@@ -112,7 +112,7 @@ class RunFolder:
         Raises
         ------
         StorageError : there is no right to.
-        TakenOver : another attempt has taken over the run.
+        TakenOverError : another attempt has taken over the run.
         """
         with explained(self.path):
             if self.staging is not None:
@@ -177,7 +177,7 @@ class RunFolder:
         Raises
         ------
         StorageError : there is no right to.
-        TakenOver : another attempt has taken over the run.
+        TakenOverError : another attempt has taken over the run.
         """
         assert self.staging is not None, "its claim is held"  # noqa: S101 - our mistake
         with explained(self.path):

@@ -16,7 +16,6 @@ from evo_libra.experiment.attempts import ATTEMPT, ATTEMPTS, count_attempt, fail
 from evo_libra.experiment.claim import Lease, current_claim
 from evo_libra.experiment.control import requested
 from evo_libra.experiment.events import tell
-from evo_libra.experiment.faults import MachineError, StorageError, explained, machine_fault
 from evo_libra.experiment.job import Ending, Job, Report
 from evo_libra.experiment.loop import Place, in_this_process, with_processes
 from evo_libra.experiment.manifest import stale
@@ -24,9 +23,10 @@ from evo_libra.experiment.provenance import canonical_hash, program
 from evo_libra.experiment.runner import LOST, Outcome, Surroundings, mark_done, run_search
 from evo_libra.experiment.runspec import RunSpec, build, forget_problems, identity_of
 from evo_libra.experiment.scale import Scale, scale_of
+from evo_libra.experiment.staging import TakenOverError
 from evo_libra.experiment.starting import begin
-from evo_libra.experiment.staging import TakenOver
 from evo_libra.experiment.store import DONE, FAILED, RunFolder
+from evo_libra.faults import MachineError, StorageError, explained, machine_fault
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.run import Snapshot
@@ -102,7 +102,7 @@ def perform(
             asked = _Asked(spec, job, lease, interrupted)
             around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command, place)
             return _performed(spec, job, folder, asked, around, finish, on_design)
-    except TakenOver as error:
+    except TakenOverError as error:
         return Report(spec.id, "lost", error=str(error))
 
 
@@ -149,7 +149,7 @@ def abandon(spec: RunSpec, job: Job, error: str) -> Report:
             if folder is None or folder.done:
                 return Report(spec.id, "busy")
             return given_up(spec, folder, error)
-    except TakenOver as taken:
+    except TakenOverError as taken:
         return Report(spec.id, "lost", error=str(taken))
     except MachineError as refused:
         return _refused(spec, refused)
@@ -203,7 +203,7 @@ def _attempt(
         tell(folder, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
         with _processes_of(problem, on_design):
             outcome = run_search(spec, problem, folder, start, scale, around)
-    except TakenOver:
+    except TakenOverError:
         raise
     except Exception as error:  # a problem's own code may raise anything; the batch goes on
         if not asked.lease.valid():  # another attempt has changed its files, perhaps

@@ -156,7 +156,7 @@ def test_a_writer_that_was_stopped_changes_nothing_that_another_has_finished(
     monkeypatch: pytest.MonkeyPatch,
     before: Callable[[RunSpec, Job], Job],
 ) -> None:
-    def search(*given: Any, **more: Any) -> Outcome:  # noqa: ANN401 - those of the function
+    def search(*given: Any, **more: Any) -> Outcome:
         if BROKEN:
             raise RuntimeError("no luck today")
         return run_search(*given, **more)

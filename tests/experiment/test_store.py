@@ -17,9 +17,9 @@ from evo_libra.errors import InputError
 from evo_libra.experiment import store
 from evo_libra.experiment.checkpoint import checkpoint_evaluations, read_checkpoint, write_checkpoint
 from evo_libra.experiment.events import Progress, last_progress, read_events, read_progress, tell, tell_progress
-from evo_libra.experiment.faults import StorageError
 from evo_libra.experiment.staging import Staging
 from evo_libra.experiment.store import CHECKPOINT, EVENTS, RunFolder, create_text
+from evo_libra.faults import StorageError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot

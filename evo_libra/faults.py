@@ -83,7 +83,7 @@ def _full(error: OSError, disk: str) -> str:
 
 
 def memory_kills() -> int | None:
-    """Return how many processes the system has ended for want of memory since it started; None where it does not say."""
+    """Return how many processes the system has ended for want of memory since its start; None where it does not say."""
     try:
         lines = _VMSTAT.read_text(encoding="ascii").splitlines()
     except OSError:
