@@ -6,6 +6,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.staging import TakenOverError
 from evo_libra.experiment.store import RunFolder
 from evo_libra.experiment.worker import abandon
 from evo_libra.faults import StorageError
@@ -108,7 +110,8 @@ def run_batch(
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
         if lease.staging is not None:
-            RunFolder(folder.path, lease.staging).take_over()
+            with suppress(TakenOverError):
+                RunFolder(folder.path, lease.staging).take_over()
             batch.tidy()
         write_plan(experiment, results)
         folder.write_json(RUNNER, {"command": list(sys.argv), "started": time.time(), "workers": executor.workers()})

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -107,7 +108,11 @@ def _claimed(path: Path, token: str, batch: str) -> Claim | None:
         return None
     # While this one made up its mind, others may have come and gone, and another have begun to count anew.
     others = (other for other in _claims(folder) if other.path != path and other.batch != batch)
-    if not staging.is_dir() or any(other.alive(server_time(folder)) for other in others):
+    if any(other.alive(server_time(folder)) for other in others):
+        with suppress(TakenOverError):
+            Staging(staging).remove(path.name)
+        return None
+    if not staging.is_dir():  # without hard links; with them the claim could not have been created
         path.unlink(missing_ok=True)
         return None
     return _read(path, int(_NAME.fullmatch(path.name)[1]))  # type: ignore[index] # it is such a name
@@ -129,16 +134,20 @@ def holds(claim: Claim) -> bool:
 
 
 def release(claim: Claim) -> None:
-    """Give a run back, if it is still held: outbid claims first, so that none of them becomes valid again."""
+    """Give a run back, if it is still held: outbid claims first, so that none of them becomes valid again.
+
+    Raises
+    ------
+    StorageError : there is no right to.
+    """
     staging = Staging(claim.staging)
     try:
         if holds(claim):
-            for number, name in _names(claim.path.parent):
-                if number < claim.number:
-                    staging.remove(name)
-            staging.remove(claim.path.name)
-    except TakenOverError:
-        pass
+            with explained(claim.path.parent), suppress(TakenOverError):
+                for number, name in _names(claim.path.parent):
+                    if number < claim.number:
+                        staging.remove(name)
+                staging.remove(claim.path.name)
     finally:
         remove_tree(claim.staging)
 

@@ -136,7 +136,8 @@ class Staging:
 def remove_tree(path: Path) -> None:
     """Remove a file or a folder, as far as there is a right to, though somebody may still be writing into it."""
     if not path.is_dir() or path.is_symlink():
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()
         return
     for _ in range(_REMOVALS):
         shutil.rmtree(path, ignore_errors=True)

@@ -191,12 +191,11 @@ def make_folder(path: Path) -> None:
     ------
     StorageError : it cannot be made.
     """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        with explained(path):
-            raise
-        raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
+    with explained(path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:  # a file is in the way
+            raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
 
 
 def checksum(path: Path) -> str:

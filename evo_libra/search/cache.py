@@ -63,6 +63,7 @@ class Cache:
         try:
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()  # SQLite would keep the group from writing, whatever the umask is
             self._file = sqlite3.connect(path or ":memory:", timeout=_SECONDS, isolation_level=None)
             # A log beside the file: a commit need not wait for the disk, and a kill leaves the file whole.
             self._file.execute("PRAGMA journal_mode = WAL")

@@ -226,6 +226,7 @@ def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]])
         pipe.send((None, "", None))
         while True:
             task = pipe.recv()
+            done: tuple[Any, str, MachineError | None]
             try:
                 done = function(task), "", None
             except Exception as error:  # noqa: BLE001 - the same

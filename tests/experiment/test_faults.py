@@ -21,6 +21,9 @@ from evo_libra.experiment.job import Job
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder
 from evo_libra.experiment.worker import abandon, execute, perform
+from evo_libra.model.chakra.trace import Metadata
+from evo_libra.model.chakra.write import write_trace
+from evo_libra.search.cache import Cache
 from evo_libra.faults import StorageError, machine_fault
 
 Make = Callable[..., RunSpec]
@@ -124,6 +127,8 @@ def test_files_follow_the_umask(make: Make, job: Job, mask: int) -> None:
     try:
         perform(make(keep="designs"), job, finish=lambda outcome: outcome.folder.write("front.png", b""))
         request(Path(job.results), "some batch", "stop")
+        Cache(Path(job.results) / "evaluations.sqlite", {}).close()
+        write_trace(Path(job.results) / "trace.et", Metadata(), [])
     finally:
         os.umask(before)
     files = [path for path in Path(job.results).rglob("*") if path.is_file()]
