@@ -1,8 +1,8 @@
 """Who works on a run: numbered claim files, each a lease that its holder renews.
 
 The holder of a run is the writer of its highest claim. A claim whose holder is gone is not removed but outbid by the
-next number, which of all that try exactly one can create: there is no moment at which two hold a run, and a holder that
-was only asleep finds itself outbid before it commits anything.
+next number, which of all that try exactly one can create. The new holder then takes the run over: a former holder that
+was only asleep cannot change anything in the folder from then on; see `evo_libra.experiment.staging`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Self
 
 from evo_libra.experiment.fields import parse_file
+from evo_libra.experiment.staging import STAGING, Staging, TakenOverError, remove_tree
 from evo_libra.experiment.store import create_text, make_folder
+from evo_libra.faults import StorageError, explained
 from evo_libra.integrity import DamagedError, open_regular, seal_json, unreadable
 
 LEASE_SECONDS = 60.0
@@ -72,9 +75,14 @@ class Claim(Holder):
     number: int
     renewed: float
 
+    @property
+    def staging(self) -> Path:
+        """The folder of whoever holds it, beside the claim."""
+        return self.path.with_name(f"{STAGING}{self.token}")
+
     def alive(self, now: float) -> bool:
         """Return whether its holder may still be at work at a time of the file system's clock."""
-        if self.where == _where() and not _process_lives(self.pid, self.born):
+        if self.where == kernel() and not _process_lives(self.pid, self.born):
             return False
         return now - self.renewed < LEASE_SECONDS
 
@@ -92,24 +100,46 @@ def acquire(folder: Path, batch: str) -> Claim | None:
     The claim, or None while somebody else holds the run.
     """
     make_folder(folder)
-    held = current_claim(folder)
+    try:
+        held = current_claim(folder)
+    except DamagedError as error:
+        raise StorageError(str(error)) from None
     if held is not None and held.batch != batch and held.alive(server_time(folder)):
         return None
     # Beyond every name there is, even of what is no claim, such as a folder.
-    number = 1 + max((number for number, _ in _names(folder)), default=0)
-    path = folder / f"claim-{number:04d}.json"
-    me = Holder(
-        uuid.uuid4().hex, batch, socket.gethostname(), _where(), os.getpid(), _born(os.getpid()) or 0.0
-    )  # fmt: skip
-    if not create_text(path, seal_json(asdict(me)).decode()):
+    path = folder / f"claim-{1 + max((number for number, _ in _names(folder)), default=0):04d}.json"
+    token = uuid.uuid4().hex
+    staging = path.with_name(f"{STAGING}{token}")
+    try:
+        with explained(folder):
+            staging.mkdir()
+            claim = _claimed(path, token, batch)
+    except FileNotFoundError:  # Whoever claimed it meanwhile took the folder for a dead writer's.
+        claim = None
+    except BaseException:
+        remove_tree(staging)
+        raise
+    if claim is None:
+        remove_tree(staging)
+    return claim
+
+
+def _claimed(path: Path, token: str, batch: str) -> Claim | None:
+    """Create a claim file; return the claim, or None where somebody else has the run."""
+    folder, staging = path.parent, path.with_name(f"{STAGING}{token}")
+    me = Holder(token, batch, socket.gethostname(), kernel(), os.getpid(), _born(os.getpid()) or 0.0)
+    if not create_text(path, seal_json(asdict(me)).decode(), staging):
         return None
     # While this one made up its mind, others may have come and gone, and another have begun to count anew.
-    if any(
-        other.batch != batch and other.alive(server_time(folder)) for other in _claims(folder) if other.path != path
-    ):
+    others = (other for other in _claims(folder) if other.path != path and other.batch != batch)
+    if any(other.alive(server_time(folder)) for other in others):
+        with suppress(TakenOverError):
+            Staging(staging).remove(path.name)
+        return None
+    if not staging.is_dir():  # without hard links; with them the claim could not have been created
         path.unlink(missing_ok=True)
         return None
-    return _read(path, number)
+    return _read(path, int(_NAME.fullmatch(path.name)[1]))  # type: ignore[index] # it is such a name
 
 
 def renew(claim: Claim) -> bool:
@@ -123,18 +153,30 @@ def renew(claim: Claim) -> bool:
 
 def holds(claim: Claim) -> bool:
     """Return whether a claim is still the valid one of its run."""
-    now = current_claim(claim.path.parent)
+    try:
+        now = current_claim(claim.path.parent)
+    except DamagedError:
+        return False
     return now is not None and now.token == claim.token
 
 
 def release(claim: Claim) -> None:
-    """Give a run back, if it is still held: outbid claims first, so that none of them becomes valid again."""
-    if not holds(claim):
-        return
-    for number, name in _names(claim.path.parent):
-        if number < claim.number and _read(claim.path.parent / name, number) is not None:
-            (claim.path.parent / name).unlink(missing_ok=True)
-    claim.path.unlink(missing_ok=True)
+    """Give a run back, if it is still held: outbid claims first, so that none of them becomes valid again.
+
+    Raises
+    ------
+    StorageError : there is no right to.
+    """
+    staging = Staging(claim.staging)
+    try:
+        if holds(claim):
+            with explained(claim.path.parent), suppress(TakenOverError):
+                for number, name in _names(claim.path.parent):
+                    if number < claim.number and _read(claim.path.parent / name, number) is not None:
+                        staging.remove(name)
+                staging.remove(claim.path.name)
+    finally:
+        remove_tree(claim.staging)
 
 
 def server_time(folder: Path) -> float:
@@ -193,7 +235,7 @@ def _of_nobody(path: Path, number: int) -> Claim | None:
 
 
 @cache
-def _where() -> str:
+def kernel() -> str:
     """Return what makes process numbers comparable: the host, its boot, the namespace of process numbers."""
     parts = [socket.gethostname()]
     for path, read in (("/proc/sys/kernel/random/boot_id", _text), ("/proc/self/ns/pid", os.readlink)):
@@ -229,10 +271,12 @@ class Lease:
     Attributes
     ----------
     claim : the claim; None when somebody else holds the run.
+    staging : where the holder of the claim writes first; None without a claim.
     """
 
     def __init__(self, folder: Path, batch: str) -> None:
         self.claim = acquire(folder, batch)
+        self.staging = None if self.claim is None else Staging(self.claim.staging)
         self._lost = self.claim is None
         self._end = threading.Event()
 
@@ -243,6 +287,8 @@ class Lease:
 
     def __exit__(self, *_: object) -> None:
         self._end.set()
+        if self.staging is not None:
+            self.staging.close()
         if self.claim is not None:
             release(self.claim)
 

@@ -60,7 +60,10 @@ def drop_damaged(folder: RunFolder) -> list[str]:
     """Remove the damaged files of a run, for whoever holds its claim, and that it is done; return what was wrong."""
     wrong = damaged_files(folder)
     for name in [DONE, *wrong] if wrong else ():
-        discard(folder.path / name)
+        if (folder.path / name).is_dir():
+            discard(folder.path / name)  # whose ever it is
+        else:
+            folder.remove(name)
     return list(wrong.values())
 
 

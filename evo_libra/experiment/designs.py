@@ -88,7 +88,7 @@ def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -
     for path, start in zip(files, starts, strict=True):
         if start >= count:
             if source is None:
-                path.unlink(missing_ok=True)
+                folder.remove(path.name)
         elif source is not None or start + PART > count:
             frame, _ = read_table(path)
             if source is not None or frame.height > count - start:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.experiment.schema import checker
-from evo_libra.experiment.store import EVENTS, append_line
+from evo_libra.experiment.store import EVENTS, RunFolder
 from evo_libra.integrity import open_regular, parse_line, read_bytes, seal_line
 
 _TAIL = 16_384
@@ -36,7 +36,7 @@ class Progress:
     seconds: float
 
 
-def tell(folder: Path, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-able data
+def tell(folder: RunFolder, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-able data
     """Append an event to those of a run.
 
     Parameters
@@ -45,12 +45,12 @@ def tell(folder: Path, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-
     kind : started, resumed, extended, progress, interrupted, failed or done.
     facts : what else there is to say.
     """
-    append_line(folder / EVENTS, seal_line({"time": round(time.time(), 3), "kind": kind, **facts}))
+    folder.append(EVENTS, seal_line({"time": round(time.time(), 3), "kind": kind, **facts}))
 
 
-def tell_progress(folder: Path, progress: Progress) -> None:
+def tell_progress(folder: RunFolder, progress: Progress) -> None:
     """Append how far a run is."""
-    append_line(folder / EVENTS, seal_line({"kind": "progress", **asdict(progress)}))
+    folder.append(EVENTS, seal_line({"kind": "progress", **asdict(progress)}))
 
 
 def read_events(folder: Path) -> list[dict[str, Any]]:

@@ -114,6 +114,7 @@ class AttemptFields(TypedDict):
     batch: str
     evaluations: int | None
     count: int
+    memory_kills: NotRequired[dict[str, int | None]]
 
 
 class PlannedFields(HeadFields, SettingFields):

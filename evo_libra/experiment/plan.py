@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.claim import current_claim, server_time
+from evo_libra.experiment.claim import Lease
 from evo_libra.experiment.damage import damaged_files
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.manifest import stale
 from evo_libra.experiment.record import BATCHES
 from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.staging import STAGING, TakenOverError
 from evo_libra.experiment.store import (
     ATTEMPT,
     FAILED,
@@ -26,7 +29,6 @@ from evo_libra.experiment.store import (
     plain_name,
     read_file,
 )
-from evo_libra.integrity import DamagedError
 
 State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
 
@@ -136,20 +138,26 @@ def _told(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def tidy(spec: RunSpec, results: Path) -> None:
-    """Remove what a worker that was killed after it had finished a run left in its folder."""
+def tidy(spec: RunSpec, results: Path, batch: str) -> None:
+    """Remove what a worker that was killed after it had finished a run left in its folder.
+
+    Parameters
+    ----------
+    spec, results : the run.
+    batch : the batch that tidies up.
+
+    Raises
+    ------
+    StorageError : there is no right to.
+    """
     folder = RunFolder(results / spec.id)
-    try:
-        leftover = [path for path in folder.path.iterdir() if path.name.startswith(_LEFTOVERS) and path.is_file()]
-        claim = current_claim(folder.path)
-    except (OSError, DamagedError):
-        return  # whose ever it is
-    if not leftover or not folder.done:
+    if not folder.done or not any(name.startswith(_LEFTOVERS) for name in os.listdir(folder.path)):  # noqa: PTH208
         return
-    if claim is not None and claim.alive(server_time(folder.path)):
-        return
-    for path in leftover:
-        path.unlink(missing_ok=True)
+    with Lease(folder.path, batch) as lease, suppress(TakenOverError):
+        if lease.staging is not None:
+            mine = RunFolder(folder.path, lease.staging)
+            mine.take_over()
+            mine.remove(ATTEMPT)
 
 
-_LEFTOVERS = (TEMPORARY, "claim-", ATTEMPT)
+_LEFTOVERS = (TEMPORARY, STAGING, "claim-", ATTEMPT)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import io
 import os
 import re
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import InputError
 from evo_libra.experiment.fields import (
     AttemptFields,
     DoneFields,
@@ -25,6 +25,8 @@ from evo_libra.experiment.fields import (
     RunnerFields,
     parse_file,
 )
+from evo_libra.experiment.staging import Staging
+from evo_libra.faults import StorageError, explained
 from evo_libra.integrity import DamagedError, open_regular, read_bytes, seal_json
 
 if TYPE_CHECKING:
@@ -39,20 +41,24 @@ _FIELDS: dict[str, Any] = {
     MANIFEST: ManifestFields, DONE: DoneFields, FAILED: FailedFields, FAILURES: FailuresFields, ATTEMPT: AttemptFields,
     PLAN: PlanFields, RUNNER: RunnerFields,
 }  # fmt: skip
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-_NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
-
-class StorageError(EvoLibraError):
-    """Results cannot be written: no space, no right to; what was finished before is as it was."""
+Content = Callable[[BinaryIO], None] | bytes
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where one run keeps its files."""
+    """Where one run keeps its files.
+
+    Attributes
+    ----------
+    path : the folder.
+    staging : where whoever holds the claim of the run writes first; None for a reader, and for a folder that nobody
+        claims.
+    """
 
     path: Path
+    staging: Staging | None = None
 
     @property
     def done(self) -> bool:
@@ -62,26 +68,34 @@ class RunFolder:
         except DamagedError:
             return False
 
-    def write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool = True) -> None:
+    def write(self, name: str, content: Content, *, sync: bool = True) -> None:
         """Write one file so that it is there whole or not at all.
 
         Parameters
         ----------
         name : of the file.
-        content : its bytes, or a function that writes them to the path it is given.
+        content : its bytes, or a function that writes them to a file.
         sync : wait until the disk has it; what a later synced file of the folder stands for needs this.
 
         Raises
         ------
         StorageError : there is no space, or no right to write.
+        TakenOverError : another attempt has taken over the run.
         """
-        try:
-            self._write(name, content, sync=sync)
-        except FileNotFoundError:  # Whoever tidies up the folder took the temporary file for a dead writer's.
-            self._write(name, content, sync=sync)
+        data = content if isinstance(content, bytes) else _written(content)
+        with explained(self.path):
+            if self.staging is not None:
+                with self.staging.owned():
+                    self._write(self.staging.path, name, data, sync=sync)
+                return
+            make_folder(self.path)
+            try:
+                self._write(self.path, name, data, sync=sync)
+            except FileNotFoundError:  # Whoever tidies up the folder took the temporary file for a dead writer's.
+                self._write(self.path, name, data, sync=sync)
 
-    def _write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool) -> None:
-        with explained(self.path), _temporary(self.path, name, content, sync=sync) as temporary:
+    def _write(self, beside: Path, name: str, data: bytes, *, sync: bool) -> None:
+        with _temporary(beside, name, data, sync=sync) as temporary:
             temporary.replace(self.path / name)
             if sync:
                 _sync(self.path)
@@ -90,9 +104,34 @@ class RunFolder:
         """Write JSON for people and programs."""
         self.write(name, seal_json(data), sync=sync)
 
-    def create_json(self, name: str, data: Mapping[str, Any]) -> bool:
-        """Write JSON unless the file is there already; return whether this writer was the one to do it."""
-        return create_text(self.path / name, seal_json(data).decode(), sync=True)
+    def append(self, name: str, line: str) -> None:
+        """Append one line to a file of lines; a line that a crash cuts short is skipped by readers.
+
+        Raises
+        ------
+        StorageError : there is no space, or no right to write.
+        TakenOverError : another attempt has taken over the run.
+        """
+        with explained(self.path):
+            if self.staging is not None:
+                self.staging.append(name, f"{line}\n".encode())
+                return
+            with (self.path / name).open("ab") as file:
+                file.write(f"{line}\n".encode())
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there.
+
+        Raises
+        ------
+        StorageError : there is no right to.
+        TakenOverError : another attempt has taken over the run.
+        """
+        with explained(self.path):
+            if self.staging is not None:
+                self.staging.remove(name)
+            else:
+                (self.path / name).unlink(missing_ok=True)
 
     def read_json(self, name: str) -> dict[str, Any]:
         """Read a JSON file of the run that has to be there.
@@ -125,15 +164,21 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
-        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, FAILURES, EVENTS, LOG):
-            (self.path / name).unlink(missing_ok=True)
-        for part in self.path.glob(DESIGNS):
-            part.unlink(missing_ok=True)
+        parts = [path.name for path in self.path.glob(DESIGNS)]
+        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, FAILURES, EVENTS, LOG, *parts):
+            self.remove(name)
 
-    def sweep(self) -> None:
-        """Remove what a writer that was killed left behind; only for who holds the claim of the run."""
-        for path in self.path.glob(f"{TEMPORARY}*"):
-            path.unlink(missing_ok=True)
+    def take_over(self) -> None:
+        """Take the run from all earlier attempts, and remove what they left; for who has just claimed it.
+
+        Raises
+        ------
+        StorageError : there is no right to.
+        TakenOverError : another attempt has taken over the run.
+        """
+        assert self.staging is not None, "its claim is held"  # noqa: S101 - our mistake
+        with explained(self.path):
+            self.staging.take_over(TEMPORARY, (EVENTS, LOG))
 
 
 def make_folder(path: Path) -> None:
@@ -143,12 +188,11 @@ def make_folder(path: Path) -> None:
     ------
     StorageError : it cannot be made.
     """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        if error.errno in _NO_SPACE:
-            raise
-        raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
+    with explained(path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:  # a file is in the way
+            raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
 
 
 def is_run(path: Path) -> bool:
@@ -215,17 +259,21 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
 
 
-def create_text(path: Path, text: str, *, sync: bool = False) -> bool:
+def create_text(path: Path, text: str, beside: Path) -> bool:
     """Write a file unless it is there; of several writers exactly one does, and readers see all of it or nothing.
 
     Where the file system has no hard links, readers may see it empty for a moment.
+
+    Parameters
+    ----------
+    path, text : of the file.
+    beside : the folder for a temporary file.
 
     Returns
     -------
     Whether it was this writer.
     """
-    folder = path.parent
-    with explained(folder), _temporary(folder, path.name, text.encode(), sync=sync) as temporary:
+    with explained(path.parent), _temporary(beside, path.name, text.encode(), sync=False) as temporary:
         try:
             os.link(temporary, path)
         except FileExistsError:
@@ -233,60 +281,38 @@ def create_text(path: Path, text: str, *, sync: bool = False) -> bool:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            return _create_in_place(path, text, sync=sync)
-        if sync:
-            _sync(folder)
+            return _create_in_place(path, text)
         return True
 
 
-def _create_in_place(path: Path, text: str, *, sync: bool) -> bool:
+def _create_in_place(path: Path, text: str) -> bool:
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
     except FileExistsError:
         return False
     return True
 
 
-def append_line(path: Path, line: str) -> None:
-    """Append one line to a file of lines; a line that a crash cuts short is skipped by readers."""
-    with explained(path.parent), path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+def _written(content: Callable[[BinaryIO], None]) -> bytes:
+    # In memory first: Polars hides what the system said when it cannot write to a file.
+    buffer = io.BytesIO()
+    content(buffer)
+    return buffer.getvalue()
 
 
 @contextlib.contextmanager
-def _temporary(folder: Path, name: str, content: Callable[[Path], None] | bytes, *, sync: bool) -> Iterator[Path]:
-    make_folder(folder)
-    handle, path = tempfile.mkstemp(dir=folder, prefix=TEMPORARY, suffix=Path(name).suffix)
-    temporary = Path(path)
+def _temporary(folder: Path, name: str, data: bytes, *, sync: bool) -> Iterator[Path]:
+    temporary = folder / f"{TEMPORARY}{uuid.uuid4().hex}{Path(name).suffix}"
     try:
-        with os.fdopen(handle, "wb") as file:
-            if isinstance(content, bytes):
-                file.write(content)
-        if not isinstance(content, bytes):
-            content(temporary)
-        temporary.chmod(0o644)
-        if sync:
-            _sync(temporary)
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Turn the system's errors about space and rights into a `StorageError`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _NO_SPACE:
-            raise StorageError(f"the disk of {folder} is full; finished runs are intact") from error
-        if error.errno in _NO_RIGHT:
-            raise StorageError(f"{folder} cannot be written: {(error.strerror or '').lower()}") from error
-        raise
 
 
 def _sync(path: Path) -> None:

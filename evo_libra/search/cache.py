@@ -67,6 +67,7 @@ class Cache:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if path.exists() and not path.is_file():
                     raise InputError(f"the cache {path} cannot be used: it is not a regular file")
+                path.touch()  # SQLite would keep the group from writing, whatever the umask is
             self._file = sqlite3.connect(path or ":memory:", timeout=_SECONDS, isolation_level=None)
             # A log beside the file: a commit need not wait for the disk, and a kill leaves the file whole.
             self._file.execute("PRAGMA journal_mode = WAL")

@@ -76,7 +76,9 @@ def make_store(results: Path, runs: int, designs: int) -> Path:
         folder.mkdir(parents=True)
         (folder / "manifest.json").write_text(json.dumps(manifest(name, seed, designs)))
         for step in range(1, 41):
-            tell_progress(folder, Progress(step, designs * step // 40, 5 * step, 1 - 1 / (step + 1), step / 2))
+            tell_progress(
+                RunFolder(folder), Progress(step, designs * step // 40, 5 * step, 1 - 1 / (step + 1), step / 2)
+            )
         time_, cost = front(generator, FRONT)
         network = ["RI(4)@chiplet:250_FC(8)@package:125_SW(32)@pod:20"] * time_.size
         table = {"id": np.arange(time_.size), "time_ms": time_ * 1e3, "cost_usd": cost, "design": network}
@@ -149,7 +151,9 @@ def update(live: Path, step: int, generator: np.random.Generator) -> None:
     write_checkpoint(
         RunFolder(live), Snapshot(state, Collection(Archive(np.zeros((4, values.shape[1])), values)), step), "s"
     )
-    tell_progress(live, Progress(time.time(), 100 * step, values.shape[1], 1 - 1 / (step + 2), step / UPDATES))
+    tell_progress(
+        RunFolder(live), Progress(time.time(), 100 * step, values.shape[1], 1 - 1 / (step + 2), step / UPDATES)
+    )
 
 
 def measure_opening(results: Path, cache: Path) -> None:

@@ -3,10 +3,10 @@
     python tests/end_to_end/damage_stores.py --each 2000
 
 Each kind of file is damaged so many times: bits flipped, cut short, text put for a number, bytes that are no UTF-8,
-emptied, replaced by a folder or by a named pipe, made unreadable. Each time every run is listed, and the damaged one and
-another are shown, planned and drawn: a damaged file is named in one sentence, every figure that is shown is the one that
-was written, nothing blocks, and what is not damaged is as it was. Every so often the damaged run is done again, to the
-same front byte for byte. Ends with 0 when all of that is so.
+emptied, replaced by a folder or by a named pipe, made unreadable. Each time every run is listed, and the damaged one
+and another are shown, planned and drawn: a damaged file is named in one sentence, every figure that is shown is the one
+that was written, nothing blocks, and what is not damaged is as it was. Every so often the damaged run is done again, to
+the same front byte for byte. Ends with 0 when all of that is so.
 """
 
 from __future__ import annotations

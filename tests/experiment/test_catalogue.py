@@ -101,7 +101,7 @@ def test_a_running_run_shows_its_worker_and_the_front_of_its_checkpoint(make: Ma
 def test_a_run_whose_holder_is_gone_is_interrupted(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = make()
     stopped(spec, job, 300)
-    monkeypatch.setattr(claims, "_where", lambda: "another host")
+    monkeypatch.setattr(claims, "kernel", lambda: "another host")
     held = claims.acquire(Path(job.results) / spec.id, "x")
     monkeypatch.undo()
     assert held is not None
@@ -324,7 +324,7 @@ def test_what_a_killed_worker_left_beside_a_done_run_is_removed_and_nothing_else
     for spec in (done, begun):
         for name in (".tmp-x.json", "attempt.json"):
             (results / spec.id / name).write_text("{}")
-        tidy(spec, results)
+        tidy(spec, results, "batch")
     assert {path.name for path in (results / done.id).iterdir()} == kept
     assert (results / begun.id / "attempt.json").exists()
 

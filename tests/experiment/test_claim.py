@@ -15,6 +15,8 @@ import pytest
 
 from evo_libra.experiment import claim as claims
 from evo_libra.experiment.claim import LEASE_SECONDS, Lease, acquire, current_claim, holds, release, renew
+from evo_libra.experiment.staging import Staging
+from evo_libra.experiment.store import RunFolder
 
 CHILD = """
 import sys, time
@@ -50,7 +52,7 @@ def test_of_many_that_try_at_once_one_gets_it(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert sum(one is not None for one in found) == 1
-        assert len(list(folder.iterdir())) == 1
+        assert len(list(folder.glob("claim-*"))) == len(list(folder.glob("attempt-*"))) == 1
 
 
 def test_the_claim_of_a_dead_process_is_void_at_once(tmp_path: Path) -> None:
@@ -64,6 +66,7 @@ def test_the_claim_of_a_dead_process_is_void_at_once(tmp_path: Path) -> None:
     mine = acquire(tmp_path, "b")
     assert mine is not None
     assert mine.number == 2
+    RunFolder(tmp_path, Staging(mine.staging)).take_over()
     release(mine)
     assert list(tmp_path.iterdir()) == []
 
@@ -71,7 +74,7 @@ def test_the_claim_of_a_dead_process_is_void_at_once(tmp_path: Path) -> None:
 def test_a_process_elsewhere_that_no_longer_renews_is_outbid_and_notices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "_where", lambda: "another host")
+    monkeypatch.setattr(claims, "kernel", lambda: "another host")
     theirs = acquire(tmp_path, "a")
     monkeypatch.undo()
     assert theirs is not None

@@ -87,7 +87,7 @@ def write_run(tmp_path: Path, problem_data: Any, genome: Any) -> Write:
         evaluations = int(BUDGET * share)
         for step in range(1, 21):
             volume = 1.0 - 0.6 / step
-            tell_progress(folder, Progress(step, evaluations * step // 20, step + 1, volume, step / 2))
+            tell_progress(RunFolder(folder), Progress(step, evaluations * step // 20, step + 1, volume, step / 2))
         (folder / "run.log").write_text(f"2026-01-01 00:00:00 started on node:{seed}\n")
         front = front_frame(designs, better)
         if status in ("done", "stale"):
