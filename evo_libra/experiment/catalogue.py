@@ -53,7 +53,7 @@ class Catalogue:
     """
 
     def __init__(self, results: Path, index: sqlite3.Connection) -> None:
-        self.results = results
+        self.results, self._place = results, str(results)
         self._index, self._lock = index, threading.RLock()
         self._runs: dict[str, RunInfo] = {}
         self._stamps: dict[str, str] = {}
@@ -128,9 +128,8 @@ class Catalogue:
     def _reread(
         self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, standing: Standing
     ) -> tuple[RunInfo | None, str]:
-        folder = self.results / run_id if known is None else known.folder
         try:
-            stamp = _done_stamp(folder) or f"{standing},{signature(folder)}"
+            stamp = _done_stamp(f"{self._place}/{run_id}") or f"{standing},{signature(self.results / run_id)}"
         except DamagedError:
             stamp = ""
         if known is None or stamp != self._stamps.get(run_id) or stamp.endswith(HELD) or known.status == "damaged":
@@ -339,7 +338,7 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _done_stamp(folder: Path) -> str:
+def _done_stamp(folder: str) -> str:
     try:
         # Asked of every run, each second.
         done, manifest = os.stat(f"{folder}/{DONE}"), os.stat(f"{folder}/{MANIFEST}")  # noqa: PTH116

@@ -41,8 +41,8 @@ class HeadFields(TypedDict):
     method: dict[str, Any]
 
 
-class SettingFields(TypedDict):
-    """What a manifest and a plan both say of a run besides; see `evo_libra.experiment.runspec.RunSpec`."""
+class SettingFields(TypedDict, total=False):
+    """What a run needs to be done or copied again; see `evo_libra.experiment.runspec.RunSpec`."""
 
     source: SourceFields
     keep: str

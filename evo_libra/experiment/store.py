@@ -157,10 +157,10 @@ class RunFolder:
         raw = read_bytes(self.path / FRONT)
         if raw is None:
             raise InputError(f"{self.path} has no front: its run was not finished")
-        done = read_file(self.path, DONE)
+        front, done = Front.of_bytes(self.path / FRONT, raw), read_file(self.path, DONE)
         if done is not None and done["files"].get(FRONT) != hashlib.sha256(raw).hexdigest():
             raise DamagedError(f"{self.path / FRONT} is not the front that the run wrote: its checksum is another one")
-        return Front.of_bytes(self.path / FRONT, raw)
+        return front
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,7 @@ def show_command(name: str, results: Path, *, as_json: bool) -> int:
     damaged = damaged_files(folder)
     run, manifest = _found(folder, damaged)
     if as_json:
-        print_json({"run": run_json(run), "manifest": manifest, "damaged": damaged})
+        print_json({"run": run_json(run), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
     else:
         for label, value in _facts(run, manifest, damaged):
             Console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
@@ -127,7 +127,7 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Mapping[str, str]
     told = f", {words}" if (words := course(run.ended, run.restarts)) else ""
     facts = [
         ("run", str(run.folder)),
-        ("status", _state(run)),
+        ("status", _state(run, damaged)),
         *(("", reason) for reason in damaged.values()),
         ("experiment", f"{run.experiment} {run.name}".strip()),
         ("problem", run.problem + (f" ({source['problem']})" if "problem" in source else "")),
@@ -164,9 +164,9 @@ def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict
     return replace(state, folder=folder.path), manifest
 
 
-def _state(run: RunInfo) -> str:
+def _state(run: RunInfo, damaged: Iterable[str]) -> str:
     if run.status == "damaged":
-        return "damaged; evo-libra run does it again"
+        return f"damaged: {', '.join(damaged)}; evo-libra run does the run again"
     return run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")
 
 

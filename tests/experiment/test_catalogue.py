@@ -383,7 +383,7 @@ def test_a_damaged_front_is_refused_and_a_damaged_mark_is_none(make: Make, job: 
     assert damaged_files(folder) == {}
     (folder.path / FRONT).write_bytes(front[:40] + bytes([front[40] ^ 1]) + front[41:])
     assert list(damaged_files(folder)) == [FRONT]
-    with pytest.raises(InputError, match="not the front that the run wrote"):
+    with pytest.raises(InputError, match="is damaged or was changed by hand"):
         read_front(opened(job).runs()[0])
     (folder.path / FRONT).write_bytes(front)
     (folder.path / DONE).write_bytes(mark[:-9])
