@@ -6,6 +6,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,11 @@ from evo_libra.experiment.executor import Executor, Undelivered
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
-from evo_libra.experiment.record import RUNNER
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import RunFolder, StorageError
+from evo_libra.experiment.staging import TakenOverError
+from evo_libra.experiment.store import RUNNER, RunFolder
 from evo_libra.experiment.worker import abandon
+from evo_libra.faults import StorageError
 
 LOOK_SECONDS = 0.5
 """Time between two looks at requests, and at runs that somebody else is at."""
@@ -106,7 +108,9 @@ def run_batch(
     batch = _Batch(experiment, todo, results, folder, executor, again, on_end, on_wait, on_news)
     # The claim only shows that somebody is at work; a second program with the same experiment shares the runs.
     with Lease(folder.path, batch.token) as lease:
-        if lease.claim is not None:
+        if lease.staging is not None:
+            with suppress(TakenOverError):
+                RunFolder(folder.path, lease.staging).take_over()
             batch.tidy()
         write_plan(experiment, results)
         folder.write_json(RUNNER, {"command": list(sys.argv), "started": time.time(), "workers": executor.workers()})
@@ -117,7 +121,7 @@ def run_batch(
             settle(results, batch.stop_target)
         for run in planned:
             if (results / run.spec.id).is_dir():
-                tidy(run.spec, results)
+                tidy(run.spec, results, batch.token)
     stale = sum(run.state == "stale" for run in planned) if "stale" not in again else 0
     seconds = time.perf_counter() - begun
     return Summary(batch.ended, len(planned) - len(todo), stale, seconds, batch.stopping)
@@ -164,8 +168,7 @@ class _Batch:
             settle(results, target)  # it was asked of an earlier execution
 
     def tidy(self) -> None:
-        """Remove what an earlier execution left that was killed."""
-        RunFolder(self.results / self.name).sweep()
+        """Remove the requests to an earlier execution that was killed."""
         for target in all_requested(self.results):
             if target.startswith(f"{self.name}/"):
                 settle(self.results, target)
@@ -291,8 +294,9 @@ class _Batch:
             )
 
     def _again(self, actions: Mapping[str, str]) -> None:
-        """Send runs again that have failed or were stopped, where that is asked for."""
-        for run_id in [run_id for run_id, report in self.ended.items() if report.ending in ("failed", "stop")]:
+        """Send runs again that have failed, could not be executed or were stopped, where that is asked for."""
+        endings = ("failed", "machine", "stop")
+        for run_id in [run_id for run_id, report in self.ended.items() if report.ending in endings]:
             if actions.get(run_id) in ("retry", "resume"):
                 settle(self.results, run_id)
                 del self.ended[run_id]

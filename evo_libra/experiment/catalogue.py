@@ -10,12 +10,12 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.control import all_requested
+from evo_libra.experiment.control import read_requests
 from evo_libra.experiment.control import request as _request
 from evo_libra.experiment.filesystem import cache_folder
 from evo_libra.experiment.filters import parse_filter, sort_runs
@@ -37,6 +37,7 @@ from evo_libra.experiment.record import (
 )
 from evo_libra.experiment.standing import standings
 from evo_libra.experiment.store import DONE, FRONT, LOG, MANIFEST, RunFolder
+from evo_libra.integrity import DamagedError, read_bytes, unreadable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,12 +53,13 @@ class Catalogue:
     """
 
     def __init__(self, results: Path, index: sqlite3.Connection) -> None:
-        self.results = results
+        self.results, self._place = results, str(results)
         self._index, self._lock = index, threading.RLock()
         self._runs: dict[str, RunInfo] = {}
         self._stamps: dict[str, str] = {}
         self._batches: tuple[BatchInfo, ...] = ()
         self._plans: dict[Path, tuple[str, Plan | None]] = {}
+        self._notes: list[str] = []
 
     @staticmethod
     def open(results: Path | str = "results", cache: Path | None = None) -> Catalogue:
@@ -71,14 +73,13 @@ class Catalogue:
 
         Raises
         ------
-        InputError : `results` is a file.
+        InputError : `results` is a file, or cannot be read.
         """
         results = Path(results)
-        if results.exists() and not results.is_dir():
-            raise InputError(f"{results} is no folder of results: it is a file")
-        name = hashlib.sha256(str(results.resolve()).encode()).hexdigest()[:16]
+        there = can_be_read(results)
+        name = hashlib.sha256(os.fsencode(results.resolve())).hexdigest()[:16]
         # What is not there needs no index that stays.
-        path = (cache or cache_folder()) / f"{name}.sqlite" if results.exists() else None
+        path = (cache or cache_folder()) / f"{name}.sqlite" if there else None
         catalogue = Catalogue(results, open_index(path))
         catalogue._load()
         catalogue.refresh()
@@ -90,11 +91,12 @@ class Catalogue:
             self._index.close()
 
     def refresh(self) -> None:
-        """Read what has changed since the last time; of a finished run one date is looked at."""
+        """Read what has changed since the last time; of a finished run two dates are looked at."""
         with self._lock:
+            requests, self._notes = _as_lists(read_requests(self.results))
             planned = self._read_plans()
-            standing = standings(self._batches, all_requested(self.results))
-            present = _run_ids(self.results)
+            standing = standings(self._batches, requests)
+            present = _run_ids(self.results, self._notes)
             before, self._runs = self._runs, {}
             for run_id in [*present, *(planned.keys() - present.keys())]:
                 run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), standing.get(run_id, ""))
@@ -102,28 +104,35 @@ class Catalogue:
                     self._runs[run_id], self._stamps[run_id] = run, stamp
             gone = before.keys() - self._runs.keys()
             changed = [run for run_id, run in self._runs.items() if run is not before.get(run_id)]
-            save(self._index, [(self._stamps[run.id], run) for run in changed], gone)
+            # A damaged run is read again each time, since whoever mends it may leave all dates as they were.
+            sound = [(self._stamps[run.id], run) for run in changed if run.status != "damaged"]
+            save(self._index, sound, gone | {run.id for run in changed if run.status == "damaged"})
 
     def _read_plans(self) -> dict[str, Mapping[str, Any]]:
         """Return what is planned of each run; plans that have not changed are not read again."""
-        plans = {}
-        for folder in [self.results / BATCHES / name for name in _names(self.results / BATCHES)]:
-            stamp = plan_stamp(folder)
-            known = self._plans.get(folder)
-            plan = known if known and known[0] == stamp else (stamp, read_plan(folder))
-            plans[folder] = plan
-        self._plans = dict(sorted(plans.items()))
-        self._batches = tuple(
-            read_batch(self.results, folder, plan) for folder, (_, plan) in self._plans.items() if plan is not None
-        )
+        plans: dict[Path, tuple[str, Plan | None]] = {}
+        batches = []
+        for folder in [self.results / BATCHES / name for name in _names(self.results / BATCHES, self._notes)]:
+            try:
+                stamp = plan_stamp(folder)
+                known = self._plans.get(folder)
+                plan = known if known and known[0] == stamp else (stamp, read_plan(folder))
+                plans[folder] = plan
+                if plan[1] is not None:
+                    batches.append(read_batch(self.results, folder, plan[1]))
+            except DamagedError as error:
+                self._notes.append(f"the batch {folder.name} is not listed: {error}")
+        self._plans, self._batches = plans, tuple(batches)
         return _merged(plan for _, plan in self._plans.values() if plan is not None)
 
     def _reread(
         self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, standing: Standing
     ) -> tuple[RunInfo | None, str]:
-        folder = self.results / run_id if known is None else known.folder
-        stamp = _done_stamp(folder) or f"{standing},{signature(folder)}"
-        if known is None or stamp != self._stamps.get(run_id) or stamp.endswith(HELD):
+        try:
+            stamp = _done_stamp(f"{self._place}/{run_id}") or f"{standing},{signature(self.results / run_id)}"
+        except DamagedError:
+            stamp = ""
+        if known is None or stamp != self._stamps.get(run_id) or stamp.endswith(HELD) or known.status == "damaged":
             return read_run(self.results, run_id, planned, standing), stamp
         if planned is not None and (known.experiment, known.name) != (planned["experiment"], planned["label"]):
             return replace(known, experiment=str(planned["experiment"]), name=str(planned["label"])), stamp
@@ -144,6 +153,11 @@ class Catalogue:
         accepts = parse_filter(query)
         with self._lock:
             return sort_runs([run for run in self._runs.values() if accepts(run)], sort)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a sentence for each thing that could not be read, and for each damaged run."""
+        with self._lock:
+            return (*self._notes, *(f"{run.id}: {run.error}" for run in self._runs.values() if run.status == "damaged"))
 
     def batches(self) -> tuple[BatchInfo, ...]:
         """Return the batches that were run into the folder of results."""
@@ -182,7 +196,7 @@ class Catalogue:
         """
         import polars as pl  # noqa: PLC0415 - the terminal needs no frames
 
-        rows = [{**asdict(run), "folder": str(run.folder)} for run in self.runs(query, sort)]
+        rows = [{**vars(run), "folder": str(run.folder)} for run in self.runs(query, sort)]
         kinds: dict[str, Any] = {"int": pl.Int64, "float": pl.Float64, "float | None": pl.Float64}
         return pl.DataFrame(
             rows, schema={field.name: kinds.get(str(field.type), pl.String) for field in fields(RunInfo)}
@@ -214,7 +228,7 @@ def read_front(run: RunInfo) -> Front:
     InputError : there is none yet, or it is damaged.
     """
     folder = RunFolder(run.folder)
-    if (run.folder / FRONT).is_file():
+    if os.path.lexists(run.folder / FRONT):
         return folder.read_front()
     import numpy as np  # noqa: PLC0415 - the index needs no arrays
     import polars as pl  # noqa: PLC0415 - the same
@@ -229,11 +243,11 @@ def read_front(run: RunInfo) -> Front:
 
 
 def read_log(run: RunInfo, lines: int = 200) -> list[str]:
-    """Return the last lines of a run's log; none when it has not begun."""
+    """Return the last lines of a run's log; none when it has not begun, and why where it cannot be read."""
     try:
-        return (run.folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
-    except FileNotFoundError:
-        return []
+        return (read_bytes(run.folder / LOG) or b"").decode(errors="replace").splitlines()[-lines:]
+    except DamagedError as error:
+        return [str(error)]
 
 
 def read_manifest(run: RunInfo) -> dict[str, Any]:
@@ -263,19 +277,58 @@ def _merged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Any]]:
     return merged
 
 
-def _names(folder: Path) -> list[str]:
-    """Return the names of the folders in a folder; as text, since a thousand paths take a while."""
+def can_be_read(results: Path) -> bool:
+    """Return whether there is a folder of results.
+
+    Raises
+    ------
+    InputError : it is a file, or cannot be read.
+    """
+    try:
+        with os.scandir(results):
+            return True
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        raise InputError(f"{results} is no folder of results: it is a file") from None
+    except OSError as error:
+        raise unreadable(results, error) from None
+
+
+def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:
+    return found[0], list(found[1])
+
+
+def _names(folder: Path, notes: list[str]) -> list[str]:
+    """Return the names of the folders in a folder, as text, since a thousand paths take a while; or note why not."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir())
+            names = sorted(entry.name for entry in entries if _is_folder(entry))
     except (FileNotFoundError, NotADirectoryError):
         return []
+    except OSError as error:
+        notes.append(f"what is in a folder is not listed: {unreadable(folder, error)}")
+        return []
+    odd = [name for name in names if not _is_text(name)]
+    notes += [f"{os.fsencode(folder / name)!r} is not listed: its name is not UTF-8" for name in odd]
+    return [name for name in names if name not in odd] if odd else names
 
 
-def _run_ids(results: Path) -> dict[str, None]:
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_text(name: str) -> bool:
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def _run_ids(results: Path, notes: list[str]) -> dict[str, None]:
     """Return the ids of the folders that may be runs, in order."""
-    problems = [problem for problem in _names(results) if not problem.startswith(".")]
-    return {f"{problem}/{name}": None for problem in problems for name in _names(results / problem)}
+    problems = [problem for problem in _names(results, notes) if not problem.startswith(".")]
+    return {f"{problem}/{name}": None for problem in problems for name in _names(results / problem, notes)}
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -285,9 +338,10 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _done_stamp(folder: Path) -> str:
+def _done_stamp(folder: str) -> str:
     try:
-        changed = os.stat(f"{folder}/{DONE}").st_mtime_ns  # noqa: PTH116 - asked of every run, each second
-        return f"done:{changed}:{program()}"  # The program decides whether it is stale.
+        # Asked of every run, each second.
+        done, manifest = os.stat(f"{folder}/{DONE}"), os.stat(f"{folder}/{MANIFEST}")  # noqa: PTH116
     except OSError:
         return ""
+    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{program()}"  # The program decides whether it is stale.

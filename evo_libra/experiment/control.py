@@ -6,13 +6,14 @@ A request lies beside the runs, not in their folders, so that runs that have not
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 from urllib.parse import quote, unquote
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.experiment.store import RunFolder
+from evo_libra.experiment.fields import Action, RequestFields, parse_file
+from evo_libra.experiment.store import RunFolder, discard
+from evo_libra.integrity import DamagedError, read_bytes, seal_json
 
-Action = Literal["pause", "resume", "stop", "retry"]
 ACTIONS: tuple[str, ...] = get_args(Action)
 _FOLDER = ".control"
 
@@ -35,34 +36,45 @@ def request(results: Path, target: str, action: str) -> None:
     if action not in ACTIONS:
         raise InputError(unknown("action", action, ACTIONS))
     path = _path(results, target)
-    RunFolder(path.parent).write(path.name, action.encode(), sync=False)
+    if not path.is_file():
+        discard(path)
+    RunFolder(path.parent).write(path.name, seal_json({"action": action}), sync=False)
 
 
 def requested(results: Path, target: str) -> str | None:
-    """Return what a run or a batch is asked for."""
-    return _read(_path(results, target))
+    """Return what a run or a batch is asked for; a request that is damaged asks for nothing."""
+    try:
+        return _read(_path(results, target))
+    except DamagedError:
+        return None
 
 
 def all_requested(results: Path) -> dict[str, str]:
-    """Return every request there is, by its target."""
-    try:
-        paths = list((results / _FOLDER).glob("*.request"))
-    except FileNotFoundError:
-        return {}
-    found = {path: _read(path) for path in paths}
-    return {unquote(path.stem): action for path, action in found.items() if action}
+    """Return every sound request there is, by its target."""
+    return read_requests(results)[0]
+
+
+def read_requests(results: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return every request there is, by its target, and a sentence for each that is damaged."""
+    found, wrong = dict[str, str](), list[str]()
+    for path in sorted((results / _FOLDER).glob("*.request")):
+        try:
+            action = _read(path)
+        except DamagedError as error:
+            wrong.append(f"the request to {unquote(path.stem)} is not followed: {error}")
+        else:
+            found |= {unquote(path.stem): action} if action else {}
+    return found, tuple(wrong)
 
 
 def settle(results: Path, target: str) -> None:
     """Remove the request of a run or a batch."""
-    _path(results, target).unlink(missing_ok=True)
+    discard(_path(results, target))
 
 
 def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8") or None
-    except FileNotFoundError:
-        return None
+    raw = read_bytes(path)
+    return None if raw is None else str(parse_file(path, raw, RequestFields)["action"])
 
 
 def _path(results: Path, target: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evo_libra.experiment.store import DESIGNS, RunFolder
+from evo_libra.front.table import read_table, write_table
+from evo_libra.integrity import DamagedError, check_table, read_bytes
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 
@@ -35,7 +38,7 @@ class Record:
     def __init__(self, folder: RunFolder, problem: SearchProblem, evaluations: int = 0) -> None:
         self._folder, self._problem, self._next, self._written = folder, problem, evaluations, evaluations
         part = _part(folder, evaluations - evaluations % PART)
-        self._held: list[pl.DataFrame] = [pl.read_parquet(part)] if evaluations % PART else []
+        self._held: list[pl.DataFrame] = [read_table(part)[0]] if evaluations % PART else []
 
     def __call__(self, genes: FloatArray, worth: Evaluation) -> None:
         """Add designs."""
@@ -58,7 +61,7 @@ class Record:
         start, held = self._start, pl.concat(self._held)
         while held.height >= PART or (held.height and not full):
             file = held[:PART].rechunk()
-            self._folder.write(_part(self._folder, start).name, file.write_parquet)
+            self._folder.write(_part(self._folder, start).name, partial(write_table, frame=file))
             self._written = start + file.height
             if held.height < PART:
                 break
@@ -67,7 +70,7 @@ class Record:
 
 
 def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -> bool:
-    """Make the files of a folder those of the first `count` designs; return whether there are so many.
+    """Make the files of a folder those of the first `count` designs; return whether there are so many, and sound.
 
     Parameters
     ----------
@@ -77,27 +80,38 @@ def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -
     """
     files = designs_files((source or folder).path)
     starts = [_first(path) for path in files]
-    if count and (starts != [n * PART for n in range(len(starts))] or _count(files) < count):
+    try:
+        if count and (starts != [n * PART for n in range(len(starts))] or _count(files) < count):
+            return False
+    except DamagedError:
         return False
     for path, start in zip(files, starts, strict=True):
         if start >= count:
             if source is None:
-                path.unlink(missing_ok=True)
+                folder.remove(path.name)
         elif source is not None or start + PART > count:
-            frame = pl.read_parquet(path)
+            frame, _ = read_table(path)
             if source is not None or frame.height > count - start:
-                folder.write(path.name, frame[: count - start].rechunk().write_parquet)
+                folder.write(path.name, partial(write_table, frame=frame[: count - start].rechunk()))
     return True
 
 
 def designs_files(folder: Path) -> list[Path]:
     """Return the files of all designs that a run has kept, in order."""
-    return sorted(folder.glob(DESIGNS))
+    return sorted(path for path in folder.glob(DESIGNS) if path.stem.partition("-")[2].isdecimal())
 
 
 def kept_designs(folder: Path) -> pl.LazyFrame:
-    """Return every design that a run has kept, in the order of their evaluation, to be read as far as it is needed."""
-    return pl.scan_parquet(designs_files(folder))
+    """Return every design that a run has kept, in the order of their evaluation, to be read as far as it is needed.
+
+    Raises
+    ------
+    DamagedError : a file is not what the run wrote.
+    """
+    files = designs_files(folder)
+    for path in files:
+        check_table(path, read_bytes(path) or b"")
+    return pl.scan_parquet(files)
 
 
 def kept_genes(frame: pl.DataFrame) -> FloatArray:
@@ -125,4 +139,4 @@ def _first(path: Path) -> int:
 
 
 def _count(files: Sequence[Path]) -> int:
-    return int(sum(pl.scan_parquet(path).select(pl.len()).collect().item() for path in files))
+    return sum(read_table(path)[0].height for path in files)

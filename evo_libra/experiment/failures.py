@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.experiment.store import FAILURES, RunFolder
+from evo_libra.experiment.store import FAILURES, RunFolder, read_file
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.expensive import ExpensiveProblem
 
@@ -33,8 +33,14 @@ def keep_failures(folder: RunFolder, problem: SearchProblem) -> list[dict[str, A
 
 
 def read_failures(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the designs of a run that could not be evaluated."""
-    return list(folder.read_json(FAILURES)["designs"]) if (folder.path / FAILURES).is_file() else []
+    """Return the designs of a run that could not be evaluated.
+
+    Raises
+    ------
+    DamagedError : the list of them is not what the run wrote.
+    """
+    found = read_file(folder.path, FAILURES)
+    return [] if found is None else list(found["designs"])
 
 
 def copy_failures(source: RunFolder, folder: RunFolder) -> None:

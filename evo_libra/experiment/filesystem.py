@@ -22,7 +22,7 @@ def kind_of(folder: Path) -> str:
     except OSError:
         return ""
     for line in mounts.splitlines():
-        _, point, found, *_ = line.split(" ")
+        _, point, found, *_ = [*line.split(" "), "", "", ""]
         point = point.replace("\\040", " ")
         inside = place == point or place.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= len(best):
@@ -53,4 +53,11 @@ def cache_folder() -> Path:
 
 def _existing(folder: Path) -> Path:
     folder = folder.absolute()
-    return next(path for path in (folder, *folder.parents) if path.exists())
+    return next(path for path in (folder, *folder.parents) if _exists(path))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False  # without the right to look

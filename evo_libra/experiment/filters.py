@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from operator import attrgetter
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.experiment.record import STATUSES, RunInfo
@@ -50,6 +51,8 @@ def parse_filter(query: str) -> Callable[[RunInfo], bool]:
     evo_libra.errors.InputError: unknown field 'sed'; allowed: id, folder, ... did you mean 'seed'?
     """
     tests = [_test(word) for word in query.split()]
+    if not tests:
+        return lambda _: True
     return lambda run: all(test(run) for test in tests)
 
 
@@ -68,7 +71,9 @@ def sort_runs(runs: Sequence[RunInfo], order: str) -> list[RunInfo]:
         value = getattr(run, name)
         return value is None, str(value) if name == "folder" else value
 
-    by_id = sorted(runs, key=lambda run: run.id)
+    by_id = sorted(runs, key=attrgetter("id"))
+    if name == "id":
+        return by_id[::-1] if order.startswith("-") else by_id
     return sorted((run for run in by_id if getattr(run, name) is not None), key=key, reverse=order.startswith("-")) + [
         run for run in by_id if getattr(run, name) is None
     ]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from evo_libra.experiment.provenance import program
 
-Ending = Literal["done", "failed", "again", "busy", "interrupt", "pause", "stop", "lost", "storage"]
+Ending = Literal["done", "failed", "again", "busy", "interrupt", "pause", "stop", "lost", "storage", "machine"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Report:
     id : of the run.
     ending : ``again`` is a failure that may be tried again; ``busy`` that somebody else is at it; ``interrupt``,
         ``pause`` and ``stop`` what was asked for; ``lost`` that somebody else took over; ``storage`` that nothing
-        can be written.
+        can be written; ``machine`` that the worker's machine cannot execute it, for want of memory, say.
     fresh : whether this attempt did the work, and not an earlier one.
     evaluations, front, hypervolume, wall : of a run that is done.
     error : one line for people.

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.claim import current_claim, server_time
+from evo_libra.experiment.claim import Lease
+from evo_libra.experiment.damage import damaged_files
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.manifest import stale
-from evo_libra.experiment.record import BATCHES, PLAN
+from evo_libra.experiment.record import BATCHES
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import DONE, FAILED, MANIFEST, RunFolder, plain_name
+from evo_libra.experiment.staging import STAGING, TakenOverError
+from evo_libra.experiment.store import (
+    ATTEMPT,
+    FAILED,
+    MANIFEST,
+    PLAN,
+    RUNNER,
+    TEMPORARY,
+    RunFolder,
+    drop_unless_sound,
+    plain_name,
+    read_file,
+)
 
-State = Literal["new", "begun", "done", "stale", "failed"]
+State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -25,11 +40,14 @@ class PlannedRun:
     Attributes
     ----------
     spec : the run.
-    state : ``begun`` has been worked on but not ended; ``stale`` was made by another version of the program.
+    state : ``begun`` has been worked on but not ended; ``stale`` was made by another version of the program; of
+        ``damaged`` ones a file is not what the run wrote.
+    reason : which file of a damaged one, and why.
     """
 
     spec: RunSpec
     state: State
+    reason: str = ""
 
 
 def plan_of(experiment: Experiment, results: Path) -> list[PlannedRun]:
@@ -39,25 +57,32 @@ def plan_of(experiment: Experiment, results: Path) -> list[PlannedRun]:
     ------
     InputError : a folder that a run would use is another run's.
     """
-    return [PlannedRun(spec, state_of(spec, results)) for spec in experiment.runs]
+    return [_planned(spec, results) for spec in experiment.runs]
+
+
+def _planned(spec: RunSpec, results: Path) -> PlannedRun:
+    wrong = damaged_files(RunFolder(results / spec.id))
+    reason = next(iter(wrong.values()), "")
+    return PlannedRun(spec, "damaged", reason) if wrong else PlannedRun(spec, state_of(spec, results))
 
 
 def state_of(spec: RunSpec, results: Path) -> State:
-    """Return what is there of a run.
+    """Return what is there of a run whose files are sound.
 
     Raises
     ------
     InputError : its folder is another run's.
     """
     folder = RunFolder(results / spec.id)
-    if not (folder.path / MANIFEST).is_file():
-        return "failed" if (folder.path / FAILED).is_file() else "new"
-    found = folder.read_json(MANIFEST).get("hash")
-    if found != spec.hash:
+    manifest, failed = read_file(folder.path, MANIFEST), read_file(folder.path, FAILED)
+    if manifest is None:
+        return "new" if failed is None else "failed"
+    if manifest["hash"] != spec.hash:
+        found = manifest["hash"]
         raise InputError(f"{folder.path} belongs to another run ({found}); move it, or name another --out")
     if folder.done:
         return "stale" if stale(folder) else "done"
-    return "failed" if (folder.path / FAILED).is_file() else "begun"
+    return "begun" if failed is None else "failed"
 
 
 def wanted(planned: Sequence[PlannedRun], again: Sequence[str]) -> list[RunSpec]:
@@ -68,7 +93,7 @@ def wanted(planned: Sequence[PlannedRun], again: Sequence[str]) -> list[RunSpec]
     planned : from `plan_of`.
     again : which runs that have ended are run again: ``stale``, ``failed``.
     """
-    return [run.spec for run in planned if run.state in ("new", "begun", *again)]
+    return [run.spec for run in planned if run.state in ("new", "begun", "damaged", *again)]
 
 
 def batch_folder(results: Path, experiment: str) -> RunFolder:
@@ -85,6 +110,8 @@ def write_plan(experiment: Experiment, results: Path) -> RunFolder:
     """
     folder = batch_folder(results, experiment.name)
     runs = [_told(spec) for spec in experiment.runs]
+    for name in (PLAN, RUNNER):
+        drop_unless_sound(folder.path / name)
     folder.write_json(PLAN, {"experiment": experiment.name, "file": str(experiment.file.resolve()), "runs": runs})
     return folder
 
@@ -111,17 +138,26 @@ def _told(spec: RunSpec) -> dict[str, Any]:
     }
 
 
-def tidy(spec: RunSpec, results: Path) -> None:
-    """Remove what a worker that was killed after it had finished a run left in its folder."""
+def tidy(spec: RunSpec, results: Path, batch: str) -> None:
+    """Remove what a worker that was killed after it had finished a run left in its folder.
+
+    Parameters
+    ----------
+    spec, results : the run.
+    batch : the batch that tidies up.
+
+    Raises
+    ------
+    StorageError : there is no right to.
+    """
     folder = RunFolder(results / spec.id)
-    leftover = [path for path in folder.path.iterdir() if path.name.startswith(_LEFTOVERS)]
-    if not leftover or not (folder.path / DONE).is_file():
+    if not folder.done or not any(name.startswith(_LEFTOVERS) for name in os.listdir(folder.path)):  # noqa: PTH208
         return
-    claim = current_claim(folder.path)
-    if claim is not None and claim.alive(server_time(folder.path)):
-        return
-    for path in leftover:
-        path.unlink(missing_ok=True)
+    with Lease(folder.path, batch) as lease, suppress(TakenOverError):
+        if lease.staging is not None:
+            mine = RunFolder(folder.path, lease.staging)
+            mine.take_over()
+            mine.remove(ATTEMPT)
 
 
-_LEFTOVERS = (".tmp-", "claim-", "attempt.json")
+_LEFTOVERS = (TEMPORARY, STAGING, "claim-", ATTEMPT)

@@ -39,6 +39,8 @@ def known_points(index: sqlite3.Connection, run: RunInfo) -> dict[str, FloatArra
     Objective column -> values; None when they are not known, or damaged.
     """
     stamp = file_stamp(run.folder / FRONT)
+    if run.status == "damaged":
+        return None
     if not stamp:
         try:
             return checkpoint_points(RunFolder(run.folder))

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import json
+import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, fields
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from evo_libra.experiment.claim import Claim, current_claim
 from evo_libra.experiment.events import last_progress
+from evo_libra.experiment.fields import ListedFields
 from evo_libra.experiment.provenance import program
-from evo_libra.experiment.store import CHECKPOINT, DONE, EVENTS, FAILED, MANIFEST
+from evo_libra.experiment.store import (
+    CHECKPOINT,
+    DONE,
+    EVENTS,
+    FAILED,
+    MANIFEST,
+    PLAN,
+    RUNNER,
+    read_file,
+    without_manifest,
+)
+from evo_libra.integrity import DamagedError
 
-Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted"]
+Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted", "damaged"]
 STATUSES: tuple[str, ...] = get_args(Status)
 Standing = Literal["", "waiting", "paused"]
 Plan = Mapping[str, Any]
 BATCHES = ".batches"
 HELD = ",held"
-PLAN, RUNNER, RUNNER_LOG = "plan.json", "runner.json", "runner.log"
+RUNNER_LOG = "runner.log"
 
 
 @dataclass(frozen=True)
@@ -36,14 +48,15 @@ class RunInfo:
     name : what tells it from the other runs of its experiment, such as ``npus=1024``.
     problem, engine, seed, population : what is searched, and how.
     status : ``stale`` is done by another version of the program; ``interrupted`` has work to go on from, and nobody is
-        at it; ``queued`` has none, or waits for a worker of its batch.
+        at it; ``queued`` has none, or waits for a worker of its batch; of ``damaged`` ones a file cannot be read or is
+        not what the program wrote, so that no figures of theirs are known.
     evaluations, budget : designs evaluated, and to evaluate.
     front_size : non-dominated designs.
     hypervolume : on the scale of the problem, comparable between runs of one problem; None when it is not known.
     started, updated : seconds since the epoch; 0 before the start.
     wall_s : seconds of work.
     worker : ``host:pid`` of the process at work, else empty.
-    error : the last line of a failure.
+    error : the last line of a failure, or which file of a damaged run is wrong and why.
     hash, search : of problem, engine, settings and budget; of the same without the budget.
     ended : what ended a run that is done: ``evaluations``, ``seconds``, ``stagnation``, ``gap`` or ``exhausted``.
     restarts : how often its engine was started anew, as of its end or its last interruption.
@@ -110,48 +123,94 @@ def read_run(
     standing : what it waits for while nobody is at it, ``paused`` to be resumed or ``waiting`` for a worker of its
         batch; empty for nobody.
     """
-    folder = results / run_id
-    manifest = _json(folder / MANIFEST)
+    try:
+        return _sound(results / run_id, run_id, planned, standing)
+    except DamagedError as error:
+        return _damaged(results / run_id, run_id, planned or {}, str(error))
+
+
+def _sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, standing: Standing) -> RunInfo | None:
+    manifest, done = read_file(folder, MANIFEST, ListedFields), read_file(folder, DONE)
     head = manifest or planned
+    if manifest is None and done is not None:
+        raise without_manifest(folder)
     if head is None:
         return None
-    done, failed, point = _json(folder / DONE), _json(folder / FAILED), last_progress(folder)
-    claim = _live_claim(folder)
-    last = done or (None if point is None else {
+    if done is not None:
+        return _info(folder, run_id, head, planned, done, "stale" if is_stale(head) else "done")
+    failed, point, claim = read_file(folder, FAILED), last_progress(folder), _live_claim(folder)
+    figures = {} if point is None else {
         "evaluations": point.evaluations, "front": point.front, "hypervolume": point.hypervolume,
         "wall_s": point.seconds,
-    }) or {}  # fmt: skip
-    status = _status(manifest, done, failed, claim, standing)
+    }  # fmt: skip
+    state: Mapping[str, Any] = {**(manifest or {}), **figures}
+    status = _status(manifest, failed, claim, standing)
+    error = "" if failed is None else failed["error"]
+    return _info(folder, run_id, head, planned, state, status, worker=claim.process if claim else "", error=error)
+
+
+def _info(
+    folder: Path, run_id: str, head: Mapping[str, Any], planned: Mapping[str, Any] | None, state: Mapping[str, Any],
+    status: Status, *, worker: str = "", error: str = "",
+) -> RunInfo:  # fmt: skip
+    """Return a run from what is planned or was written of it at its start, and from the figures of its state."""
     return RunInfo(
-        run_id,
-        folder,
-        str((planned or head).get("experiment", "")),
-        str((planned or head).get("label", "")),
-        str(head.get("name", Path(run_id).parts[0])),
-        str(head.get("engine", "")),
-        int(head.get("seed", 0)),
-        int(head.get("population", 0)),
-        status,
-        int(last.get("evaluations", 0)),
-        int(head.get("budget", head.get("evaluations", 0))),
-        int(last.get("front", 0)),
-        last.get("hypervolume"),
-        _seconds((manifest or {}).get("started")),
-        max((_modified(folder / name) for name in (DONE, FAILED, EVENTS, MANIFEST)), default=0.0),
-        float(last.get("wall_s", (manifest or {}).get("wall_s", 0.0))),
-        f"{claim.host}:{claim.pid}" if claim else "",
-        str((failed or {}).get("error", "")),
-        str(head.get("hash", "")),
-        str(head.get("search", "")),
-        str((done or {}).get("ended", "")),
-        int((done or manifest or {}).get("restarts", 0)),
-        int((head.get("method") or {}).get("islands", 1)),
+        id=run_id,
+        folder=folder,
+        experiment=(planned or head).get("experiment", ""),
+        name=(planned or head)["label"],
+        problem=head["name"],
+        engine=head["engine"],
+        seed=head["seed"],
+        population=head["population"],
+        status=status,
+        evaluations=state.get("evaluations", 0),
+        budget=head["budget"],
+        front_size=state.get("front", 0),
+        hypervolume=state.get("hypervolume"),
+        started=_seconds(head.get("started")),
+        updated=_updated(folder, status),
+        wall_s=state.get("wall_s", 0.0),
+        worker=worker,
+        error=error,
+        hash=head["hash"],
+        search=head["search"],
+        ended=state.get("ended", ""),
+        restarts=state.get("restarts", 0),
+        islands=head["method"].get("islands", 1),
     )
 
 
+def _damaged(folder: Path, run_id: str, planned: Mapping[str, Any], error: str) -> RunInfo:
+    """Return a run of which nothing is known but what is planned of it."""
+    known = {
+        **{field.name: _NOTHING[str(field.type)] for field in fields(RunInfo)},
+        "id": run_id, "folder": folder, "experiment": planned.get("experiment", ""), "name": planned.get("label", ""),
+        "problem": planned.get("name", Path(run_id).parts[0]), "updated": _updated(folder, "damaged"),
+        **{key: planned[key] for key in ("engine", "seed", "population", "budget", "hash", "search") if key in planned},
+    }  # fmt: skip
+    return RunInfo(**{**known, "status": "damaged", "error": error})
+
+
+_NOTHING: Mapping[str, Any] = {
+    "str": "", "int": 0, "float": 0.0, "float | None": None, "Path": Path(), "Status": "damaged",
+}  # fmt: skip
+
+
+def _updated(folder: Path, status: Status) -> float:
+    """Return when a run has changed; a finished one does not any more."""
+    names = (DONE,) if status in ("done", "stale") else (DONE, FAILED, EVENTS, MANIFEST)
+    return max(_modified(f"{folder}/{name}") for name in names)
+
+
 def read_plan(folder: Path) -> Plan | None:
-    """Return what a batch planned: experiment, file, and runs; None when there is no plan."""
-    return _json(folder / PLAN)
+    """Return what a batch planned: experiment, file, and runs; None when there is no plan.
+
+    Raises
+    ------
+    DamagedError : the plan is not what the batch wrote.
+    """
+    return read_file(folder, PLAN)
 
 
 def plan_stamp(folder: Path) -> str:
@@ -160,21 +219,31 @@ def plan_stamp(folder: Path) -> str:
 
 
 def read_batch(results: Path, folder: Path, plan: Plan) -> BatchInfo:
-    """Return a batch by its plan."""
-    claim, runner = _live_claim(folder), _json(folder / RUNNER) or {}
+    """Return a batch by its plan.
+
+    Raises
+    ------
+    DamagedError : what it wrote of its last execution is not what it was.
+    """
+    claim, runner = _live_claim(folder), read_file(folder, RUNNER) or {}
     return BatchInfo(
         folder.relative_to(results).as_posix(),
         folder,
         plan["experiment"],
         plan["file"],
         tuple(run["id"] for run in plan["runs"]),
-        f"{claim.host}:{claim.pid}" if claim else "",
+        claim.process if claim else "",
         float(runner.get("started", 0.0)),
     )
 
 
 def signature(folder: Path) -> str:
-    """Return what changes whenever a run's files do; it ends with `HELD` while there is a claim, valid or not."""
+    """Return what changes whenever a run's files do; it ends with `HELD` while there is a claim, valid or not.
+
+    Raises
+    ------
+    DamagedError : the folder cannot be read.
+    """
     names = (FAILED, EVENTS, MANIFEST, CHECKPOINT)
     held = HELD if current_claim(folder) is not None else ""
     return ",".join(file_stamp(folder / name) for name in names) + held
@@ -187,13 +256,10 @@ def is_stale(manifest: Mapping[str, Any]) -> bool:
 
 def _status(
     manifest: Mapping[str, Any] | None,
-    done: Mapping[str, Any] | None,
     failed: Mapping[str, Any] | None,
     claim: Claim | None,
     standing: Standing,
 ) -> Status:
-    if done is not None:
-        return "stale" if is_stale(manifest or {}) else "done"
     if claim is not None:
         return "running"
     if failed is not None:
@@ -211,26 +277,18 @@ def _live_claim(folder: Path) -> Claim | None:
     return claim if claim.alive(time.time()) else None
 
 
-def _json(path: Path) -> dict[str, Any] | None:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
 def _seconds(started: object) -> float:
     if not isinstance(started, str):
         return 0.0
     try:
-        return datetime.strptime(started, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
+        return datetime.fromisoformat(started).timestamp()
     except ValueError:
         return 0.0
 
 
-def _modified(path: Path) -> float:
+def _modified(path: str) -> float:
     try:
-        return path.stat().st_mtime
+        return os.stat(path).st_mtime  # noqa: PTH116 - asked of every run
     except OSError:
         return 0.0
 

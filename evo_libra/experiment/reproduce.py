@@ -31,7 +31,6 @@ class Comparison:
     Attributes
     ----------
     identical : whether the files of the fronts are the same, byte for byte.
-    intact : whether the front on disk is the one that the run wrote.
     before, now : designs on the fronts.
     difference : largest relative difference of an objective between designs at the same place; None when the fronts
         have different sizes.
@@ -39,7 +38,6 @@ class Comparison:
     """
 
     identical: bool
-    intact: bool
     before: int
     now: int
     difference: float | None
@@ -61,7 +59,7 @@ def reproduce(
     InputError : the run is not finished, was made before manifests kept the problem, or its problem cannot be built as
         it was.
     """
-    manifest, before = folder.read_json(MANIFEST), folder.read_front(whole=False)
+    manifest, before = folder.read_json(MANIFEST), folder.read_front()
     if not folder.done:
         raise InputError(f"{folder.path} is not finished; only what is can be reproduced")
     try:
@@ -83,11 +81,8 @@ def reproduce(
             if snapshot.evaluations >= end:
                 break
     now = front_of(problem, archive)
-    recorded = folder.read_json(DONE).get("files", {}).get(FRONT)
-    there = checksum(folder.path / FRONT)
     return spec, Comparison(
-        _bytes_of(now) == there,
-        recorded in (None, there),
+        _bytes_of(now) == checksum(folder.path / FRONT),
         len(before),
         len(now),
         _difference(before, now),

@@ -134,10 +134,11 @@ def run_search(
     ------
     InputError : there is no such engine, or it cannot search the problem.
     StorageError : results cannot be written.
+    TakenOverError : another attempt has taken over the run.
     """
     manifest = manifest_of(spec, problem, around.command)
     for name in (FRONT, PLOT, DONE):
-        (folder.path / name).unlink(missing_ok=True)
+        folder.remove(name)
     last, stopped = start.snapshot, None
     record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
     loop = snapshots(spec, problem, last, observe=record, place=around.place)
@@ -155,11 +156,11 @@ def run_search(
     return course.end(last, stopped, manifest)
 
 
-def mark_done(outcome: Outcome) -> bool:
-    """Write the mark that a run is complete, after everything else; return whether this run was the one to do it."""
+def mark_done(outcome: Outcome) -> None:
+    """Write the mark that a run is complete, after everything else."""
     folder = outcome.folder
     names = [FRONT, *(path.name for path in designs_files(folder.path))]
-    first = folder.create_json(
+    folder.write_json(
         DONE,
         {
             "evaluations": outcome.evaluations,
@@ -171,9 +172,7 @@ def mark_done(outcome: Outcome) -> bool:
             "files": {name: checksum(folder.path / name) for name in names},
         },
     )
-    if first:
-        tell(folder.path, "done", evaluations=outcome.evaluations, seconds=round(outcome.total_wall, 3))
-    return first
+    tell(folder, "done", evaluations=outcome.evaluations, seconds=round(outcome.total_wall, 3))
 
 
 class _Course:
@@ -256,7 +255,7 @@ class _Course:
         point = Progress(
             round(time.time(), 3), snapshot.evaluations, len(archive), volume, round(self.total_seconds, 3)
         )
-        tell_progress(self.folder.path, point)
+        tell_progress(self.folder, point)
 
     def _save(self) -> None:
         if self.uncut is None or self.uncut.evaluations <= self.saved:

@@ -6,13 +6,14 @@ import hashlib
 import io
 import json
 import struct
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.experiment.store import CHECKPOINT, RunFolder
+from evo_libra.integrity import DamagedError, read_bytes
 
 _SEAL = 64
 
@@ -22,19 +23,29 @@ def load_sealed(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
     Raises
     ------
-    InputError : it cannot be read, or its checksum is wrong.
+    DamagedError : it cannot be read, or is not as it was written.
     """
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
+    raw = read_bytes(path)
+    if raw is None:
         return None
-    except OSError as error:
-        raise InputError(f"the checkpoint {path} cannot be read: {(error.strerror or '').lower()}") from None
+    check_sealed(path, raw)
+    try:
+        with np.load(io.BytesIO(raw), allow_pickle=False) as data:
+            head = json.loads(bytes(data["head"]).decode())
+            return head, {name: data[name] for name in data.files if name != "head"}
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError):
+        raise DamagedError(f"the checkpoint {path} is no checkpoint; search again without --resume") from None
+
+
+def check_sealed(path: Path, raw: bytes) -> None:
+    """Check the checksum of an archive that `sealed` made.
+
+    Raises
+    ------
+    DamagedError : it is wrong.
+    """
     if raw[-_SEAL:] != _seal(raw[:-_SEAL]):
-        raise InputError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
-    with np.load(io.BytesIO(raw), allow_pickle=False) as data:
-        head = json.loads(bytes(data["head"]).decode())
-        return head, {name: data[name] for name in data.files if name != "head"}
+        raise DamagedError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
 
 
 def sealed(archive: bytes) -> bytes:
@@ -52,7 +63,7 @@ def read_genes(folder: RunFolder) -> np.ndarray[Any, Any] | None:
 
     Raises
     ------
-    InputError : the checkpoint is damaged.
+    DamagedError : it is damaged.
     """
     found = load_sealed(folder.path / CHECKPOINT)
     return None if found is None else np.asarray(found[1]["archive/genes"])
@@ -63,7 +74,7 @@ def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
 
     Raises
     ------
-    InputError : the checkpoint is damaged.
+    DamagedError : it is damaged.
     """
     found = load_sealed(folder.path / CHECKPOINT)
     return None if found is None else np.asarray(found[1]["archive/objectives"])

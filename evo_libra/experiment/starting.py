@@ -10,7 +10,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.checkpoint import read_checkpoint
 from evo_libra.experiment.designs import keep_first
 from evo_libra.experiment.events import last_progress
-from evo_libra.experiment.failures import copy_failures
+from evo_libra.experiment.failures import copy_failures, read_failures
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder
 from evo_libra.search.run import Snapshot
@@ -58,11 +58,11 @@ def begin(results: Path, spec: RunSpec, folder: RunFolder, *, resume: bool) -> S
 def _start(results: Path, spec: RunSpec, folder: RunFolder) -> Start:
     reason = ""
     try:
-        own = read_checkpoint(folder, spec.search)
+        own, point = read_checkpoint(folder, spec.search), last_progress(folder.path)
+        read_failures(folder)
     except InputError as error:
-        own, reason = None, str(error)
+        own, point, reason = None, None, str(error)
     if own is not None and own.evaluations <= spec.evaluations:
-        point = last_progress(folder.path)
         return Start("resumed", own, point.seconds if point else 0.0)
     shorter = _shorter(results, spec)
     return Start("started", None, reason=reason) if shorter is None else shorter
@@ -74,6 +74,7 @@ def _shorter(results: Path, spec: RunSpec) -> Start | None:
     for path in sorted((results / spec.id).parent.glob(f"{spec.stem}-e*-s{spec.seed}")):
         try:
             found = read_checkpoint(RunFolder(path), spec.search)
+            read_failures(RunFolder(path))
         except InputError:
             continue
         if found is None or found.evaluations >= spec.evaluations or found.seconds >= (spec.seconds or math.inf):

@@ -5,137 +5,180 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
-import json
+import io
 import os
 import re
-import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import InputError
+from evo_libra.experiment.fields import (
+    AttemptFields,
+    DoneFields,
+    FailedFields,
+    FailuresFields,
+    ManifestFields,
+    PlanFields,
+    RunnerFields,
+    parse_file,
+)
+from evo_libra.experiment.staging import Staging
+from evo_libra.faults import StorageError, explained
+from evo_libra.integrity import DamagedError, open_regular, read_bytes, seal_json
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
 
 FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "done.json", "checkpoint.npz", "front.png"
 EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failures.json"
+ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
 DESIGNS = "designs-*.parquet"
 TEMPORARY = ".tmp-"
-_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
-_NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS)
+_FIELDS: dict[str, Any] = {
+    MANIFEST: ManifestFields, DONE: DoneFields, FAILED: FailedFields, FAILURES: FailuresFields, ATTEMPT: AttemptFields,
+    PLAN: PlanFields, RUNNER: RunnerFields,
+}  # fmt: skip
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
-
-class StorageError(EvoLibraError):
-    """Results cannot be written: no space, no right to; what was finished before is as it was."""
+Content = Callable[[BinaryIO], None] | bytes
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where one run keeps its files."""
+    """Where one run keeps its files.
+
+    Attributes
+    ----------
+    path : the folder.
+    staging : where whoever holds the claim of the run writes first; None for a reader, and for a folder that nobody
+        claims.
+    """
 
     path: Path
+    staging: Staging | None = None
 
     @property
     def done(self) -> bool:
         """Whether the run has finished; it has not where the mark of that is damaged."""
         try:
-            return isinstance(json.loads((self.path / DONE).read_bytes()), dict)
-        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return read_file(self.path, DONE) is not None
+        except DamagedError:
             return False
-        except OSError:
-            return True  # there, whoever may read it
 
-    def write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool = True) -> None:
+    def write(self, name: str, content: Content, *, sync: bool = True) -> None:
         """Write one file so that it is there whole or not at all.
 
         Parameters
         ----------
         name : of the file.
-        content : its bytes, or a function that writes them to the path it is given.
+        content : its bytes, or a function that writes them to a file.
         sync : wait until the disk has it; what a later synced file of the folder stands for needs this.
 
         Raises
         ------
         StorageError : there is no space, or no right to write.
+        TakenOverError : another attempt has taken over the run.
         """
-        try:
-            self._write(name, content, sync=sync)
-        except FileNotFoundError:  # Whoever tidies up the folder took the temporary file for a dead writer's.
-            self._write(name, content, sync=sync)
+        data = content if isinstance(content, bytes) else _written(content)
+        with explained(self.path):
+            if self.staging is not None:
+                with self.staging.owned():
+                    self._write(self.staging.path, name, data, sync=sync)
+                return
+            make_folder(self.path)
+            try:
+                self._write(self.path, name, data, sync=sync)
+            except FileNotFoundError:  # Whoever tidies up the folder took the temporary file for a dead writer's.
+                self._write(self.path, name, data, sync=sync)
 
-    def _write(self, name: str, content: Callable[[Path], None] | bytes, *, sync: bool) -> None:
-        with explained(self.path), _temporary(self.path, name, content, sync=sync) as temporary:
+    def _write(self, beside: Path, name: str, data: bytes, *, sync: bool) -> None:
+        with _temporary(beside, name, data, sync=sync) as temporary:
             temporary.replace(self.path / name)
             if sync:
                 _sync(self.path)
 
     def write_json(self, name: str, data: Mapping[str, Any], *, sync: bool = True) -> None:
         """Write JSON for people and programs."""
-        self.write(name, _json_bytes(data), sync=sync)
+        self.write(name, seal_json(data), sync=sync)
 
-    def create_json(self, name: str, data: Mapping[str, Any]) -> bool:
-        """Write JSON unless the file is there already; return whether this writer was the one to do it."""
-        return create_text(self.path / name, _json_bytes(data).decode(), sync=True)
+    def append(self, name: str, line: str) -> None:
+        """Append one line to a file of lines; a line that a crash cuts short is skipped by readers.
+
+        Raises
+        ------
+        StorageError : there is no space, or no right to write.
+        TakenOverError : another attempt has taken over the run.
+        """
+        with explained(self.path):
+            if self.staging is not None:
+                self.staging.append(name, f"{line}\n".encode())
+                return
+            with (self.path / name).open("ab") as file:
+                file.write(f"{line}\n".encode())
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there.
+
+        Raises
+        ------
+        StorageError : there is no right to.
+        TakenOverError : another attempt has taken over the run.
+        """
+        with explained(self.path):
+            if self.staging is not None:
+                self.staging.remove(name)
+            else:
+                (self.path / name).unlink(missing_ok=True)
 
     def read_json(self, name: str) -> dict[str, Any]:
-        """Read a JSON file of the run.
+        """Read a JSON file of the run that has to be there.
 
         Raises
         ------
-        InputError : the folder has no such file, or it is damaged.
+        InputError : the folder has no such file; `DamagedError` as for `read_file`.
         """
-        try:
-            data = json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise InputError(f"{self.path} is no folder of a result: it has no readable {name}") from None
-        if not isinstance(data, dict):
-            raise InputError(f"{self.path / name} is damaged")
+        data = read_file(self.path, name)
+        if data is None:
+            raise InputError(f"{self.path} is no folder of a result: it has no {name}")
         return data
 
-    def damaged(self) -> tuple[str, ...]:
-        """Return the names of the files that are not what the run wrote; of a run that has not finished, its mark."""
-        if not self.done:
-            return (DONE,) if (self.path / DONE).exists() else ()
-        written = self.read_json(DONE).get("files", {})
-        return tuple(name for name, digest in written.items() if _checksum_or_none(self.path / name) != digest)
-
-    def read_front(self, *, whole: bool = True) -> Front:
+    def read_front(self) -> Front:
         """Read the front.
-
-        Parameters
-        ----------
-        whole : refuse one that is not what the run wrote.
 
         Raises
         ------
-        InputError : there is none, it is damaged, or it is none; see `Front.read`.
+        InputError : there is none, or it is not the one that the run wrote; `DamagedError` where it is damaged.
         """
-        if not (self.path / FRONT).is_file():
-            raise InputError(f"{self.path} has no front: its run was not finished")
-        written = self.read_json(DONE).get("files", {}).get(FRONT) if whole and self.done else None
-        if written not in (None, _checksum_or_none(self.path / FRONT)):
-            raise InputError(
-                f"the front {self.path / FRONT} is damaged (its checksum is wrong);"
-                f" without {DONE} beside it the run is done again"
-            )
         from evo_libra.front.front import Front  # noqa: PLC0415 - an index of runs needs no frames
 
-        return Front.read(self.path / FRONT)
+        raw = read_bytes(self.path / FRONT)
+        if raw is None:
+            raise InputError(f"{self.path} has no front: its run was not finished")
+        front, done = Front.of_bytes(self.path / FRONT, raw), read_file(self.path, DONE)
+        if done is not None and done["files"].get(FRONT) != hashlib.sha256(raw).hexdigest():
+            raise DamagedError(f"{self.path / FRONT} is not the front that the run wrote: its checksum is another one")
+        return front
 
     def clear(self) -> None:
         """Remove the files of an earlier run, the mark that it is done first."""
-        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, FAILURES, EVENTS, LOG):
-            (self.path / name).unlink(missing_ok=True)
-        for part in self.path.glob(DESIGNS):
-            part.unlink(missing_ok=True)
+        parts = [path.name for path in self.path.glob(DESIGNS)]
+        for name in (DONE, FAILED, CHECKPOINT, FRONT, PLOT, MANIFEST, FAILURES, EVENTS, LOG, *parts):
+            self.remove(name)
 
-    def sweep(self) -> None:
-        """Remove what a writer that was killed left behind; only for who holds the claim of the run."""
-        for path in self.path.glob(f"{TEMPORARY}*"):
-            path.unlink(missing_ok=True)
+    def take_over(self) -> None:
+        """Take the run from all earlier attempts, and remove what they left; for who has just claimed it.
+
+        Raises
+        ------
+        StorageError : there is no right to.
+        TakenOverError : another attempt has taken over the run.
+        """
+        assert self.staging is not None, "its claim is held"  # noqa: S101 - our mistake
+        with explained(self.path):
+            self.staging.take_over(TEMPORARY, (EVENTS, LOG))
 
 
 def make_folder(path: Path) -> None:
@@ -145,25 +188,70 @@ def make_folder(path: Path) -> None:
     ------
     StorageError : it cannot be made.
     """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        if error.errno in _NO_SPACE:
-            raise
-        raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
+    with explained(path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:  # a file is in the way
+            raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
+
+
+def is_run(path: Path) -> bool:
+    """Return whether a folder is one of a run, as far as the name of its manifest tells."""
+    return os.path.lexists(path / MANIFEST)
+
+
+def read_file(folder: Path, name: str, fields: Any = None) -> dict[str, Any] | None:  # noqa: ANN401 - a type
+    """Return the content of a JSON file of a run or a batch; None where there is none.
+
+    Parameters
+    ----------
+    folder, name : the file.
+    fields : what of it is wanted, a `TypedDict` of its first fields; all of it when left out.
+
+    Raises
+    ------
+    DamagedError : it cannot be read, or is not what the program wrote.
+    """
+    path = f"{folder}/{name}"  # A path of its own would take a tenth of the time that listing runs takes.
+    raw = read_bytes(path)
+    return None if raw is None else parse_file(path, raw, fields or _FIELDS[name], alone=fields is not None)
+
+
+def without_manifest(folder: Path) -> DamagedError:
+    """Return the error for a run that is marked as done and has no manifest."""
+    return DamagedError(f"{folder} has a {DONE} and no {MANIFEST}")
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """Return the SHA-256 of a file; empty where there is none.
+
+    Raises
+    ------
+    DamagedError : it cannot be read.
+    """
+    file = open_regular(path)
+    if file is None:
+        return ""
+    with file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # a file without a buffer is one
 
 
-def _checksum_or_none(path: Path) -> str | None:
+def drop_unless_sound(path: Path) -> None:
+    """Remove a JSON file that is damaged and is about to be written again."""
     try:
-        return checksum(path)
-    except OSError:
-        return None
+        read_file(path.parent, path.name)
+    except DamagedError:
+        discard(path)
+
+
+def discard(path: Path) -> None:
+    """Remove a file of a run; a folder that is in its place, which no run has made, is moved out of the way."""
+    try:
+        path.unlink(missing_ok=True)
+    except (IsADirectoryError, PermissionError):
+        if not path.is_dir() or path.is_symlink():
+            raise
+        path.rename(path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))
 
 
 def plain_name(name: str) -> str:
@@ -171,17 +259,21 @@ def plain_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
 
 
-def create_text(path: Path, text: str, *, sync: bool = False) -> bool:
+def create_text(path: Path, text: str, beside: Path) -> bool:
     """Write a file unless it is there; of several writers exactly one does, and readers see all of it or nothing.
 
     Where the file system has no hard links, readers may see it empty for a moment.
+
+    Parameters
+    ----------
+    path, text : of the file.
+    beside : the folder for a temporary file.
 
     Returns
     -------
     Whether it was this writer.
     """
-    folder = path.parent
-    with explained(folder), _temporary(folder, path.name, text.encode(), sync=sync) as temporary:
+    with explained(path.parent), _temporary(beside, path.name, text.encode(), sync=False) as temporary:
         try:
             os.link(temporary, path)
         except FileExistsError:
@@ -189,66 +281,38 @@ def create_text(path: Path, text: str, *, sync: bool = False) -> bool:
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            return _create_in_place(path, text, sync=sync)
-        if sync:
-            _sync(folder)
+            return _create_in_place(path, text)
         return True
 
 
-def _create_in_place(path: Path, text: str, *, sync: bool) -> bool:
+def _create_in_place(path: Path, text: str) -> bool:
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
     except FileExistsError:
         return False
     return True
 
 
-def append_line(path: Path, line: str) -> None:
-    """Append one line to a file of lines; a line that a crash cuts short is skipped by readers."""
-    with explained(path.parent), path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
-
-
-def _json_bytes(data: Mapping[str, Any]) -> bytes:
-    # A line a key: for people, and ten times as fast as with lines for all that is inside.
-    lines = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in data.items())
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+def _written(content: Callable[[BinaryIO], None]) -> bytes:
+    # In memory first: Polars hides what the system said when it cannot write to a file.
+    buffer = io.BytesIO()
+    content(buffer)
+    return buffer.getvalue()
 
 
 @contextlib.contextmanager
-def _temporary(folder: Path, name: str, content: Callable[[Path], None] | bytes, *, sync: bool) -> Iterator[Path]:
-    make_folder(folder)
-    handle, path = tempfile.mkstemp(dir=folder, prefix=TEMPORARY, suffix=Path(name).suffix)
-    temporary = Path(path)
+def _temporary(folder: Path, name: str, data: bytes, *, sync: bool) -> Iterator[Path]:
+    temporary = folder / f"{TEMPORARY}{uuid.uuid4().hex}{Path(name).suffix}"
     try:
-        with os.fdopen(handle, "wb") as file:
-            if isinstance(content, bytes):
-                file.write(content)
-        if not isinstance(content, bytes):
-            content(temporary)
-        temporary.chmod(0o644)
-        if sync:
-            _sync(temporary)
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def explained(folder: Path) -> Iterator[None]:
-    """Turn the system's errors about space and rights into a `StorageError`."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _NO_SPACE:
-            raise StorageError(f"the disk of {folder} is full; finished runs are intact") from error
-        if error.errno in _NO_RIGHT:
-            raise StorageError(f"{folder} cannot be written: {(error.strerror or '').lower()}") from error
-        raise
 
 
 def _sync(path: Path) -> None:

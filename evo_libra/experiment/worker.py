@@ -6,15 +6,16 @@ import os
 import socket
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.attempts import ATTEMPT, ATTEMPTS, count_attempt, failed, give_up, log
+from evo_libra.experiment.attempts import ATTEMPTS, count_attempt, failed, give_up, given_up, log
 from evo_libra.experiment.claim import Lease, current_claim
 from evo_libra.experiment.control import requested
+from evo_libra.experiment.damage import drop_damaged
 from evo_libra.experiment.events import tell
 from evo_libra.experiment.job import Ending, Job, Report
 from evo_libra.experiment.loop import Place, in_this_process, with_processes
@@ -23,8 +24,10 @@ from evo_libra.experiment.provenance import canonical_hash, program
 from evo_libra.experiment.runner import LOST, Outcome, Surroundings, mark_done, run_search
 from evo_libra.experiment.runspec import RunSpec, build, forget_problems, identity_of
 from evo_libra.experiment.scale import Scale, scale_of
+from evo_libra.experiment.staging import TakenOverError
 from evo_libra.experiment.starting import begin
-from evo_libra.experiment.store import DONE, FAILED, RunFolder, StorageError, explained
+from evo_libra.experiment.store import ATTEMPT, DONE, FAILED, RunFolder
+from evo_libra.faults import MachineError, StorageError, explained, machine_fault
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.run import Snapshot
@@ -63,8 +66,8 @@ def execute(
         )
     try:
         return perform(spec, job, interrupted=interrupted, place=place)
-    except StorageError as error:
-        return Report(spec.id, "storage", error=str(error))
+    except MachineError as error:
+        return _refused(spec, error)
 
 
 def perform(
@@ -90,42 +93,82 @@ def perform(
 
     Raises
     ------
-    StorageError : results cannot be written.
+    MachineError : this machine cannot execute it now; a StorageError where results cannot be written.
     """
-    folder = RunFolder(Path(job.results) / spec.id)
-    with explained(folder.path), Lease(folder.path, job.batch) as lease:
-        if lease.claim is None:
-            holder = current_claim(folder.path)
-            return Report(spec.id, "busy", error=f"{holder.host}:{holder.pid} is at it" if holder else "")
-        folder.sweep()
-        ended = _ended(spec, job, folder)
-        if ended is not None:
-            return ended
-        asked = _Asked(spec, job, lease, interrupted)
-        if reason := asked():
-            return Report(spec.id, reason)
-        around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command, place)
-        return _attempt(spec, job, folder, asked, around, finish, on_design)
+    try:
+        with _claimed(spec, job) as (folder, lease):
+            if folder is None:
+                holder = current_claim(Path(job.results) / spec.id)
+                return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
+            asked = _Asked(spec, job, lease, interrupted)
+            around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command, place)
+            return _performed(spec, job, folder, asked, around, finish, on_design)
+    except TakenOverError as error:
+        return Report(spec.id, "lost", error=str(error))
+
+
+@contextmanager
+def _claimed(spec: RunSpec, job: Job) -> Iterator[tuple[RunFolder | None, Lease]]:
+    """Claim a run and take it over from earlier attempts; the folder is None while somebody else holds the claim."""
+    path = Path(job.results) / spec.id
+    with explained(path), Lease(path, job.batch) as lease:
+        if lease.staging is None:
+            yield None, lease
+            return
+        with lease.staging.owned():
+            folder = RunFolder(path, lease.staging)
+            folder.take_over()
+            yield folder, lease
+
+
+def _performed(
+    spec: RunSpec,
+    job: Job,
+    folder: RunFolder,
+    asked: _Asked,
+    around: Surroundings,
+    finish: Finisher | None,
+    on_design: Callable[[], None] | None,
+) -> Report:
+    damaged = drop_damaged(folder)
+    ended = _ended(spec, job, folder)
+    if ended is not None:
+        return ended
+    if reason := asked():
+        return Report(spec.id, reason)
+    try:
+        return _attempt(spec, job, folder, asked, around, finish, on_design, damaged)
+    except MachineError:
+        with suppress(MachineError, OSError):
+            folder.remove(ATTEMPT)  # it does not count
+        raise
 
 
 def abandon(spec: RunSpec, job: Job, error: str) -> Report:
     """Mark a run as failed whose workers could not even say so, unless somebody else is at it."""
-    folder = RunFolder(Path(job.results) / spec.id)
-    with explained(folder.path), Lease(folder.path, job.batch) as lease:
-        if lease.claim is None or folder.done:
-            return Report(spec.id, "busy")
-        folder.sweep()
-        return give_up(spec, folder, error)
+    try:
+        with _claimed(spec, job) as (folder, _):
+            if folder is None or folder.done:
+                return Report(spec.id, "busy")
+            return given_up(spec, folder, error)
+    except TakenOverError as taken:
+        return Report(spec.id, "lost", error=str(taken))
+    except MachineError as refused:
+        return _refused(spec, refused)
+
+
+def _refused(spec: RunSpec, error: MachineError) -> Report:
+    return Report(spec.id, "storage" if isinstance(error, StorageError) else "machine", error=str(error))
 
 
 def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
     """Return the report of a run that has ended and is to stay as it is."""
     if folder.done:
         if "all" in job.again or ("stale" in job.again and stale(folder)):
-            (folder.path / DONE).unlink()
+            folder.remove(DONE)
             return None
         done = folder.read_json(DONE)
-        (folder.path / ATTEMPT).unlink(missing_ok=True)
+        folder.remove(ATTEMPT)
         return Report(
             spec.id,
             "done",
@@ -137,7 +180,7 @@ def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
     if (folder.path / FAILED).is_file():
         if not {"failed", "all"} & set(job.again):
             return Report(spec.id, "failed", error=str(folder.read_json(FAILED).get("error", "")))
-        (folder.path / FAILED).unlink()
+        folder.remove(FAILED)
     return None
 
 
@@ -149,26 +192,29 @@ def _attempt(
     around: Surroundings,
     finish: Finisher | None,
     on_design: Callable[[], None] | None,
+    damaged: Sequence[str],
 ) -> Report:
     count = count_attempt(folder, job)
     if count > ATTEMPTS:
-        return give_up(spec, folder, f"its worker died {ATTEMPTS} times at the same place; out of memory?")
+        return given_up(spec, folder, f"its worker died {ATTEMPTS} times at the same place; out of memory?")
     try:
         problem, scale = _prepared(spec)
         problem = with_processes(spec, problem, Path(job.results), retry=not job.resume)
         start = begin(Path(job.results), spec, folder, resume=job.resume)
-        log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {start.reason}")
+        log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {'; '.join(filter(None, (start.reason, *damaged)))}")
         where = {"evaluations": start.snapshot.evaluations if start.snapshot else 0, "attempt": count}
-        tell(folder.path, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
+        tell(folder, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
         with _processes_of(problem, on_design):
             outcome = run_search(spec, problem, folder, start, scale, around)
-    except StorageError:
+    except TakenOverError:
         raise
-    except EvoLibraError as error:
-        return give_up(spec, folder, str(error))
-    except Exception as error:  # noqa: BLE001 - a problem's own code may raise anything; the batch goes on
-        if not asked.lease.valid():  # its temporary file was swept away, perhaps
+    except Exception as error:  # a problem's own code may raise anything; the batch goes on
+        if not asked.lease.valid():  # another attempt has changed its files, perhaps
             return Report(spec.id, "lost")
+        if (fault := machine_fault(error)) is not None:
+            raise fault from error
+        if isinstance(error, EvoLibraError):
+            return give_up(spec, folder, str(error))
         log(folder, traceback.format_exc())
         return failed(spec, folder, count, "".join(traceback.format_exception_only(error)).strip())
     return _ending(spec, folder, outcome, asked, finish)
@@ -194,8 +240,8 @@ def _ending(spec: RunSpec, folder: RunFolder, outcome: Outcome, asked: _Asked, f
             return Report(spec.id, "lost")
         mark_done(outcome)
     elif outcome.stopped != LOST:
-        tell(folder.path, "interrupted", evaluations=outcome.evaluations, reason=outcome.stopped)
-    (folder.path / ATTEMPT).unlink(missing_ok=True)
+        tell(folder, "interrupted", evaluations=outcome.evaluations, reason=outcome.stopped)
+    folder.remove(ATTEMPT)
     log(folder, f"{outcome.stopped or 'done'} at {outcome.evaluations} evaluations, {len(outcome.front)} on the front")
     ending: Any = outcome.stopped or "done"
     return Report(

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 
 from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.front.archive import Archive
+from evo_libra.front.table import parse_table, write_table
+from evo_libra.integrity import DamagedError, read_bytes
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Objective, SearchProblem
@@ -68,21 +70,30 @@ class Front:
 
         Raises
         ------
-        InputError : the file is no front.
+        InputError : there is no such file; `DamagedError` where it is not a front as it was written.
         """
-        try:
-            frame = pl.read_parquet(path)
-            objectives = pl.read_parquet_metadata(path)["objectives"]
-        except (OSError, KeyError, pl.exceptions.PolarsError) as error:
-            reason = (
-                error.strerror if isinstance(error, OSError) and error.strerror else "it is no Parquet file of a front"
-            )
-            raise InputError(f"the front {path} cannot be read: {reason}") from None
-        return Front(frame, tuple(objectives.split(",")))
+        raw = read_bytes(path)
+        if raw is None:
+            raise InputError(f"the front {path} cannot be read: no such file or directory")
+        return Front.of_bytes(path, raw)
 
-    def write(self, path: Path) -> None:
-        """Write the front as a Parquet file; the same front gives the same bytes."""
-        self.frame.write_parquet(path, compression="zstd", metadata={"objectives": ",".join(self.objectives)})
+    @staticmethod
+    def of_bytes(path: Path, raw: bytes) -> Front:
+        """Return the front that the bytes of a Parquet file hold.
+
+        Raises
+        ------
+        DamagedError : they are not what `write` wrote.
+        """
+        frame, metadata = parse_table(path, raw)
+        objectives = tuple(metadata.get("objectives", "").split(","))
+        if {"id", *objectives} - set(frame.columns):
+            raise DamagedError(f"the front {path} cannot be read: it is a table of something else")
+        return Front(frame, objectives)
+
+    def write(self, path: Path | BinaryIO) -> None:
+        """Write the front as a Parquet file that carries its checksum; the same front gives the same bytes."""
+        write_table(path, self.frame, {"objectives": ",".join(self.objectives)})
 
 
 def front_of(problem: SearchProblem, archive: Archive) -> Front:

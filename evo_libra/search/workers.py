@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from evo_libra.errors import InputError
+from evo_libra.faults import MachineError, StorageError, machine_fault
 
 _STARTING_SECONDS = 120.0
 _GROUPS = hasattr(os, "setpgid")
@@ -99,6 +100,7 @@ class Workers:
         Raises
         ------
         InputError : a process cannot load the function.
+        StorageError : the function has found a disk full.
         """
         while len(self):
             self._assign()
@@ -144,7 +146,10 @@ class Workers:
         """Take what a worker has sent; replace it when it has died."""
         try:
             if worker.pipe.poll():
-                result, failure = worker.pipe.recv()
+                result, failure, fault = worker.pipe.recv()
+                if fault is not None:
+                    self.close()
+                    raise fault
                 if worker.ready and worker.task is not None:
                     yield Done(worker.task, result, failure)
                     worker.task = None
@@ -215,16 +220,17 @@ def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]])
     try:
         function = load()
     except Exception as error:  # noqa: BLE001 - a user's code may raise anything
-        pipe.send((None, _words(error)))
+        pipe.send((None, _words(error), _full(error)))
         return
     with suppress(EOFError, BrokenPipeError):
-        pipe.send((None, ""))
+        pipe.send((None, "", None))
         while True:
             task = pipe.recv()
+            done: tuple[Any, str, MachineError | None]
             try:
-                done = function(task), ""
+                done = function(task), "", None
             except Exception as error:  # noqa: BLE001 - the same
-                done = None, _words(error)
+                done = None, _words(error), _full(error)
             pipe.send(done)
 
 
@@ -236,6 +242,12 @@ def _end_with_parent() -> None:
     if _GROUPS:
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
+
+
+def _full(error: Exception) -> MachineError | None:
+    """Return the fault of a full disk: no result of a task. For want of memory, the task may be too large."""
+    fault = machine_fault(error)
+    return fault if isinstance(fault, StorageError) else None
 
 
 def _words(error: Exception) -> str:

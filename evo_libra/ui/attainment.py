@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import matplotlib as mpl
 import numpy as np
@@ -14,7 +15,7 @@ from matplotlib.ticker import NullFormatter
 
 from evo_libra.model.arrays import FloatArray
 from evo_libra.ui.axes import Series, axes_of, limits, tick_label, ticks
-from evo_libra.ui.figure import COLOURS, DPI, METADATA, SETTINGS
+from evo_libra.ui.figure import COLOURS, DPI, METADATA, SETTINGS, put, suffix_of
 
 _SIZE = (7.16, 4.0)
 _X_CELLS, _Y_CELLS = 84, 24
@@ -22,7 +23,7 @@ _STYLES = ("-", "--", "-.", ":")
 
 
 def attainment_figure(
-    lines: Mapping[str, Sequence[FloatArray]], *, x_label: str, y_label: str, title: str, path: Path
+    lines: Mapping[str, Sequence[FloatArray]], *, x_label: str, y_label: str, title: str, path: Path | BinaryIO
 ) -> None:
     """Write a figure of attainment surfaces on logarithmic axes, 7.16 x 4 inches, to a file.
 
@@ -32,9 +33,9 @@ def attainment_figure(
         quarters attain; a line may be empty.
     x_label, y_label : what the axes show, with the unit.
     title : the title.
-    path : where to write; the suffix .png, .pdf or .svg chooses the format.
+    path : where to write; the suffix .png, .pdf or .svg chooses the format, and an open file gets a PNG.
     """
-    suffix = path.suffix.lower()
+    suffix = suffix_of(path)
     content = io.BytesIO()
     series = [Series(line[0], line[1], name) for name, three in lines.items() for line in three if line.shape[1]]
     x, y = axes_of(series, log_x=True, log_y=True)
@@ -58,4 +59,4 @@ def attainment_figure(
             axes.plot(*middle, color=colour, linewidth=1.2, linestyle=_STYLES[place % len(_STYLES)], label=name)
         axes.legend(loc="upper right")
         figure.savefig(content, format=suffix[1:], metadata=METADATA[suffix])
-    path.write_bytes(content.getvalue())
+    put(path, content.getvalue())

@@ -25,12 +25,13 @@ from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
-from evo_libra.experiment.store import LOG, explained, make_folder
+from evo_libra.experiment.store import LOG, make_folder
+from evo_libra.faults import explained
 from evo_libra.ui.texts import duration, print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
 _SHOWN_FAILURES = 10
-_STATES = ("new", "begun", "done", "stale", "failed")
+_STATES = ("new", "begun", "done", "stale", "failed", "damaged")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def _run_json(run: PlannedRun) -> dict[str, Any]:
     return {
         "id": spec.id, "name": spec.label, "problem": spec.name, "engine": spec.engine, "population": spec.population,
         "evaluations": spec.evaluations, "seed": spec.seed, "state": run.state,
+        **({"reason": run.reason} if run.reason else {}),
     }  # fmt: skip
 
 
@@ -123,6 +125,11 @@ def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Es
             print(
                 f"{counted(count, f'{state} run')} left as before; {option} runs {'it' if count == 1 else 'them'} again"
             )
+    damaged = [run for run in planned if run.state == "damaged"]
+    for run in damaged[:_SHOWN_FAILURES]:
+        print(f"{run.spec.id} is done again: {run.reason}")
+    if len(damaged) > _SHOWN_FAILURES:
+        print(f"... and {len(damaged) - _SHOWN_FAILURES:,} more damaged runs; --json has every reason")
     if todo:
         wall = guess.seconds / max(workers, 1)
         print(f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {workers} workers")
@@ -196,8 +203,8 @@ class _Lines:
         if report.ending == "interrupt" and not report.fresh:
             return
         text = f"[{ended.count}/{ended.total}] {report.ending} {spec.id}" + (f" ({spec.label})" if spec.label else "")
-        if report.ending == "failed":
-            self.failed += 1
+        if report.ending in ("failed", "machine"):
+            self.failed += report.ending == "failed"
             text += f": {report.error}"
         else:
             text += (
@@ -205,7 +212,7 @@ class _Lines:
             )
         if self.plain:
             self._line(text)
-        elif report.ending == "failed":
+        elif report.ending in ("failed", "machine"):
             self.progress.console.print(Text(text))
         failed = f", {self.failed} failed" if self.failed else ""
         self.progress.update(self.task, completed=ended.count, description=f"runs{failed}")
@@ -230,13 +237,14 @@ def _report(
     experiment: Experiment, options: RunOptions, planned: Sequence[PlannedRun], summary: Summary, *, as_json: bool
 ) -> int:  # fmt: skip
     bad = [report for report in summary.reports.values() if report.ending in ("failed", "stop", "again")]
+    refused = [report for report in summary.reports.values() if report.ending == "machine"]
     before = sum(run.state == "failed" for run in planned) if "failed" not in options.again else 0
     counts = {
         "runs": len(planned), "done": summary.count("done"), "skipped": summary.skipped, "stale": summary.stale,
         "failed": len(bad) + before, "interrupted": summary.interrupted,
     }  # fmt: skip
     if as_json:
-        failures = [{"id": report.id, "error": report.error or report.ending} for report in bad]
+        failures = [{"id": report.id, "error": report.error or report.ending} for report in (*bad, *refused)]
         print_json({"experiment": experiment.name, **counts, "wall_s": summary.seconds, "failures": failures})
     else:
         left = counts["runs"] - counts["done"] - counts["skipped"] - counts["failed"]
@@ -247,6 +255,8 @@ def _report(
         )
         for report in bad[:_SHOWN_FAILURES]:
             print(f"{report.ending} {report.id}: {report.error} ({options.results / report.id / LOG})")
+        for report in refused[:_SHOWN_FAILURES]:
+            print(f"not executed {report.id}: {report.error}; the same command does it")
         if summary.stale:
             print(f"{summary.stale:,} were made by another version of the program; --rerun-stale runs them again")
         if before:
@@ -255,7 +265,7 @@ def _report(
     if summary.interrupted:
         print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
         return _INTERRUPTED
-    return _FAILURES if counts["failed"] else _DONE
+    return _FAILURES if counts["failed"] or refused else _DONE
 
 
 def _query(experiment: Experiment, options: RunOptions) -> str:

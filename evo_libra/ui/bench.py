@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from rich.console import Console
@@ -69,9 +70,9 @@ def bench_command(
         out / problem.name / f"bench-{canonical_hash({'problem': dict(problem.identity()), **what})[:8]}"
     )
     data = {"problem": problem.name, **what, **_data(found, problem.objectives), "result": str(folder.path)}
-    folder.write_json(DATA, data)
+    folder.write(DATA, f"{json.dumps(data, allow_nan=False, indent=2)}\n".encode())
     if len(problem.objectives) > 1:
-        folder.write(PICTURE, lambda path: _draw(found, problem, settings["seeds"], path))
+        folder.write(PICTURE, lambda file: _draw(found, problem, settings["seeds"], file))
     if as_json:
         print_json(data)
     else:
@@ -207,9 +208,9 @@ def _dotted(line: FloatArray) -> FloatArray:
     return 10.0 ** np.stack([np.interp(wanted, along, values) for values in logs])
 
 
-def _draw(found: Comparison, problem: SearchProblem, seeds: int, path: Path) -> None:
+def _draw(found: Comparison, problem: SearchProblem, seeds: int, file: BinaryIO) -> None:
     from evo_libra.ui.attainment import attainment_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     x_label, y_label = _labels(problem)
     title = f"{problem.name}: attained by 50 % of {seeds} seeds (line), by 75 to 25 % (area)"
-    attainment_figure(_lines(found, problem), x_label=x_label, y_label=y_label, title=title, path=path)
+    attainment_figure(_lines(found, problem), x_label=x_label, y_label=y_label, title=title, path=file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +20,9 @@ from evo_libra.experiment.catalogue import Catalogue, read_front
 from evo_libra.experiment.comparison import LEVELS, Comparison, compare
 from evo_libra.experiment.filters import is_filter
 from evo_libra.experiment.record import RunInfo
-from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.store import MANIFEST, RunFolder, is_run
 from evo_libra.front.front import Front
+from evo_libra.integrity import DamagedError
 from evo_libra.model.arrays import FloatArray
 from evo_libra.model.mistakes import short
 from evo_libra.problem.protocol import TIME
@@ -169,21 +171,32 @@ def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
         return catalogues.setdefault(folder, Catalogue.open(folder))
 
     runs: list[RunInfo] = []
-    filters = [name for name in names if not (Path(name) / MANIFEST).is_file() and is_filter(name)]
+    filters = [name for name in names if not is_run(Path(name)) and is_filter(name)]
     if filters:
-        runs += catalogue(results).runs(" ".join([*filters, "status:done,stale"]))
+        fitting = catalogue(results).runs(" ".join([*filters, "status:done,stale"]))
+        runs += [run for run in fitting if _sound(run)]
         if not runs:
             raise InputError(f"no run that is done fits '{' '.join(filters)}'")
     for name in names:
         if name not in filters:
             path = Path(name)
-            runs.append(catalogue(path.resolve().parents[1] if (path / MANIFEST).is_file() else results).find(name))
+            runs.append(catalogue(path.resolve().parents[1] if is_run(path) else results).find(name))
     found = {run.folder.resolve(): run for run in runs}
     for one in catalogues.values():
         one.close()
     if len(found) < 2:  # noqa: PLR2004 - one run has nothing to be compared with
         raise InputError(f"two runs or more are needed; found {len(found)}")
     return list(found.values())
+
+
+def _sound(run: RunInfo) -> bool:
+    """Return whether the front of a run that was not named can be read; say what is wrong with it where it cannot."""
+    try:
+        read_front(run)
+    except DamagedError as error:
+        print(f"evo-libra: {run.id} is left out: {error}", file=sys.stderr)
+        return False
+    return True
 
 
 def _grouped(runs: Sequence[RunInfo]) -> dict[str, list[RunInfo]]:

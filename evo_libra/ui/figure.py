@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -15,7 +16,6 @@ from evo_libra.ui.axes import axes_of, check_series, limits, position, tick_labe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.typing import RcKeyType
@@ -65,7 +65,7 @@ def front_figure(
     title: str,
     log_x: bool,
     log_y: bool,
-    path: Path,
+    path: Path | BinaryIO,
 ) -> None:
     """Write a scatter plot of Pareto fronts, 7.16 x 4 inches, to a file; the same input gives the same bytes.
 
@@ -75,13 +75,13 @@ def front_figure(
     x_label, y_label : what the axes show, with the unit.
     title : the title; may be empty.
     log_x, log_y : whether an axis is logarithmic.
-    path : where to write; the suffix .png, .pdf or .svg chooses the format.
+    path : where to write; the suffix .png, .pdf or .svg chooses the format, and an open file gets a PNG.
 
     Raises
     ------
     ValueError : another suffix, or series that `evo_libra.ui.axes.check_series` refuses, more than 9 among them.
     """
-    suffix = path.suffix.lower()
+    suffix = suffix_of(path)
     if suffix not in METADATA:
         raise ValueError(f"cannot write a figure as '{path.name}'; allowed suffixes: {', '.join(METADATA)}")
     check_series(series, log_x=log_x, log_y=log_y)
@@ -102,7 +102,20 @@ def front_figure(
         _draw(axes, series)
         _add_legend(figure, axes, series, x, y)
         figure.savefig(content, format=suffix[1:], metadata=METADATA[suffix])
-    path.write_bytes(content.getvalue())
+    put(path, content.getvalue())
+
+
+def suffix_of(path: Path | BinaryIO) -> str:
+    """Return the suffix that chooses the format of a figure."""
+    return path.suffix.lower() if isinstance(path, Path) else ".png"
+
+
+def put(path: Path | BinaryIO, content: bytes) -> None:
+    """Write a figure."""
+    if isinstance(path, Path):
+        path.write_bytes(content)
+    else:
+        path.write(content)
 
 
 def _prepare(axes: Axes, x: Axis, y: Axis) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.catalogue import can_be_read
 
 DEFAULT = Path("results")
 """The folder where none is named; before the first run it is not there, and empty."""
@@ -15,10 +16,8 @@ def looked_at(results: Path) -> Path:
 
     Raises
     ------
-    InputError : it is a file, or it is not there and not the default.
+    InputError : it is a file, cannot be read, or it is not there and not the default.
     """
-    if results.exists() and not results.is_dir():
-        raise InputError(f"{results} is no folder of results: it is a file")
-    if results != DEFAULT and not results.exists():
+    if not can_be_read(results) and results != DEFAULT:
         raise InputError(f"there is no folder of results {results}")
     return results

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from rich.console import Console
@@ -61,13 +61,13 @@ def terminal_scatter(series: Sequence[Series], x_label: str, y_label: str, conso
     )
 
 
-def figure_of(front: Front, objectives: Sequence[Objective], title: str, path: Path) -> None:
-    """Draw the front to a file; the ending of the path names the format."""
+def figure_of(front: Front, objectives: Sequence[Objective], title: str, file: BinaryIO) -> None:
+    """Draw the front to an open file as a PNG."""
     from evo_libra.ui.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     x_label, y_label = _labels(objectives)
     # Thousands of points on a line would hide each other's colours.
     thinned = Front(front.spread(_MOST_POINTS), front.objectives)
     front_figure(
-        series_of(thinned, objectives), x_label=x_label, y_label=y_label, title=title, log_x=True, log_y=True, path=path
+        series_of(thinned, objectives), x_label=x_label, y_label=y_label, title=title, log_x=True, log_y=True, path=file
     )

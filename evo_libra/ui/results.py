@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,16 @@ from rich.text import Text
 
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.catalogue import Catalogue
+from evo_libra.experiment.damage import damaged_files
 from evo_libra.experiment.record import RunInfo, counts, read_run
-from evo_libra.experiment.store import CHECKPOINT, MANIFEST, RunFolder
+from evo_libra.experiment.store import MANIFEST, RunFolder, is_run, read_file
 from evo_libra.experiment.words import course
 from evo_libra.ui.folder import looked_at
 from evo_libra.ui.texts import duration, print_json
 
 _FAILED = 1
 _WIDE = 110
+_NOTES = 10
 _UNBOUNDED = 10_000
 _FEW = ("run", "status", "evaluations", "front", "time")
 _ALL = (*_FEW, "hypervolume", "name")
@@ -34,18 +37,22 @@ def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *
     if rows < 1:
         raise InputError(f"--rows: found {rows}; it must be at least 1")
     catalogue = Catalogue.open(looked_at(results))
-    runs = catalogue.runs(" ".join(query), sort)
+    runs, notes = catalogue.runs(" ".join(query), sort), catalogue.notes()
     catalogue.close()
     if as_json:
-        print_json({"runs": [run_json(run) for run in runs]})
+        print_json({"runs": [run_json(run) for run in runs], "notes": list(notes)})
         return 0
     _show_runs(runs, rows)
+    for note in notes[:_NOTES]:
+        print(f"evo-libra: {note}", file=sys.stderr)
+    if len(notes) > _NOTES:
+        print(f"evo-libra: ... and {len(notes) - _NOTES:,} more; --json has all", file=sys.stderr)
     return 0
 
 
 def run_json(run: RunInfo) -> dict[str, Any]:
     """Return a run as JSON-able data."""
-    return {**asdict(run), "folder": str(run.folder)}
+    return {**vars(run), "folder": str(run.folder)}
 
 
 def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
@@ -69,6 +76,8 @@ def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
 
 def _cells(run: RunInfo) -> dict[str, str]:
     whole = run.status in ("done", "stale")
+    if run.status == "damaged":  # whose figures are not known
+        return {**dict.fromkeys(_ALL, ""), "run": run.id, "status": run.status, "name": run.name}
     return {
         "run": run.id,
         "status": run.status,
@@ -87,7 +96,7 @@ def find_folder(name: str, results: Path) -> RunFolder:
     ------
     InputError : there is none, or there are several.
     """
-    if (Path(name) / MANIFEST).is_file():
+    if is_run(Path(name)):
         return RunFolder(Path(name))
     catalogue = Catalogue.open(results)
     try:
@@ -99,18 +108,17 @@ def find_folder(name: str, results: Path) -> RunFolder:
 def show_command(name: str, results: Path, *, as_json: bool) -> int:
     """Show what a run came from and what became of it."""
     folder = find_folder(name, results)
-    run, manifest = _found(folder)
-    damaged = _damaged(folder)
+    damaged = damaged_files(folder)
+    run, manifest = _found(folder, damaged)
     if as_json:
-        state = {"status": "damaged"} if damaged else {}
-        print_json({"run": {**run_json(run), **state}, "manifest": manifest, "damaged": list(damaged)})
+        print_json({"run": run_json(run), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
     else:
         for label, value in _facts(run, manifest, damaged):
             Console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
     return _FAILED if damaged else 0
 
 
-def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Sequence[str]) -> list[tuple[str, str]]:
+def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Mapping[str, str]) -> list[tuple[str, str]]:
     git, source = manifest.get("git") or {}, manifest.get("source", {})
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
     changes = [f"  {assignment}" for assignment in source.get("set", [])]
@@ -120,15 +128,18 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Sequence[str]) ->
     facts = [
         ("run", str(run.folder)),
         ("status", _state(run, damaged)),
+        *(("", reason) for reason in damaged.values()),
         ("experiment", f"{run.experiment} {run.name}".strip()),
         ("problem", run.problem + (f" ({source['problem']})" if "problem" in source else "")),
         *(("", change) for change in changes),
-        ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}{islands}"),
-        ("evaluations", f"{run.evaluations:,} of {run.budget:,}{told}"),
-        ("front", f"{counted(run.front_size, 'design')}{volume}"),
+        *((
+            ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}{islands}"),
+            ("evaluations", f"{run.evaluations:,} of {run.budget:,}{told}"),
+            ("front", f"{counted(run.front_size, 'design')}{volume}"),
+        ) if run.engine else ()),
         ("started", manifest.get("started", "")),
         ("updated", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(run.updated))),
-        ("time", duration(run.wall_s)),
+        ("time", duration(run.wall_s) if run.engine else ""),
         ("hash", run.hash),
         ("program", f"{manifest.get('program', '')}"),
         ("git", state),
@@ -139,36 +150,23 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Sequence[str]) ->
     return [(label, value) for label, value in facts if value]
 
 
-def _found(folder: RunFolder) -> tuple[RunInfo, dict[str, Any]]:
-    """Return a run and its manifest, which is empty for one that has not got so far."""
+def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict[str, Any]]:
+    """Return a run and its manifest, which is empty for one that has not got so far, or whose manifest is damaged."""
     path = folder.path.resolve()
     place, run_id = path.parents[1], f"{path.parent.name}/{path.name}"
-    manifest = folder.read_json(MANIFEST) if (folder.path / MANIFEST).is_file() else {}
+    manifest = {} if MANIFEST in damaged else read_file(folder.path, MANIFEST) or {}
     run = read_run(place, run_id)
     if run is None:
         catalogue = Catalogue.open(place)
         run = catalogue.find(run_id)
         catalogue.close()
-    return replace(run, folder=folder.path), manifest
+    state = replace(run, status="damaged", error=next(iter(damaged.values()))) if damaged else run
+    return replace(state, folder=folder.path), manifest
 
 
-def _damaged(folder: RunFolder) -> tuple[str, ...]:
-    """Return the names of the files that are not what a run wrote; the checkpoint counts until it has finished."""
-    from evo_libra.experiment.sealed import load_sealed  # noqa: PLC0415 - imports NumPy
-
-    damaged = folder.damaged()
-    if folder.done:
-        return damaged
-    try:
-        load_sealed(folder.path / CHECKPOINT)
-    except InputError:
-        return (*damaged, CHECKPOINT)
-    return damaged
-
-
-def _state(run: RunInfo, damaged: Sequence[str]) -> str:
-    if damaged:
-        return f"damaged: {', '.join(damaged)} {'is' if len(damaged) == 1 else 'are'} not what the run wrote"
+def _state(run: RunInfo, damaged: Iterable[str]) -> str:
+    if run.status == "damaged":
+        return f"damaged: {', '.join(damaged)}; evo-libra run does the run again"
     return run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")
 
 
@@ -183,8 +181,6 @@ def reproduce_command(name: str, results: Path, *, as_json: bool) -> int:
     if as_json:
         print_json({"run": spec.id, **asdict(found)})
     else:
-        if not found.intact:
-            print("the front on disk is not the one that the run wrote")
         if found.identical:
             print(f"identical: {counted(found.now, 'design')}, byte for byte")
         else:

@@ -57,7 +57,7 @@ def search_command(
     def finish(outcome: Outcome) -> None:
         found.append(outcome)
         if plot and len(outcome.front):
-            outcome.folder.write(PLOT, lambda path: figure_of(outcome.front, problem.objectives, problem.name, path))
+            outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, problem.objectives, problem.name, file))
 
     messages = Console(stderr=True)
     with Progress(
@@ -71,6 +71,10 @@ def search_command(
     folder = RunFolder(results / spec.id)
     if report.ending == "busy":
         raise InputError(f"{folder.path} is being searched: {report.error}; wait for it, or name another --out")
+    if report.ending == "lost":
+        raise EvoLibraError(
+            f"{report.error or f'another process has taken over {folder.path}'}; nothing more was written"
+        )
     if report.ending not in ("done", "interrupt"):
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()

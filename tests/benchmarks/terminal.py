@@ -7,7 +7,6 @@ and shows a run at work whose front, of 200 designs, is another one ten times a 
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import pty
 import select
@@ -27,9 +26,10 @@ from evo_libra.experiment.checkpoint import write_checkpoint
 from evo_libra.experiment.claim import Lease
 from evo_libra.experiment.events import Progress, tell_progress
 from evo_libra.experiment.provenance import program
-from evo_libra.experiment.store import RunFolder
+from evo_libra.experiment.store import RunFolder, checksum
 from evo_libra.front.archive import Archive, Collection, non_dominated
 from evo_libra.front.front import Front
+from evo_libra.front.table import write_table
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
 
@@ -63,7 +63,8 @@ def manifest(name: str, seed: int, budget: int) -> dict[str, object]:
         "name": name, "engine": "nsga2", "seed": seed, "population": 100, "budget": budget, "keep": "designs",
         "hash": f"{name}{seed}", "search": "s", "program": program(), "started": "2026-01-01T00:00:00Z",
         "objectives": objectives, "experiment": "", "label": "", "problem": {},
-        "source": {"problem": "m:problem", "set": [], "data": None, "folder": ""},
+        "source": {"problem": "m:problem", "set": [], "data": None, "folder": ""}, "method": {}, "versions": {},
+        "git": None, "machine": {}, "command": [],
     }  # fmt: skip
 
 
@@ -74,9 +75,11 @@ def make_store(results: Path, runs: int, designs: int) -> Path:
         name, seed = f"problem-{index // 50:02d}", index % 50
         folder = results / name / f"nsga2-{index:08x}-e{designs}-s{seed}"
         folder.mkdir(parents=True)
-        (folder / "manifest.json").write_text(json.dumps(manifest(name, seed, designs)))
+        RunFolder(folder).write_json("manifest.json", manifest(name, seed, designs))
         for step in range(1, 41):
-            tell_progress(folder, Progress(step, designs * step // 40, 5 * step, 1 - 1 / (step + 1), step / 2))
+            tell_progress(
+                RunFolder(folder), Progress(step, designs * step // 40, 5 * step, 1 - 1 / (step + 1), step / 2)
+            )
         time_, cost = front(generator, FRONT)
         network = ["RI(4)@chiplet:250_FC(8)@package:125_SW(32)@pod:20"] * time_.size
         table = {"id": np.arange(time_.size), "time_ms": time_ * 1e3, "cost_usd": cost, "design": network}
@@ -84,12 +87,13 @@ def make_store(results: Path, runs: int, designs: int) -> Path:
         values = np.round(generator.uniform(1, 1000, (6, designs)), 1)
         genes = {f"gene[{n}]": values[n] for n in range(2, 6)}
         kept = {"evaluation": np.arange(designs), "time_ms": values[0], "cost_usd": values[1] * 1e5, "violation": 0.0}
-        pl.DataFrame({**kept, **genes}).write_parquet(folder / "designs-000000000000000.parquet")
+        write_table(folder / "designs-000000000000000.parquet", pl.DataFrame({**kept, **genes}))
         done = {"evaluations": designs, "front": int(time_.size), "hypervolume": 0.97, "wall_s": 20.0}
-        (folder / "done.json").write_text(json.dumps(done))
+        files = {path.name: checksum(path) for path in folder.glob("*.parquet")}
+        RunFolder(folder).write_json("done.json", {**done, "ended": "", "restarts": 0, "files": files})
     live = results / "a-live-one" / "nsga2-00000000-e1000000-s0"
     live.mkdir(parents=True)
-    (live / "manifest.json").write_text(json.dumps(manifest("a-live-one", 0, 1_000_000)))
+    RunFolder(live).write_json("manifest.json", manifest("a-live-one", 0, 1_000_000))
     return live
 
 
@@ -149,7 +153,9 @@ def update(live: Path, step: int, generator: np.random.Generator) -> None:
     write_checkpoint(
         RunFolder(live), Snapshot(state, Collection(Archive(np.zeros((4, values.shape[1])), values)), step), "s"
     )
-    tell_progress(live, Progress(time.time(), 100 * step, values.shape[1], 1 - 1 / (step + 2), step / UPDATES))
+    tell_progress(
+        RunFolder(live), Progress(time.time(), 100 * step, values.shape[1], 1 - 1 / (step + 2), step / UPDATES)
+    )
 
 
 def measure_opening(results: Path, cache: Path) -> None:

@@ -1,9 +1,10 @@
-"""Kill runners and workers at random while two batches write into one folder of results, and check what is left.
+"""Kill runners and workers at random, and stop workers past their lease, while two batches write into one folder.
 
     python tests/end_to_end/kill_batches.py --kills 500
 
-Every run must have ended once, its front the same byte for byte as that of a batch that nobody disturbed, the catalogue
-must be consistent, and no file left over. Ends with 0 when all of that is so.
+A worker that is stopped goes on some seconds later; another may have finished its run in the meantime. Every run must
+have ended once, its front the same byte for byte as that of a batch that nobody disturbed, the catalogue must be
+consistent, and no file or folder left over. Ends with 0 when all of that is so.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ ANYONE = 0.3
 """Part of the kills of workers that does not look whether they are at a run."""
 FAR = 0.7
 """Part of the others that waits until the run has a checkpoint to go on from."""
+STOPS = 0.3
+"""Part of the workers at a run that are stopped past their lease and go on, and not killed."""
+LONGEST_STOP = 4.0
 FILES = {"checkpoint.npz", "done.json", "events.jsonl", "front.parquet", "manifest.json", "run.log"}
 PROBLEM = '''
 import time
@@ -103,7 +107,9 @@ def disturb(folder: Path, kills: int, repeats: int, chance: random.Random) -> Co
     batches = {name: start(folder, name, workers) for name, workers in WORKERS.items()}
     given = dict.fromkeys(WORKERS, repeats)
     killed: Counter[str] = Counter()
+    stopped: dict[int, float] = {}
     while True:
+        go_on(stopped)
         for name, batch in list(batches.items()):
             code = batch.poll()
             if code not in (None, 0, FAILURES, -signal.SIGKILL):
@@ -114,15 +120,27 @@ def disturb(folder: Path, kills: int, repeats: int, chance: random.Random) -> Co
             if code in (-signal.SIGKILL, FAILURES) or (code == 0 and given[name] < repeats):
                 batches[name], given[name] = start(folder, name, WORKERS[name]), repeats
         last = all(count == repeats for count in given.values())
-        if killed.total() >= kills and last and all(batch.poll() == 0 for batch in batches.values()):
+        if killed.total() >= kills and last and not stopped and all(batch.poll() == 0 for batch in batches.values()):
             return killed
         if killed.total() < kills:
-            victim = choose(folder, batches, chance)
-            if victim is not None and kill(victim[1]):
-                killed[victim[0]] += 1
-                print(f"\r{killed.total()} of {kills} kills", end="", file=sys.stderr, flush=True)
+            killed.update(harm(folder, batches, stopped, chance))
+            print(f"\r{killed.total()} of {kills} kills and stops", end="", file=sys.stderr, flush=True)
         else:
             time.sleep(0.1)
+
+
+def harm(folder: Path, batches: Batches, stopped: dict[int, float], chance: random.Random) -> list[str]:
+    """Kill or stop something; return what it was."""
+    victim = choose(folder, batches, chance)
+    if victim is None:
+        return []
+    kind, number = victim
+    if kind == "worker" and chance.random() < STOPS:
+        if number in stopped or not stop(folder, number):
+            return []
+        stopped[number] = time.monotonic() + LONGEST_STOP * chance.random()
+        return ["stopped worker"]
+    return [kind] if send(number, signal.SIGKILL) else []
 
 
 def choose(folder: Path, batches: Batches, chance: random.Random) -> tuple[str, int] | None:
@@ -147,18 +165,47 @@ def victims(folder: Path, batches: Batches, kind: str, state: str) -> list[int]:
     living = [number for who, number in processes(batches) if who == kind]
     if state == "any":
         return living
-    at_work = []
-    for path in (folder / "results").glob("slow/*/claim-*.json"):
-        with contextlib.suppress(OSError, ValueError):
-            if state == "begun" or path.with_name("checkpoint.npz").is_file():
-                at_work.append(json.loads(path.read_text())["pid"])
+    at_work = [
+        number
+        for path, number in claims(folder)
+        if state == "begun" or path.with_name("checkpoint.npz").is_file()
+    ]  # fmt: skip
     return [number for number in living if number in at_work]
 
 
-def kill(number: int) -> bool:
-    """Kill a process; return whether it was there."""
+def claims(folder: Path) -> list[tuple[Path, int]]:
+    """Return the claims of runs, and the process that each is of."""
+    found = []
+    for path in (folder / "results").glob("slow/*/claim-*.json"):
+        with contextlib.suppress(OSError, ValueError):
+            found.append((path, json.loads(path.read_text())["pid"]))
+    return found
+
+
+def stop(folder: Path, number: int) -> bool:
+    """Stop a process for longer than its lease, by the dates of its claims; return whether it was at a run."""
+    if not send(number, signal.SIGSTOP):
+        return False
+    held = [path for path, holder in claims(folder) if holder == number]
+    for path in held:
+        with contextlib.suppress(OSError):
+            os.utime(path, (0, 0))
+    if not held:
+        send(number, signal.SIGCONT)
+    return bool(held)
+
+
+def go_on(stopped: dict[int, float]) -> None:
+    """Let processes go on whose time has come."""
+    for number in [number for number, when in stopped.items() if when < time.monotonic()]:
+        del stopped[number]
+        send(number, signal.SIGCONT)
+
+
+def send(number: int, what: signal.Signals) -> bool:
+    """Send a signal to a process; return whether it was there."""
     try:
-        os.kill(number, signal.SIGKILL)
+        os.kill(number, what)
     except ProcessLookupError:
         return False
     return True
@@ -168,7 +215,9 @@ def leftovers(results: Path) -> list[str]:
     """Return the files that should not be there."""
     wrong = []
     for path in results.rglob("*"):
-        if path.is_file():
+        if path.is_dir():
+            wrong += [str(path)] if path.name.startswith("attempt-") else []
+        else:
             place = path.relative_to(results).parts
             allowed = {"plan.json", "runner.json"} if place[0] == ".batches" else FILES
             if place[0] == ".control" or path.name not in allowed:
@@ -198,7 +247,7 @@ def check(disturbed: Path, straight: Path, index: Path) -> list[str]:
 def main() -> None:
     """Disturb, check, tell."""
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    words.add_argument("--kills", type=int, default=500)
+    words.add_argument("--kills", type=int, default=500, help="kills and stops")
     words.add_argument("--repeats", type=int, default=0, help="seeds of each batch to begin with; 0 fits the kills")
     words.add_argument("--seed", type=int, default=0)
     given = words.parse_args()
@@ -219,7 +268,7 @@ def main() -> None:
         logs = [path.read_text() for path in (folder / "results").glob("*/*/events.jsonl")]
         resumed = sum(log.count('"resumed"') for log in logs)
     kinds = ", ".join(f"{count} {kind}s" for kind, count in sorted(killed.items()))
-    print(f"{killed.total()} kills ({kinds}) in {took:.0f} s, {len(wrong)} things wrong")
+    print(f"{killed.total()} kills and stops ({kinds}) in {took:.0f} s, {len(wrong)} things wrong")
     print(f"{runs} runs, {resumed} times one went on from a checkpoint")
     for line in wrong[:50]:
         print(line)

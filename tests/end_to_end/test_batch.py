@@ -39,6 +39,8 @@ class Steered(TwoTier):
             time.sleep(float((HERE / "sleep").read_text()))
         if (HERE / "raise").exists():
             raise RuntimeError("no luck today")
+        if (HERE / "memory").exists() and genes.shape[1] == 77:
+            raise MemoryError
         if (HERE / "die").exists() and genes.shape[1] == 77:
             os.kill(os.getpid(), signal.SIGKILL)
         return super().evaluate_genes(genes)
@@ -162,6 +164,19 @@ def test_a_run_that_fails_is_marked_and_the_batch_goes_on(work: Path) -> None:
     (work / "raise").unlink()
     assert "1 had failed before" in run(work, "run", "batch.yaml", code=3).stdout
     assert run_json(work, "run", "batch.yaml", "--retry-failed", "--workers", "0")["failed"] == 0
+    assert not leftovers(work)
+
+
+def test_a_run_without_memory_has_not_failed_and_the_others_end(work: Path) -> None:
+    runs = "runs:\n  large: {population: 77}\n  small: {population: 50}\n"
+    (work / "batch.yaml").write_text(f"problem: steered:problem\nengines: random\nevaluations: 231\n{runs}")
+    (work / "memory").touch()
+    found = run(work, "run", "batch.yaml", "--workers", "0", code=3)
+    assert "1 done, 0 skipped, 0 failed, 1 left of 2 runs" in found.stdout
+    assert "there is not enough memory; the same command does it" in found.stdout
+    (work / "memory").unlink()
+    found = run(work, "run", "batch.yaml", "--workers", "0")
+    assert "1 done, 1 skipped, 0 failed of 2 runs" in found.stdout
     assert not leftovers(work)
 
 

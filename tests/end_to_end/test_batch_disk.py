@@ -36,8 +36,12 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_full_disk_ends_the_batch_with_one_sentence_and_keeps_what_was_finished(work: Path, workers: int) -> None:
+@pytest.mark.parametrize(("workers", "keep"), [(0, "front"), (2, "front"), (0, "designs")])
+def test_a_full_disk_ends_the_batch_with_one_sentence_and_keeps_what_was_finished(
+    work: Path, workers: int, keep: str
+) -> None:
+    # Files of designs are larger than all others, so that the disk is full when one of them is written.
+    (work / "batch.yaml").write_text(f"{BATCH}keep: {keep}\n")
     done = alone(f"""
         mount -t tmpfs -o size=500k none disk
         "$COMMAND" run batch.yaml --out disk/results --workers {workers} 2> first && exit 9
@@ -45,7 +49,7 @@ def test_a_full_disk_ends_the_batch_with_one_sentence_and_keeps_what_was_finishe
         "$COMMAND" results --out disk/results --json > before
         mount -o remount,size=20m disk
         "$COMMAND" run batch.yaml --out disk/results --workers 0 --json > second
-        find disk -name '.tmp-*' -o -name 'claim-*' > left
+        find disk -name '.tmp-*' -o -name 'claim-*' -o -name 'attempt*' -o -name 'failed.json' > left
         "$COMMAND" run batch.yaml --out straight --workers 0 --json > third
         for front in straight/*/*/front.parquet; do cmp "$front" "disk/results/${{front#straight/}}"; done
     """, work)  # fmt: skip

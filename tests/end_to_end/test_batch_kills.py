@@ -12,4 +12,4 @@ def test_kills_lose_nothing() -> None:
     words = [sys.executable, str(script), "--kills", "12"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("12 kills")
+    assert done.stdout.startswith("12 kills and stops")

@@ -313,7 +313,7 @@ def test_a_damaged_result_is_shown_as_such(tmp_path: Path, name: str) -> None:
     found = run_json(tmp_path, "show", result, code=1)
     assert (found["run"]["status"], found["damaged"]) == ("damaged", [name])
     status = run(tmp_path, "show", result, code=1).stdout.splitlines()[1]
-    assert status == f"status        damaged: {name} is not what the run wrote"
+    assert status == f"status        damaged: {name}; evo-libra run does the run again"
     if name == "front.parquet":
         told = run(tmp_path, "compare", result, "seed=0", code=2).stderr
         assert told == "evo-libra: 'seed=0' is no filter; write seed:0\n"

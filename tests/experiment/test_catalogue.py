@@ -18,6 +18,7 @@ from evo_libra.experiment import claim as claims
 from evo_libra.experiment import control
 from evo_libra.experiment.catalogue import Catalogue, read_front, read_log, read_manifest, request
 from evo_libra.experiment.control import all_requested, requested
+from evo_libra.experiment.damage import damaged_files
 from evo_libra.experiment.events import read_progress
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.filesystem import cache_folder, kind_of, on_network
@@ -100,7 +101,7 @@ def test_a_running_run_shows_its_worker_and_the_front_of_its_checkpoint(make: Ma
 def test_a_run_whose_holder_is_gone_is_interrupted(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = make()
     stopped(spec, job, 300)
-    monkeypatch.setattr(claims, "_where", lambda: "another host")
+    monkeypatch.setattr(claims, "kernel", lambda: "another host")
     held = claims.acquire(Path(job.results) / spec.id, "x")
     monkeypatch.undo()
     assert held is not None
@@ -323,7 +324,7 @@ def test_what_a_killed_worker_left_beside_a_done_run_is_removed_and_nothing_else
     for spec in (done, begun):
         for name in (".tmp-x.json", "attempt.json"):
             (results / spec.id / name).write_text("{}")
-        tidy(spec, results)
+        tidy(spec, results, "batch")
     assert {path.name for path in (results / done.id).iterdir()} == kept
     assert (results / begun.id / "attempt.json").exists()
 
@@ -379,18 +380,18 @@ def test_a_damaged_front_is_refused_and_a_damaged_mark_is_none(make: Make, job: 
     folder = RunFolder(Path(job.results) / spec.id)
     mark, front = (folder.path / DONE).read_bytes(), (folder.path / FRONT).read_bytes()
     assert folder.done
-    assert folder.damaged() == ()
+    assert damaged_files(folder) == {}
     (folder.path / FRONT).write_bytes(front[:40] + bytes([front[40] ^ 1]) + front[41:])
-    assert folder.damaged() == (FRONT,)
-    with pytest.raises(InputError, match="is damaged"):
+    assert list(damaged_files(folder)) == [FRONT]
+    with pytest.raises(InputError, match="is damaged or was changed by hand"):
         read_front(opened(job).runs()[0])
     (folder.path / FRONT).write_bytes(front)
     (folder.path / DONE).write_bytes(mark[:-9])
-    assert folder.damaged() == (DONE,)
+    assert list(damaged_files(folder)) == [DONE]
     assert not folder.done
-    assert plan_of(Experiment("mine", Path("mine.yaml"), (spec,), 1.0), Path(job.results))[0].state == "begun"
+    assert plan_of(Experiment("mine", Path("mine.yaml"), (spec,), 1.0), Path(job.results))[0].state == "damaged"
     assert perform(spec, job).ending == "done"
-    assert folder.damaged() == ()
+    assert damaged_files(folder) == {}
     assert (folder.path / FRONT).read_bytes() == front
 
 

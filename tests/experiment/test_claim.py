@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -14,6 +15,8 @@ import pytest
 
 from evo_libra.experiment import claim as claims
 from evo_libra.experiment.claim import LEASE_SECONDS, Lease, acquire, current_claim, holds, release, renew
+from evo_libra.experiment.staging import Staging
+from evo_libra.experiment.store import RunFolder
 
 CHILD = """
 import sys, time
@@ -49,7 +52,7 @@ def test_of_many_that_try_at_once_one_gets_it(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert sum(one is not None for one in found) == 1
-        assert len(list(folder.iterdir())) == 1
+        assert len(list(folder.glob("claim-*"))) == len(list(folder.glob("attempt-*"))) == 1
 
 
 def test_the_claim_of_a_dead_process_is_void_at_once(tmp_path: Path) -> None:
@@ -63,6 +66,7 @@ def test_the_claim_of_a_dead_process_is_void_at_once(tmp_path: Path) -> None:
     mine = acquire(tmp_path, "b")
     assert mine is not None
     assert mine.number == 2
+    RunFolder(tmp_path, Staging(mine.staging)).take_over()
     release(mine)
     assert list(tmp_path.iterdir()) == []
 
@@ -70,7 +74,7 @@ def test_the_claim_of_a_dead_process_is_void_at_once(tmp_path: Path) -> None:
 def test_a_process_elsewhere_that_no_longer_renews_is_outbid_and_notices(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "_where", lambda: "another host")
+    monkeypatch.setattr(claims, "kernel", lambda: "another host")
     theirs = acquire(tmp_path, "a")
     monkeypatch.undo()
     assert theirs is not None
@@ -110,7 +114,7 @@ def test_whoever_outbids_a_claim_that_was_given_back_meanwhile_steps_back(
     # It has seen number 1 of a dead holder; since then that was outbid, given back, and number 1 taken anew.
     fresh = acquire(tmp_path, "c")
     assert fresh is not None
-    dead = claims.Claim(fresh.path, 1, "gone", "b", "", "", 0, 0.0, 0.0)
+    dead = replace(fresh, token="gone", batch="b", host="", where="", pid=0, born=0.0, renewed=0.0)  # noqa: S106 - no password
     monkeypatch.setattr(claims, "current_claim", lambda _folder: dead)
     assert acquire(tmp_path, "d") is None
     monkeypatch.undo()

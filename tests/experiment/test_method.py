@@ -309,7 +309,11 @@ def test_kept_designs_are_cut_where_a_checkpoint_is(tmp_path: Path, monkeypatch:
 ])  # fmt: skip
 def test_a_run_tells_what_ended_it(job: Job, settings: dict[str, Any], told: tuple[str, int, int]) -> None:
     spec = planned(**settings)
-    queued = read_run(Path(job.results), spec.id, {**spec.data(), "name": spec.name})
+    queued = read_run(
+        Path(job.results),
+        spec.id,
+        {**spec.data(), "budget": spec.evaluations, "hash": spec.hash, "search": spec.search},
+    )
     assert queued is not None
     assert (queued.ended, queued.restarts, queued.islands) == ("", 0, told[2])
     perform(spec, job)

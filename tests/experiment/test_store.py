@@ -17,7 +17,9 @@ from evo_libra.errors import InputError
 from evo_libra.experiment import store
 from evo_libra.experiment.checkpoint import checkpoint_evaluations, read_checkpoint, write_checkpoint
 from evo_libra.experiment.events import Progress, last_progress, read_events, read_progress, tell, tell_progress
-from evo_libra.experiment.store import CHECKPOINT, EVENTS, RunFolder, StorageError, create_text
+from evo_libra.experiment.staging import Staging
+from evo_libra.experiment.store import CHECKPOINT, EVENTS, RunFolder, create_text
+from evo_libra.faults import StorageError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.search.engine import EngineState
 from evo_libra.search.run import Snapshot
@@ -44,7 +46,7 @@ def test_a_write_that_fails_leaves_what_was_there(
     with pytest.raises(StorageError, match=str(tmp_path)):
         folder.write("a.json", b"after")
     with pytest.raises(StorageError):
-        create_text(tmp_path / "b.json", "{}", sync=True)
+        write_checkpoint(folder, snapshot(1), "search")
     monkeypatch.undo()
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
     assert (tmp_path / "a.json").read_bytes() == b"before"
@@ -61,7 +63,7 @@ def test_of_many_that_create_a_file_one_does(tmp_path: Path, monkeypatch: pytest
 
     def create(who: int) -> None:
         start.wait()
-        found.append((create_text(tmp_path / "done.json", f"{who}" * 1000, sync=True), who))
+        found.append((create_text(tmp_path / "done.json", f"{who}" * 1000, tmp_path), who))
 
     threads = [Thread(target=create, args=(who,)) for who in range(8)]
     for thread in threads:
@@ -81,15 +83,17 @@ def test_a_link_that_fails_for_want_of_space_is_no_missing_link(
 
     monkeypatch.setattr(os, "link", fail)
     with pytest.raises(StorageError, match="is full"):
-        create_text(tmp_path / "done.json", "x")
+        create_text(tmp_path / "claim-0001.json", "x", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_killed_writer_left_is_swept(tmp_path: Path) -> None:
     (tmp_path / f"{store.TEMPORARY}x.json").write_text("half")
     (tmp_path / "manifest.json").write_text("{}")
-    RunFolder(tmp_path).sweep()
-    assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
+    (tmp_path / "attempt-dead" / "removed").mkdir(parents=True)
+    (tmp_path / "attempt-mine").mkdir()
+    RunFolder(tmp_path, Staging(tmp_path / "attempt-mine")).take_over()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["attempt-mine", "manifest.json"]
 
 
 @settings(max_examples=25)
@@ -148,8 +152,8 @@ def point(evaluations: int, seconds: float = 1.0) -> Progress:
 
 
 def test_events_that_were_cut_short_are_left_out(tmp_path: Path) -> None:
-    tell(tmp_path, "started", worker="here")
-    tell_progress(tmp_path, point(100))
+    tell(RunFolder(tmp_path), "started", worker="here")
+    tell_progress(RunFolder(tmp_path), point(100))
     with (tmp_path / EVENTS).open("a") as file:
         file.write('{"kind": "progress", "evalu')
     assert [event["kind"] for event in read_events(tmp_path)] == ["started", "progress"]
@@ -159,13 +163,13 @@ def test_events_that_were_cut_short_are_left_out(tmp_path: Path) -> None:
 
 def test_the_course_of_a_run_has_what_a_crash_undid_once(tmp_path: Path) -> None:
     for evaluations in (100, 200, 300, 150, 250, 400):
-        tell_progress(tmp_path, point(evaluations, evaluations / 10))
+        tell_progress(RunFolder(tmp_path), point(evaluations, evaluations / 10))
     assert [one.evaluations for one in read_progress(tmp_path)] == [100, 150, 250, 400]
 
 
 def test_the_last_progress_of_a_long_file_is_found_at_its_end(tmp_path: Path) -> None:
     for evaluations in range(1, 2000):
-        tell_progress(tmp_path, point(evaluations))
+        tell_progress(RunFolder(tmp_path), point(evaluations))
     last = last_progress(tmp_path)
     assert last is not None
     assert last.evaluations == 1999

@@ -44,6 +44,7 @@ def test_a_written_front_is_read_back(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_front_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("no")
-    for name in ("x", "missing"):
-        with pytest.raises(InputError, match="cannot be read"):
+    front_of_points(7).frame.write_parquet(tmp_path / "plain", metadata={"objectives": "time_ms,cost_usd"})
+    for name, why in (("x", "no checksum"), ("missing", "cannot be read"), ("plain", "no checksum")):
+        with pytest.raises(InputError, match=why):
             Front.read(tmp_path / name)

@@ -16,6 +16,7 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
+from evo_libra.faults import StorageError
 from evo_libra.model.arrays import FloatArray
 from evo_libra.search.cache import Cache, Worth
 from evo_libra.search.ends import SECONDS, STAGNATION
@@ -63,6 +64,8 @@ class Simulator:
             time.sleep(60)
         if kind == 3:
             os.kill(os.getpid(), signal.SIGSEGV)
+        if kind == 5:
+            raise OSError(28, "No space left on device")
         if kind == 4:
             return [float("nan"), 1.0], 0.0
         worth = Toy().evaluate_genes(genes[:, None])
@@ -138,6 +141,16 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(tmp_path: Path, simulato
     with ExpensiveProblem(problem, workers=1, cache=tmp_path / "kept.sqlite", retry=True) as retried:
         retried.evaluate_genes(genes_of(0, 1))
     assert [line.split()[0] for line in calls(tmp_path / "log")[5:]] == ["1"]
+
+
+def test_a_full_disk_says_nothing_about_a_design(tmp_path: Path, simulator: Any) -> None:
+    log, kept = str(tmp_path / "log"), tmp_path / "kept.sqlite"
+    with ExpensiveProblem(simulator.Simulator(log, fails=(5,)), workers=1, cache=kept) as expensive:
+        with pytest.raises(StorageError, match="the disk is full"):
+            expensive.evaluate_genes(genes_of(5))
+        assert expensive.failures == []
+    with ExpensiveProblem(simulator.Simulator(log, fails=()), workers=1, cache=kept) as expensive:
+        assert expensive.evaluate_genes(genes_of(5)).violation[0] == 0
 
 
 def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: Any) -> None:
@@ -275,7 +288,7 @@ def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, s
         assert time.monotonic() < deadline
         time.sleep(0.02)
     with sqlite3.connect(tmp_path / "kept.sqlite") as file:
-        (kept,) = file.execute("SELECT count(*) FROM evaluations").fetchone()
+        (kept,) = file.execute("SELECT count(*) FROM designs").fetchone()
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     file.close()
     assert len(logged) - 3 <= kept <= len(logged)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import asdict
@@ -22,7 +21,7 @@ from evo_libra.experiment.events import Progress, tell_progress
 from evo_libra.experiment.method import PLAIN
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.runspec import origin_of
-from evo_libra.experiment.store import RunFolder
+from evo_libra.experiment.store import RunFolder, checksum
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.search.engine import EngineState
@@ -81,26 +80,28 @@ def write_run(tmp_path: Path, problem_data: Any, genome: Any) -> Write:
             "hash": f"{seed:064x}", "search": f"{seed:064x}", "program": program() if status != "stale" else "older",
             "objectives": OBJECTIVES, "experiment": "", "label": label, "problem": {}, "source": source,
             "method": asdict(PLAIN), "seconds": None, "workers": None,
-            "started": "2026-01-01T00:00:00Z",
+            "started": "2026-01-01T00:00:00Z", "versions": {}, "git": None, "machine": {}, "command": [],
         }  # fmt: skip
-        (folder / "manifest.json").write_text(json.dumps(manifest))
+        run = RunFolder(folder)
+        run.write_json("manifest.json", manifest)
         evaluations = int(BUDGET * share)
         for step in range(1, 21):
             volume = 1.0 - 0.6 / step
-            tell_progress(folder, Progress(step, evaluations * step // 20, step + 1, volume, step / 2))
+            tell_progress(RunFolder(folder), Progress(step, evaluations * step // 20, step + 1, volume, step / 2))
         (folder / "run.log").write_text(f"2026-01-01 00:00:00 started on node:{seed}\n")
         front = front_frame(designs, better)
         if status in ("done", "stale"):
             front.write(folder / "front.parquet")
+            files = {"front.parquet": checksum(folder / "front.parquet")}
             done = {"evaluations": BUDGET, "front": designs, "hypervolume": 0.97, "wall_s": 10.0}
-            (folder / "done.json").write_text(json.dumps(done))
+            run.write_json("done.json", {**done, "ended": "", "restarts": 0, "files": files})
         elif share > 0:
             values = np.array([front.frame["time_ms"].to_numpy() * 1e-3, front.frame["cost_usd"].to_numpy()])
             archive = Archive(genome.sample(np.random.default_rng(seed), designs), values)
             state = Snapshot(EngineState({}, {}), Collection(archive), evaluations)
             write_checkpoint(RunFolder(folder), state, f"{seed:064x}")
         if status == "failed":
-            (folder / "failed.json").write_text(json.dumps({"error": "no luck today", "time": 0}))
+            run.write_json("failed.json", {"error": "no luck today", "time": 0})
         if status == "paused":
             request(results, f"{name}/{folder.name}", "pause")
         return folder
@@ -122,11 +123,11 @@ def store(write_run: Write, tmp_path: Path) -> Path:
     batch.mkdir(parents=True)
     queued = {
         "name": "gpt3-4k", "engine": "nsga2", "population": 100, "budget": BUDGET, "hash": "q", "search": "q",
-        "label": "npus=1024",
+        "label": "npus=1024", "method": {},
     }  # fmt: skip
     runs = [{**queued, "id": f"gpt3-4k/nsga2-00009999-e{BUDGET}-s{seed}", "seed": seed} for seed in (7, 8)]
     plan = {"experiment": "sweep", "file": str(tmp_path / "sweep.yaml"), "runs": runs}
-    (batch / "plan.json").write_text(json.dumps(plan))
+    RunFolder(batch).write_json("plan.json", plan)
     return results
 
 

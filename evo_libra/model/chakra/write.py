@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import os
-import tempfile
+import uuid
 from collections.abc import Iterable
 from contextlib import ExitStack
 from io import BufferedIOBase
@@ -33,16 +32,14 @@ def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
     InputError : the file cannot be written.
     """
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".tmp-", suffix=".et")
-        temporary = Path(name)
+        temporary = path.with_name(f".tmp-{uuid.uuid4().hex}.et")
         try:
             with ExitStack() as opened:
-                file = opened.enter_context(os.fdopen(handle, "wb"))
+                file = opened.enter_context(temporary.open("xb"))
                 packed = path.name.endswith(".gz")
                 # Neither the name nor the time: the same nodes become the same bytes.
                 stream = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)) if packed else file
                 _write(stream, metadata, nodes)
-            temporary.chmod(0o644)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)

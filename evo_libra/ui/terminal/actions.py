@@ -71,7 +71,7 @@ def answer(action: Action, run: RunInfo, scene: Scene) -> Ask | Launch:
         return _start(run, batch, scene, name, alive=alive)
     if action == "retry":
         return _retry(run, batch, scene, name, alive=alive)
-    if run.status in ("done", "stale", "failed"):
+    if run.status in ("done", "stale", "failed", "damaged"):
         raise InputError(f"{name} is {run.status}: there is nothing to {action}")
     if not alive:
         raise InputError(f"nobody is at work on {name}; r starts it")
@@ -112,7 +112,7 @@ def _launch(
     if batch is None:
         return Launch("", None, run, again, f"Start {name}?")
     status = {one.id: one.status for one in scene.every}
-    waiting = ("queued", "interrupted", "paused", *again)
+    waiting = ("queued", "interrupted", "paused", "damaged", *again)
     todo = sum(status.get(run_id) in waiting for run_id in batch.runs)
     question = f"Start {batch.experiment}? {todo:,} of {counted(len(batch.runs), 'run')} to be executed."
     return Launch(batch.experiment, Path(batch.file), run, again, question)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.method import Method
-from evo_libra.experiment.record import RUNNER, BatchInfo, RunInfo, read_plan
-from evo_libra.experiment.store import MANIFEST, RunFolder, explained, plain_name
+from evo_libra.experiment.record import BatchInfo, RunInfo, read_plan
+from evo_libra.experiment.store import MANIFEST, RUNNER, RunFolder, plain_name
+from evo_libra.faults import explained
 
 if TYPE_CHECKING:
     from evo_libra.experiment.expand import Experiment

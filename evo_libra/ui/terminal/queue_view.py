@@ -10,9 +10,11 @@ from evo_libra.experiment.record import RunInfo, counts
 
 GLYPHS = {
     "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",
+    "damaged": "!",
 }  # fmt: skip
 ASCII_GLYPHS = {
     "running": ">", "queued": ".", "done": "+", "failed": "x", "paused": "=", "interrupted": "-", "stale": "~",
+    "damaged": "!",
 }  # fmt: skip
 MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
 LINE, ASCII_LINE = "━", "="
@@ -210,7 +212,7 @@ def summary(runs: Sequence[RunInfo], signs: Mapping[str, str] | None = None) -> 
     'no runs'
     """
     found = counts(runs)
-    order = ("running", "paused", "queued", "interrupted", "done", "stale", "failed")
+    order = ("running", "paused", "queued", "interrupted", "done", "stale", "failed", "damaged")
     names = signs or {status: status for status in order}
     return " · ".join(f"{found[status]:,} {names[status]}" for status in order if status in found) or "no runs"
 

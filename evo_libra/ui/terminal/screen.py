@@ -166,7 +166,7 @@ class MainScreen(RunActions, Answers):
         longest = max((len(row.cells[2]) for row in rows), default=0)
         self.query_one("#runs", Table).show(rows, cursor, longest=longest)
         pane = self.query_one("#queue")
-        self._entitle("queue", f"[1] {view_model.queue_title(state, scene)}", scene.error.split(";")[0])
+        self._entitle("queue", f"[1] {view_model.queue_title(state, scene)}", (scene.error or scene.note).split(";")[0])
         share, words = view_model.queue_foot(scene)
         words = self.spelt(words)
         room = max(pane.size.width - len(words) - 2, 0)

@@ -14,6 +14,7 @@ from evo_libra.experiment.control import all_requested
 from evo_libra.experiment.events import Progress
 from evo_libra.experiment.record import BatchInfo, RunInfo, file_stamp
 from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG
+from evo_libra.integrity import DamagedError
 from evo_libra.ui.terminal.progress import ProgressReader
 from evo_libra.ui.terminal.queue_view import run_names
 
@@ -81,6 +82,7 @@ class Scene:
     data : of the runs that are shown; the same objects as before where nothing has changed.
     shown : their ids, the selected one first.
     error : what is wrong with the query; the runs are then those of the last good one.
+    note : the first thing that could not be read; empty when all could.
     """
 
     every: tuple[RunInfo, ...] = ()
@@ -91,6 +93,7 @@ class Scene:
     data: Mapping[str, RunData] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
     error: str = ""
+    note: str = ""
 
 
 class Session:
@@ -168,7 +171,10 @@ class Session:
         return shown or tuple(run.id for run in scene.runs[:1])
 
     def _follow(self, run: RunInfo) -> tuple[Progress, ...]:
-        return self._progress.setdefault(run.id, ProgressReader(run.folder)).follow()
+        try:
+            return self._progress.setdefault(run.id, ProgressReader(run.folder)).follow()
+        except DamagedError:
+            return ()  # the list of runs says so
 
     def _after(self, started: float) -> float:
         finished = time.monotonic()
@@ -186,6 +192,7 @@ class Session:
         new = replace(
             scene, every=every, names=run_names(every), runs=runs, batches=self._catalogue.batches(),
             requests=all_requested(self.results), error=error,
+            note=next(iter(self._catalogue.notes()), ""),
         )  # fmt: skip
         return scene if new == scene else new
 
@@ -219,9 +226,11 @@ class Session:
 
 def _with_front(run: RunInfo, data: RunData) -> RunData:
     try:
+        if run.status == "damaged":
+            raise DamagedError(run.error)
         front = read_front(run)
     except InputError as error:
-        waiting = run.status in ("queued", "running", "paused", "interrupted")
+        waiting = not isinstance(error, DamagedError) and run.status in ("queued", "running", "paused", "interrupted")
         return replace(data, front=None, values={}, note="no front yet" if waiting else str(error))
     values = {column: front.frame[column].to_numpy() for column in front.objectives}
     return replace(
@@ -233,13 +242,14 @@ def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:
     """Return an even sample of all designs that a run has kept."""
     import polars as pl  # noqa: PLC0415 - only runs that keep designs have them
 
-    paths = sorted(run.folder.glob(DESIGNS))
-    if front is None or not paths:
+    from evo_libra.experiment.designs import designs_files, kept_designs  # noqa: PLC0415 - the same
+
+    if front is None or not designs_files(run.folder):
         return {}
     try:
-        lazy = pl.scan_parquet(paths).select(*front.objectives, "violation")
+        lazy = kept_designs(run.folder).select(*front.objectives, "violation")
         step = max(lazy.select(pl.len()).collect().item() // _SAMPLE, 1)
         found = lazy.gather_every(step).filter(pl.col("violation") <= 0).collect()
-    except (OSError, pl.exceptions.PolarsError):
-        return {}  # a run at work has just begun anew
+    except (OSError, DamagedError, pl.exceptions.PolarsError):
+        return {}  # they are damaged, or a run at work has just begun again
     return {column: found[column].to_numpy() for column in front.objectives}

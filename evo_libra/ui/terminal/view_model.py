@@ -189,8 +189,8 @@ def queue_foot(scene: Scene) -> tuple[float, str]:
 
 def status_line(run: RunInfo | None, progress: Sequence[Progress], asked: str, width: int) -> str:
     """Return how far the selected run is and what it is asked for, as much of it as there is room for."""
-    if run is None:
-        return ""
+    if run is None or run.status == "damaged":
+        return "" if run is None else f"damaged: {run.error}"[:width]
     at_work = run.status in ("running", "queued", "interrupted")
     parts = [
         f"{run.status}, {asked} requested" if asked and at_work else run.status,

@@ -18,7 +18,7 @@ from evo_libra.ui.terminal.queue_view import GAP, Column, Row, clipped, fitting
 from evo_libra.ui.terminal.widgets.drawn import Styles
 
 ROLES = (
-    "dim", "bar", "running", "queued", "done", "failed", "paused", "interrupted", "stale",
+    "dim", "bar", "running", "queued", "done", "failed", "paused", "interrupted", "stale", "damaged",
     *(f"front-{which}" for which in range(MOST_FRONTS)),
 )  # fmt: skip
 
