@@ -38,6 +38,9 @@ def run(
     out: Path = Path("results"),
     workers: int | None = None,
     scheduler: str | None = None,
+    tls_ca_file: Path | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
     detach: Flag = False,
     retry_failed: Flag = False,
     rerun_stale: Flag = False,
@@ -54,7 +57,14 @@ def run(
     workers:
         Processes of this machine, as many as there are cores when left out; 0 is this process alone.
     scheduler:
-        Address or scheduler file of a running Dask scheduler, whose workers are used instead.
+        Address or scheduler file of a running Dask scheduler, whose workers are used instead. Whoever reaches one that
+        has no certificates (tcp://) runs programs as you.
+    tls_ca_file:
+        Certificate of the authority that has signed those of a scheduler and its workers, as of `dask scheduler`.
+    tls_cert:
+        This program's certificate for the scheduler.
+    tls_key:
+        The key of that certificate.
     detach:
         Leave the batch running without a terminal.
     retry_failed:
@@ -64,10 +74,12 @@ def run(
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.ui.batch import RunOptions, run_command  # noqa: PLC0415 - see `shared`
+    from evo_libra.experiment.executor import Tls  # noqa: PLC0415 - see `shared`
+    from evo_libra.ui.batch import RunOptions, run_command  # noqa: PLC0415 - the same
 
-    again = [name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked]
-    return run_command(experiment, RunOptions(out, workers, scheduler, tuple(again)), detach=detach, as_json=json_)
+    again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
+    options = RunOptions(out, workers, scheduler, Tls(tls_ca_file, tls_cert, tls_key), again)
+    return run_command(experiment, options, detach=detach, as_json=json_)
 
 
 @app.command

@@ -22,6 +22,7 @@ FILES = ".experiments"
 """Folder of results that holds the experiment files which the UI has written."""
 _PREFIX = "evo-libra: "
 _SECONDS = 60
+_WHERE = ("--workers", "--scheduler", "--tls-ca-file", "--tls-cert", "--tls-key")
 _COPY = """\
 # A copy of {id}.
 # With more evaluations it goes on where that run ended. Every key of an experiment file may be used here.
@@ -144,7 +145,8 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
         raise InputError(f"the options '{options}' cannot be read: {error}") from None
     flags = [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in again]
     words = ["run", str(path), "--out", str(results), "--detach", "--json", *flags, *more]
-    command = [sys.executable, "-c", "from evo_libra.ui.cli import main; main()", *words]
+    # With -P, so that no file of the current folder stands in for a module.
+    command = [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words]
     try:
         done = subprocess.run(  # noqa: S603 - our own program
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
@@ -169,6 +171,6 @@ def last_options(batch: BatchInfo | None) -> str:
     found = [
         words[at : at + 2]
         for at, word in enumerate(words)
-        if word in ("--workers", "--scheduler") and at + 1 < len(words)
+        if word in _WHERE and at + 1 < len(words)
     ]
     return shlex.join(word for pair in found for word in pair)
