@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import tempfile
 import time
@@ -315,22 +316,40 @@ def join(scheduler: str, tls: Tls | None = None, on_news: Callable[[str], None] 
 
     Raises
     ------
-    InputError : none answers there, or none that takes these certificates.
+    InputError : none answers there, a file is missing, or the certificates do not fit the address.
     """
     from distributed import Client  # noqa: PLC0415 - see `local_cluster`
 
-    path = Path(scheduler)
-    where = {"scheduler_file": scheduler} if path.suffix == ".json" or path.is_file() else {"address": scheduler}
-    if "scheduler_file" in where and not path.is_file():
-        raise InputError(f"--scheduler: there is no file {scheduler}; `dask scheduler --scheduler-file` writes it")
     security = (tls or Tls()).security()
+    address = _checked(_address(scheduler), encrypted=security.get_connection_args("client")["ssl_context"] is not None)
     try:
-        client = Client(timeout=_CONNECT_SECONDS, set_as_default=False, security=security, **where)
-    except (OSError, TimeoutError, ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise InputError(f"--scheduler: no Dask scheduler answers at {scheduler}: {error}{_advice(error)}") from None
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False, security=security)
+    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+        raise InputError(f"--scheduler: no Dask scheduler answers at {scheduler}: {error}") from None
     return OnScheduler(client, on_news=on_news)
 
 
-def _advice(error: Exception) -> str:
-    """Return what helps where Dask says that there are no certificates."""
-    return "; give --tls-ca-file, --tls-cert and --tls-key" if isinstance(error, TypeError) else ""
+def _address(scheduler: str) -> str:
+    """Return the address of a scheduler, out of its file where that is what was named."""
+    path = Path(scheduler)
+    if path.suffix != ".json" and not path.is_file():
+        return scheduler
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["address"])
+    except FileNotFoundError:
+        raise InputError(
+            f"--scheduler: there is no file {scheduler}; `dask scheduler --scheduler-file` writes it"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"--scheduler: {scheduler} is no scheduler file of Dask") from None
+
+
+def _checked(address: str, *, encrypted: bool) -> str:
+    """Refuse an address that does not fit the certificates; Dask itself would begin to connect."""
+    if address.startswith("tls://") and not encrypted:
+        raise InputError(f"--scheduler: {address} asks for certificates; give --tls-ca-file, --tls-cert and --tls-key")
+    if encrypted and not address.startswith("tls://"):
+        raise InputError(
+            f"--scheduler: {address} is not encrypted; certificates need an address such as tls://head:8786"
+        )
+    return address

@@ -120,7 +120,9 @@ class LocalWorkers:
         self._early += len(failed)
         if self._early > _EARLY_ENDS:
             self.end()
-            raise EvoLibraError(f"workers cannot be started on this machine{_reason(failed[-1])}; --workers 0 does without")
+            raise EvoLibraError(
+                f"workers cannot be started on this machine{_reason(failed[-1])}; --workers 0 does without"
+            )
         for one in ended:
             _close(one.process)
         self._living = [one for one in self._living if one not in ended]

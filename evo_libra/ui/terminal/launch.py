@@ -168,9 +168,5 @@ def last_options(batch: BatchInfo | None) -> str:
         words = RunFolder(batch.folder).read_json(RUNNER).get("command", [])
     except InputError:
         return ""
-    found = [
-        words[at : at + 2]
-        for at, word in enumerate(words)
-        if word in _WHERE and at + 1 < len(words)
-    ]
+    found = [words[at : at + 2] for at, word in enumerate(words) if word in _WHERE and at + 1 < len(words)]
     return shlex.join(word for pair in found for word in pair)
