@@ -15,6 +15,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,7 +40,7 @@ class Claim:
     token : what tells holders apart.
     batch : the batch that the holder works for; a later attempt of the same batch need not wait for the lease to end.
     host, where, pid, born : the process that holds it: its host, kernel and namespace, number and start.
-    renewed : when it was renewed last, by the clock of the file system.
+    renewed : when it was renewed last, by the clock of the file system, which may have jumped since.
     """
 
     path: Path
@@ -53,10 +54,13 @@ class Claim:
     renewed: float
 
     def alive(self, now: float) -> bool:
-        """Return whether its holder may still be at work at a time of the file system's clock."""
+        """Return whether its holder may still be at work at a time of the file system's clock.
+
+        A date far ahead is as void as one long past: a holder that lives gives its claim the date of now within seconds.
+        """
         if self.where == _where() and not _process_lives(self.pid, self.born):
             return False
-        return now - self.renewed < LEASE_SECONDS
+        return abs(now - self.renewed) < LEASE_SECONDS
 
 
 def current_claim(folder: Path) -> Claim | None:
@@ -119,6 +123,8 @@ def server_time(folder: Path) -> float:
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(b"t")
         file.flush()
+        with suppress(NotImplementedError, OSError):
+            os.utime(file.fileno())  # as claims are renewed, which may be another clock than that of writing
         return os.fstat(file.fileno()).st_mtime
 
 
@@ -175,6 +181,15 @@ def _process_lives(pid: int, born: float) -> bool:
 
 
 def _born(pid: int) -> float | None:
+    """Return when a process was started, which no change of the clock changes where the system tells it from its boot."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return None if state in (b"Z", b"X") else int(fields[18]) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return _born_by_clock(pid)
+
+
+def _born_by_clock(pid: int) -> float | None:
     import psutil  # noqa: PLC0415 - only who looks at claims needs it
 
     try:

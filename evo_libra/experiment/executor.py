@@ -195,7 +195,8 @@ class OnScheduler:
             self._drop(address, str(workers[address]["name"]))
 
     def _drop(self, address: str, name: str) -> None:
-        self._client.sync(self._client.scheduler.unregister, address=address, stimulus_id=f"silent-{time.monotonic()}")
+        scheduler: Any = self._client.scheduler
+        self._client.sync(scheduler.unregister, address=address, stimulus_id=f"silent-{time.monotonic()}")
         if self._local is not None:
             self._local.workers.kill(name)
 
@@ -270,8 +271,9 @@ def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: N
     return OnScheduler(client, _Local(cluster, started, folder), on_news)
 
 
-def _names(scheduler: Scheduler) -> Collection[str]:
-    return {str(worker.name) for worker in list(scheduler.workers.values())}
+def _names(scheduler: Scheduler | None) -> Collection[str]:
+    """Return the names of the workers that have reached a scheduler, which another thread of this process runs."""
+    return set() if scheduler is None else {str(worker.name) for worker in list(scheduler.workers.values())}
 
 
 @dataclass(frozen=True)

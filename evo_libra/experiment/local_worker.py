@@ -2,8 +2,8 @@
 
     python -P -m evo_libra.experiment.local_worker
 
-What it serves is the first line of its standard input; see `Place`. Dask's own way to start workers gives up when one of
-them is killed before it has reached the scheduler.
+What it serves is the first line of its standard input; see `Place`. Dask's own way to start workers gives up when one
+of them is killed before it has reached the scheduler.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class LocalWorkers:
 def _start(place: Place) -> _Process:
     # In a session of its own, so that Ctrl-C reaches the program that started it alone. With -P, so that no file of the
     # current folder stands in for a module.
-    process = subprocess.Popen(  # noqa: S603 - our own program
+    process = subprocess.Popen(
         [sys.executable, "-P", "-m", "evo_libra.experiment.local_worker"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,

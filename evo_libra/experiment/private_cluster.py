@@ -1,12 +1,12 @@
 """A Dask scheduler and its workers that only this program and the processes it has started can reach.
 
-They listen on the loopback alone, without the HTTP servers that Dask starts, and speak TLS: whoever connects has to show
-the certificate of this cluster. Its key exists in the memory of these processes, and they get it through a pipe.
+They listen on the loopback alone, without the HTTP servers that Dask starts, and speak TLS: whoever connects has to
+show the certificate of this cluster. Its key is in the memory of these processes alone, which get it through a pipe.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import logging
 from typing import Any
 
@@ -74,7 +74,7 @@ def worker_of(address: str, credentials: dict[str, str], name: str, folder: str)
 def new_credentials() -> dict[str, str]:
     """Return a new private key, and the certificate that it has signed itself, as PEM.
 
-    Unlike those of `distributed.Security.temporary`, the certificate is valid at any date: a clock that jumps ends no run.
+    Unlike that of `distributed.Security.temporary`, it is valid at any date: a clock that jumps ends no run.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "evo-libra")])
@@ -84,8 +84,8 @@ def new_credentials() -> dict[str, str]:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(datetime.datetime(1950, 1, 1, tzinfo=datetime.UTC))
-        .not_valid_after(datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC))
+        .not_valid_before(dt.datetime(1950, 1, 1, tzinfo=dt.UTC))
+        .not_valid_after(dt.datetime(9999, 12, 31, tzinfo=dt.UTC))
         .sign(key, hashes.SHA256())
     )
     private = key.private_bytes(

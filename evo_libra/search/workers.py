@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from types import TracebackType
@@ -17,6 +17,7 @@ from typing import Any, Self
 from evo_libra.errors import InputError
 
 _STARTING_SECONDS = 120.0
+_SAFE_PATH = "PYTHONSAFEPATH"
 _GROUPS = hasattr(os, "setpgid")
 _SPAWN = get_context("spawn")  # A fork of a process with threads, such as Polars has, may hang.
 
@@ -179,13 +180,31 @@ def _unique(workers: Iterator[_Worker]) -> list[_Worker]:
 
 def _started(load: Callable[[], Callable[[Any], Any]]) -> _Worker:
     ours, theirs = _SPAWN.Pipe()
-    process = _SPAWN.Process(target=_work, args=(theirs, load), daemon=True)
+    process = _SPAWN.Process(target=_work, args=(theirs, load, os.environ.get(_SAFE_PATH)), daemon=True)
     try:
-        process.start()
+        with _safe_path():
+            process.start()
     except Exception as error:  # noqa: BLE001 - whatever an object raises that cannot be sent
         raise InputError(f"what a worker process has to run cannot be sent to it: {error}") from None
     theirs.close()
     return _Worker(process, ours, time.monotonic())
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Have interpreters that start look for no module in the current folder until they know this one's path."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        _set_safe_path(before)
+
+
+def _set_safe_path(value: str | None) -> None:
+    os.environ.pop(_SAFE_PATH, None)
+    if value is not None:
+        os.environ[_SAFE_PATH] = value
 
 
 def _end(worker: _Worker) -> None:
@@ -205,8 +224,10 @@ def _ending(code: int | None) -> str:
     return f"exit code {code}"
 
 
-def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]]) -> None:
+def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]], safe_path: str | None) -> None:
     """Load the function, say so, and run it on each task until the parent is gone."""
+    # Programs that the function starts have their own paths, as those that the parent starts.
+    _set_safe_path(safe_path)
     if _GROUPS:
         os.setpgid(0, 0)
     # What the function prints must not get among the answers of the parent.

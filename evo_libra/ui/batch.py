@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +49,17 @@ class RunOptions:
     results: Path
     workers: int | None = None
     scheduler: str | None = None
-    tls: Tls = Tls()
+    tls: Tls = field(default_factory=Tls)
     again: tuple[str, ...] = ()
 
 
-def plan_command(path: Path, results: Path, workers: int | None, rows: int, *, as_json: bool) -> int:
+def plan_command(
+    path: Path, results: Path, workers: int | None, rows: int, *, trust_code: bool = False, as_json: bool
+) -> int:
     """Show the runs of an experiment and how long they will take."""
     if rows < 1:
         raise InputError(f"--rows: found {rows}; it must be at least 1")
-    experiment = load_experiment(path)
+    experiment = load_experiment(path, run_code=trust_code)
     planned = plan_of(experiment, results)
     todo = wanted(planned, ())
     count = _workers(workers, len(todo))
@@ -170,7 +172,7 @@ def _executor(options: RunOptions, runs: int, interrupted: Callable[[], bool], l
 
 def _tls_words(tls: Tls) -> list[str]:
     """Return files for TLS as words of the command line, from any folder."""
-    given = ((field.name, getattr(tls, field.name)) for field in fields(tls))
+    given = ((one.name, getattr(tls, one.name)) for one in fields(tls))
     return [
         word
         for name, path in given

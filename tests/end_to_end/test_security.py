@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
+import re
 import signal
 import socket
 import ssl
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from command import COMMAND, run, run_json, wait_for
-from cryptography import x509
 from distributed.comm import connect
-from distributed.security import Security
 
+from evo_libra.errors import InputError
 from evo_libra.experiment.private_cluster import new_credentials, security_of
+from evo_libra.ui.batch import plan_command
+from evo_libra.ui.export import export_command
+from evo_libra.ui.prices import prices_command
+from evo_libra.ui.proofs import certify_command
+from evo_libra.ui.rescore import rescore_command
+from evo_libra.ui.results import reproduce_command, show_command
 
 SLOW = '''
 """A problem that takes its time."""
@@ -115,7 +120,7 @@ def without_certificate(port: int) -> bytes:
         try:
             return connection.recv(1)
         except ssl.SSLError as error:
-            assert "CERTIFICATE_REQUIRED" in str(error)  # noqa: PT017 - either this or the end of the connection
+            assert "CERTIFICATE_REQUIRED" in str(error)
             return b""
 
 
@@ -144,3 +149,79 @@ def dask(folder: Path, what: str, *words: str) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait(timeout=60)
+
+
+TRAPS = ("random", "multiprocessing", "signal", "threading", "runpy", "distributed", "dask", "numpy", "deap", "moocore")
+
+
+@pytest.fixture
+def trapped(tmp_path: Path) -> Path:
+    """Return a folder with files that have the names of modules and leave a trace when they are run."""
+    for name in TRAPS:
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'sprung')!r}, 'a').write({name!r} + chr(10))\n")
+    return tmp_path
+
+
+def sprung(folder: Path) -> list[str]:
+    trace = folder / "sprung"
+    return trace.read_text().splitlines() if trace.exists() else []
+
+
+def test_no_file_of_the_current_folder_stands_in_for_a_module(trapped: Path) -> None:
+    (trapped / "slow.py").write_text(SLOW.replace("time.sleep(0.1)", ""))
+    (trapped / "problems").symlink_to(ROOT / "problems")
+    batch = "evaluations: 100\npopulation: 50\nruns:\n  a: {problem: gpt3-4k, engines: 'deap:nsga2'}\n"
+    (trapped / "batch.yaml").write_text(f"{batch}  b: {{problem: 'slow:problem'}}\n")
+    started = run_json(trapped, "run", "batch.yaml", "--workers", "1", "--detach")
+    run(trapped, "search", "slow:problem", "--evaluations", "60", "--population", "20", "--workers", "1")
+    wait_for(lambda: "2 done" in Path(started["log"]).read_text())
+    assert sprung(trapped) == []
+
+
+MINE = """
+from pathlib import Path
+from problems.two_tier import problem
+from evo_libra.search.nsga import nsga2
+(Path(__file__).parent / "sprung").touch()
+
+
+def make(problem):
+    return nsga2()
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """Return a folder with a result whose problem and engine are code that leaves a trace when it is run."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "mine.yaml").write_text("problem: mine:problem\nengines: mine:make\nevaluations: 100\n")
+    (tmp_path / "engine.yaml").write_text("problem: gpt3-4k\nengines: [nsga2, mine:make]\nevaluations: 100\n")
+    run(tmp_path, "run", "mine.yaml", "--workers", "0")
+    (tmp_path / "sprung").unlink()
+    return tmp_path
+
+
+def test_code_that_a_result_or_a_plan_names_is_run_only_when_the_user_says_so(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (result,) = mine.glob("results/two-tier/*")
+    monkeypatch.chdir(mine)
+    looking: list[Callable[[], object]] = [
+        lambda: certify_command(result, None, [], None, as_json=True),
+        lambda: prices_command(result, {"scenarios": 1, "seed": 0, "rows": 1}, "mean", None, [], as_json=True),
+        lambda: rescore_command(result, "astra", None, [], 1, as_json=True),
+        lambda: export_command((result, 0), mine / "out", None, None, [], as_json=True),
+        lambda: reproduce_command(str(result), mine / "results", as_json=True),
+        lambda: plan_command(Path("mine.yaml"), mine / "results", None, 1, as_json=True),
+        lambda: plan_command(Path("engine.yaml"), mine / "results", None, 1, as_json=True),
+    ]
+    for look in looking:
+        with pytest.raises(InputError, match=r"names code, mine:.*; where you trust it, --trust-code runs it$"):
+            look()
+    with pytest.raises(InputError, match=re.escape("engine.yaml:2:18: engines[1]: it names code, mine:make")):
+        looking[-1]()
+    assert show_command(str(result), mine / "results", as_json=True) == 0
+    assert not (mine / "sprung").exists()
+    assert run_json(mine, "reproduce", str(result), "--trust-code")["identical"] is True
+    assert (mine / "sprung").exists()
+    assert "is written in Python" in run(mine, "certify", str(result), "--trust-code", code=2).stderr

@@ -55,10 +55,25 @@ def experiment_text(run: RunInfo, name: str, batches: Sequence[BatchInfo]) -> st
     except KeyError as error:
         what = "is of" if (run.folder / MANIFEST).is_file() else "has not begun, and its batch was planned by"
         raise InputError(f"{run.id} {what} a version that did not keep {error}") from None
-    lines = [f"{key}: {_scalar(value)}" for key, value in values.items()]
+    lines = [f"# Starting it runs code that the run names: {name}." for name in _code_of(manifest)]
+    lines += [f"{key}: {_scalar(value)}" for key, value in values.items()]
     if assignments:
         lines += ["set:", *(f"  {json.dumps(key)}: {value}" for key, _, value in assignments)]
     return _COPY.format(id=run.id) + "\n".join(lines) + "\n"
+
+
+def with_warning(question: str, run: RunInfo) -> str:
+    """Return a question whether to start a run, with the code that this runs, if any."""
+    known = (run.folder / MANIFEST).is_file()
+    names = _code_of(RunFolder(run.folder).read_json(MANIFEST)) if known else ()
+    return f"{question} This runs code: {' and '.join(names)}" if names else question
+
+
+def _code_of(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of a run's problem and engine that are code, which is run when the run is started."""
+    from evo_libra.experiment.trust import code_of  # noqa: PLC0415 - imports NumPy
+
+    return code_of(str(manifest.get("source", {}).get("problem", "")), str(manifest.get("engine", "")))
 
 
 def _told(run: RunInfo, batches: Sequence[BatchInfo]) -> Mapping[str, Any]:

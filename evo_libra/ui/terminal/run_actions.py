@@ -132,7 +132,7 @@ class RunActions(Base):
             if answer is not None:
                 self._launch(what, answer["options"])
 
-        self.app.push_screen(Form(what.question, [field], "Start"), take)
+        self.app.push_screen(Form(launch.with_warning(what.question, what.run), [field], "Start"), take)
 
     @work(thread=True, group="launch")
     def _launch(self, what: Launch, options: str) -> None:
