@@ -8,7 +8,6 @@ of them is killed before it has reached the scheduler.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -23,6 +22,7 @@ from typing import IO
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.task import ONE_THREAD
+from evo_libra.search.workers import is_stopped
 
 STOPPED_SECONDS = 10.0
 """Time after which a process that the system says is stopped is replaced."""
@@ -153,7 +153,7 @@ class LocalWorkers:
         now = time.monotonic()
         passed, self._looked = min(now - self._looked, _STEP_SECONDS), now
         for one in self._living:
-            one.stopped = one.stopped + passed if _is_stopped(one.process.pid) else 0.0
+            one.stopped = one.stopped + passed if is_stopped(one.process.pid) else 0.0
             if one.stopped > STOPPED_SECONDS:
                 self.on_news(f"the worker process {one.process.pid} was stopped; another one takes its place")
                 one.process.kill()
@@ -192,15 +192,6 @@ def _show(text: bytes) -> None:
         sys.stderr.flush()
 
 
-def _is_stopped(pid: int) -> bool:
-    import psutil  # noqa: PLC0415 - the worker itself has no need of it
-
-    try:
-        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
-    except psutil.Error:
-        return False
-
-
 def _close(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         with suppress(BrokenPipeError):
@@ -227,7 +218,9 @@ def main() -> None:
     if not line:
         return
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    import dask  # noqa: PLC0415 - not needed by who starts workers
+    import asyncio  # noqa: PLC0415 - not needed by who starts workers
+
+    import dask  # noqa: PLC0415 - the same
 
     import evo_libra.experiment.worker  # noqa: F401, PLC0415 - before the first run has to wait for it
 

@@ -17,6 +17,10 @@ from typing import Any, Self
 from evo_libra.errors import InputError
 
 _STARTING_SECONDS = 120.0
+LOOK_SECONDS = 1.0
+"""Time without news after which it is looked whether processes are stopped."""
+STOPPED_LOOKS = 10
+"""Looks in a row that find a process stopped before it is replaced."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _GROUPS = hasattr(os, "setpgid")
 _SPAWN = get_context("spawn")  # A fork of a process with threads, such as Polars has, may hang.
@@ -42,13 +46,24 @@ class Done:
 
 @dataclass
 class _Worker:
-    """A process and what it works on; `since` is when it began, with its task or with starting up."""
+    """A process and what it works on.
+
+    Attributes
+    ----------
+    process, pipe : it, and the way to it.
+    since : when it began, with its task or with starting up.
+    ready : whether it has started up.
+    task, sent : the number of its task and what that is.
+    stopped : looks in a row that have found it stopped.
+    """
 
     process: Any
     pipe: connection.Connection
     since: float
     ready: bool = False
     task: int | None = None
+    sent: Any = None
+    stopped: int = 0
 
 
 class Workers:
@@ -107,6 +122,8 @@ class Workers:
             for worker in self._workers:
                 handles |= {worker.pipe: worker, worker.process.sentinel: worker}
             woken = connection.wait(list(handles), self._patience())
+            if not woken:
+                self._replace_stopped()
             found = [done for worker in _unique(handles[handle] for handle in woken) for done in self._heard(worker)]
             found += [done for worker in list(self._workers) for done in self._overdue(worker)]
             if found:
@@ -126,15 +143,26 @@ class Workers:
         for worker in self._workers:
             if worker.ready and worker.task is None and self._waiting:
                 number, task = self._waiting.popleft()
-                worker.task, worker.since = number, time.monotonic()
+                worker.task, worker.sent, worker.since = number, task, time.monotonic()
                 with suppress(BrokenPipeError):  # It has died; `wait` sees that.
                     worker.pipe.send(task)
 
-    def _patience(self) -> float | None:
-        """Return the seconds until the first worker takes too long."""
+    def _patience(self) -> float:
+        """Return the seconds until the first worker takes too long, or the next look."""
         now = time.monotonic()
         ends = [worker.since + limit for worker in self._workers if (limit := self._limit(worker)) is not None]
-        return max(min(ends) - now, 0.0) if ends else None
+        return min(max(min(ends) - now, 0.0) if ends else LOOK_SECONDS, LOOK_SECONDS)
+
+    def _replace_stopped(self) -> None:
+        """End processes that something has stopped for long; others do what they were at."""
+        for worker in list(self._workers):
+            worker.stopped = worker.stopped + 1 if is_stopped(worker.process.pid) else 0
+            if worker.stopped < STOPPED_LOOKS:
+                continue
+            _end(worker)
+            self._workers.remove(worker)
+            if worker.task is not None:
+                self._waiting.appendleft((worker.task, worker.sent))
 
     def _limit(self, worker: _Worker) -> float | None:
         if not worker.ready:
@@ -172,6 +200,16 @@ class Workers:
             raise InputError(f"a worker process does not start: {reason}")
         if worker.task is not None:
             yield Done(worker.task, None, reason, died)
+
+
+def is_stopped(pid: int) -> bool:
+    """Return whether the system says that a process is stopped, as by SIGSTOP."""
+    import psutil  # noqa: PLC0415 - needed where nothing is heard of a process alone
+
+    try:
+        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+    except psutil.Error:
+        return False
 
 
 def _unique(workers: Iterator[_Worker]) -> list[_Worker]:
