@@ -148,7 +148,7 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
     path : the experiment file.
     results : the folder of results.
     again : which runs that have ended are run again: ``stale``, ``failed``.
-    options : words of the command line, such as ``--workers 4`` or ``--scheduler tcp://head:8786``.
+    options : words of the command line, such as ``--workers 4`` or ``--scheduler tls://head:8786``.
 
     Raises
     ------
