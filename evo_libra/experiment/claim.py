@@ -56,7 +56,7 @@ class Claim:
     def alive(self, now: float) -> bool:
         """Return whether its holder may still be at work at a time of the file system's clock.
 
-        A date far ahead is as void as one long past: a holder that lives gives its claim the date of now within seconds.
+        A date far ahead is as void as one long past: a holder that lives gives its claim a new date within seconds.
         """
         if self.where == _where() and not _process_lives(self.pid, self.born):
             return False
@@ -181,7 +181,7 @@ def _process_lives(pid: int, born: float) -> bool:
 
 
 def _born(pid: int) -> float | None:
-    """Return when a process was started, which no change of the clock changes where the system tells it from its boot."""
+    """Return when a process was started: since the boot, which no clock changes, where the system tells that."""
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return None if state in (b"Z", b"X") else int(fields[18]) / os.sysconf("SC_CLK_TCK")
