@@ -10,10 +10,6 @@ import datetime as dt
 import logging
 from typing import Any
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from distributed import Scheduler, Worker
 from distributed.security import Security
 
@@ -76,6 +72,12 @@ def new_credentials() -> dict[str, str]:
 
     Unlike that of `distributed.Security.temporary`, it is valid at any date: a clock that jumps ends no run.
     """
+    # Only here: workers are given a certificate.
+    from cryptography import x509  # noqa: PLC0415 - see above
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415 - the same
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - the same
+    from cryptography.x509.oid import NameOID  # noqa: PLC0415 - the same
+
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "evo-libra")])
     certificate = (
