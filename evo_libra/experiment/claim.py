@@ -68,7 +68,7 @@ class Claim(Holder):
     ----------
     path : the file.
     number : the highest of a run is the valid one.
-    renewed : when it was renewed last, by the clock of the file system.
+    renewed : when it was renewed last, by the clock of the file system, which may have jumped since.
     """
 
     path: Path
@@ -81,10 +81,13 @@ class Claim(Holder):
         return self.path.with_name(f"{STAGING}{self.token}")
 
     def alive(self, now: float) -> bool:
-        """Return whether its holder may still be at work at a time of the file system's clock."""
+        """Return whether its holder may still be at work at a time of the file system's clock.
+
+        A date far ahead is as void as one long past: a holder that lives gives its claim a new date within seconds.
+        """
         if self.where == kernel() and not _process_lives(self.pid, self.born):
             return False
-        return now - self.renewed < LEASE_SECONDS
+        return abs(now - self.renewed) < LEASE_SECONDS
 
 
 def current_claim(folder: Path) -> Claim | None:
@@ -184,6 +187,8 @@ def server_time(folder: Path) -> float:
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(b"t")
         file.flush()
+        with suppress(NotImplementedError, OSError):
+            os.utime(file.fileno())  # as claims are renewed, which may be another clock than that of writing
         return os.fstat(file.fileno()).st_mtime
 
 
@@ -256,6 +261,15 @@ def _process_lives(pid: int, born: float) -> bool:
 
 
 def _born(pid: int) -> float | None:
+    """Return when a process was started: since the boot, which no clock changes, where the system tells that."""
+    try:
+        state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return None if state in (b"Z", b"X") else int(fields[18]) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return _born_by_clock(pid)
+
+
+def _born_by_clock(pid: int) -> float | None:
     import psutil  # noqa: PLC0415 - only who looks at claims needs it
 
     try:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import queue
+import tempfile
+import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.local_worker import LocalWorkers
+from evo_libra.experiment.local_worker import LocalWorkers, Place
+from evo_libra.experiment.silence import DROPPED_SECONDS, TOLD_SECONDS, Silence
 from evo_libra.experiment.task import run_task
 
 if TYPE_CHECKING:
-    from distributed import Client, Future, SpecCluster
+    from distributed import Client, Future, Scheduler, SpecCluster
+    from distributed.security import Security
 
     from evo_libra.experiment.job import Report
 
 _RESULT_SECONDS = 1.0
 _CONNECT_SECONDS = 20
+_LOOK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -98,14 +104,18 @@ class OnScheduler:
     Parameters
     ----------
     client : connected to it.
-    cluster, workers : what was started for the batch on this machine, to be ended with it.
+    local : what was started for the batch on this machine, to be ended with it.
+    on_news : called with a sentence when a worker is silent for long, or given up.
     """
 
-    def __init__(self, client: Client, cluster: SpecCluster | None = None, workers: LocalWorkers | None = None) -> None:
-        self._client, self._cluster, self._workers = client, cluster, workers
+    def __init__(
+        self, client: Client, local: _Local | None = None, on_news: Callable[[str], None] = lambda _news: None
+    ) -> None:
+        self._client, self._local, self._on_news = client, local, on_news
         self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
         self._futures: dict[str, Future[Any]] = {}
         self._sent, self._closed = 0, False
+        self._silence, self._looked = Silence(), time.monotonic()
 
     def submit(self, run_id: str, run: Mapping[str, Any], job: Mapping[str, Any]) -> None:
         """Send a run to the scheduler, which sends it again when its worker dies."""
@@ -152,8 +162,9 @@ class OnScheduler:
         ------
         EvoLibraError : the scheduler is gone.
         """
-        if self._workers is not None:
-            self._workers.mend()
+        if self._local is not None:
+            self._local.workers.mend()
+        self._look()
         found = []
         with suppress(queue.Empty):
             found.append(self._ended.get(timeout=seconds))
@@ -164,6 +175,30 @@ class OnScheduler:
         if not found and self._client.status not in ("running", "connecting"):
             raise EvoLibraError("the scheduler is gone; what was done is kept, and the same command goes on")
         return found
+
+    def _look(self) -> None:
+        """Tell of workers that the scheduler no longer hears of, and give them up in the end."""
+        if time.monotonic() - self._looked < _LOOK_SECONDS or self._client.status != "running":
+            return
+        self._looked = time.monotonic()
+        workers = self._client.scheduler_info()["workers"]
+        signs = {address: worker["last_seen"] for address, worker in workers.items()}
+        told, dropped = self._silence.look(self._looked, signs, max(len(signs) / 1000, 1.0))
+        for address in told:
+            more = DROPPED_SECONDS - TOLD_SECONDS
+            self._on_news(
+                f"the worker {address} has given no sign of life for {TOLD_SECONDS:.0f} s; "
+                f"in {more:.0f} s its runs go to others"
+            )
+        for address in dropped:
+            self._on_news(f"the worker {address} is given up; its runs go on elsewhere")
+            self._drop(address, str(workers[address]["name"]))
+
+    def _drop(self, address: str, name: str) -> None:
+        scheduler: Any = self._client.scheduler
+        self._client.sync(scheduler.unregister, address=address, stimulus_id=f"silent-{time.monotonic()}")
+        if self._local is not None:
+            self._local.workers.kill(name)
 
     def workers(self) -> int:
         """Return the number of runs that the workers execute at a time."""
@@ -179,44 +214,144 @@ class OnScheduler:
     def close(self) -> None:
         """Leave the scheduler; end what was started for this batch."""
         self._closed = True
-        if self._workers is not None:
-            self._workers.end()
+        if self._local is not None:
+            self._local.workers.end()
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=5)
-        if self._cluster is not None:
-            with suppress(OSError, TimeoutError):
-                self._cluster.close(timeout=5)
+        if self._local is not None:
+            self._local.close()
 
 
-def local_cluster(workers: int) -> OnScheduler:
-    """Start a scheduler in this process, and worker processes on this machine with a thread each."""
-    from distributed import Client, Scheduler, SpecCluster  # noqa: PLC0415 - takes half a second
+@dataclass(frozen=True)
+class _Local:
+    """What was started for a batch on this machine.
 
-    options = {"host": "127.0.0.1", "port": 0, "dashboard": False, "dashboard_address": "127.0.0.1:0"}
-    cluster = SpecCluster(scheduler={"cls": Scheduler, "options": options}, silence_logs="CRITICAL")
-    started = LocalWorkers(cluster.scheduler_address, workers)
+    Attributes
+    ----------
+    cluster : the scheduler.
+    workers : its workers.
+    folder : for their temporary files.
+    """
+
+    cluster: SpecCluster
+    workers: LocalWorkers
+    folder: tempfile.TemporaryDirectory[str]
+
+    def close(self) -> None:
+        """End the scheduler once the workers have ended."""
+        with suppress(OSError, TimeoutError):
+            self.cluster.close(timeout=5)
+        self.folder.cleanup()
+
+
+def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
+    """Start a scheduler in this process, and worker processes on this machine with a thread each.
+
+    Nobody else can reach them; see `evo_libra.experiment.private_cluster`.
+
+    Parameters
+    ----------
+    workers : processes.
+    on_news : as for `OnScheduler`.
+    """
+    from distributed import Client, SpecCluster  # noqa: PLC0415 - takes half a second
+
+    from evo_libra.experiment import private_cluster as private  # noqa: PLC0415 - the same
+
+    credentials = private.new_credentials()
+    options, security = private.scheduler_options(credentials), private.security_of(credentials)
+    cluster = SpecCluster(
+        scheduler={"cls": private.PrivateScheduler, "options": options}, security=security, silence_logs="CRITICAL"
+    )
+    folder = tempfile.TemporaryDirectory(prefix="evo-libra-", ignore_cleanup_errors=True)
+    place = Place(cluster.scheduler_address, credentials, folder.name)
+    started = LocalWorkers(place, workers, lambda: _names(cluster.scheduler), on_news)
     started.mend()
-    return OnScheduler(Client(cluster, set_as_default=False), cluster, started)
+    client = Client(cluster, security=security, set_as_default=False)
+    return OnScheduler(client, _Local(cluster, started, folder), on_news)
 
 
-def join(scheduler: str) -> OnScheduler:
+def _names(scheduler: Scheduler | None) -> Collection[str]:
+    """Return the names of the workers that have reached a scheduler, which another thread of this process runs."""
+    return set() if scheduler is None else {str(worker.name) for worker in list(scheduler.workers.values())}
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Files to speak TLS with a scheduler; what is None is as Dask is configured.
+
+    Attributes
+    ----------
+    ca_file : the authority that has signed the certificates of scheduler and workers.
+    cert, key : this program's own certificate and its key.
+    """
+
+    ca_file: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    def security(self) -> Security:
+        """Return what tells Dask to use them, and to speak with nobody who has none.
+
+        Raises
+        ------
+        InputError : a file is missing.
+        """
+        from distributed.security import Security  # noqa: PLC0415 - see `local_cluster`
+
+        named = {"ca_file": self.ca_file, "client_cert": self.cert, "client_key": self.key}
+        given = {f"tls_{key}": str(path) for key, path in named.items() if path is not None}
+        for option, path in (("ca-file", self.ca_file), ("cert", self.cert), ("key", self.key)):
+            if path is not None and not path.is_file():
+                raise InputError(f"--tls-{option}: there is no file {path}")
+        return Security(**given, require_encryption=True) if given else Security()
+
+
+def join(scheduler: str, tls: Tls | None = None, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
     """Join a running scheduler.
 
     Parameters
     ----------
-    scheduler : its address, such as ``tcp://10.0.0.1:8786``, or the path of its scheduler file.
+    scheduler : its address, such as ``tls://10.0.0.1:8786``, or the path of its scheduler file.
+    tls : files to speak TLS with it; as Dask is configured when left out.
+    on_news : as for `OnScheduler`.
 
     Raises
     ------
-    InputError : none answers there.
+    InputError : none answers there, a file is missing, or the certificates do not fit the address.
     """
     from distributed import Client  # noqa: PLC0415 - see `local_cluster`
 
-    path = Path(scheduler)
-    where = {"scheduler_file": scheduler} if path.suffix == ".json" or path.is_file() else {"address": scheduler}
-    if "scheduler_file" in where and not path.is_file():
-        raise InputError(f"--scheduler: there is no file {scheduler}; `dask scheduler --scheduler-file` writes it")
+    security = (tls or Tls()).security()
+    address = _checked(_address(scheduler), encrypted=security.get_connection_args("client")["ssl_context"] is not None)
     try:
-        return OnScheduler(Client(timeout=_CONNECT_SECONDS, set_as_default=False, **where))
-    except (OSError, TimeoutError, ValueError, KeyError) as error:
+        client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False, security=security)
+    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         raise InputError(f"--scheduler: no Dask scheduler answers at {scheduler}: {error}") from None
+    return OnScheduler(client, on_news=on_news)
+
+
+def _address(scheduler: str) -> str:
+    """Return the address of a scheduler, out of its file where that is what was named."""
+    path = Path(scheduler)
+    if path.suffix != ".json" and not path.is_file():
+        return scheduler
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["address"])
+    except FileNotFoundError:
+        raise InputError(
+            f"--scheduler: there is no file {scheduler}; `dask scheduler --scheduler-file` writes it"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"--scheduler: {scheduler} is no scheduler file of Dask") from None
+
+
+def _checked(address: str, *, encrypted: bool) -> str:
+    """Refuse an address that does not fit the certificates; Dask itself would begin to connect."""
+    if address.startswith("tls://") and not encrypted:
+        raise InputError(f"--scheduler: {address} asks for certificates; give --tls-ca-file, --tls-cert and --tls-key")
+    if encrypted and not address.startswith("tls://"):
+        raise InputError(
+            f"--scheduler: {address} is not encrypted; certificates need an address such as tls://head:8786"
+        )
+    return address

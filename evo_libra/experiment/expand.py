@@ -51,12 +51,19 @@ class _Variant:
     label: str
 
 
-def load_experiment(path: Path) -> Experiment:
+def load_experiment(path: Path, *, run_code: bool = True) -> Experiment:
     """Read an experiment file and validate every run of it.
+
+    Parameters
+    ----------
+    path : of the file.
+    run_code : run the code of problems and engines that it names as ``module:object``; such runs cannot be validated
+        without.
 
     Raises
     ------
-    InputError : the file or one of its problems is wrong; the mistakes of up to 20 runs are named.
+    InputError : the file or one of its problems is wrong, or names code that is not to be run; the mistakes of up to 20
+        runs are named.
     """
     source = read_with_includes(path)
     spec = validate(ExperimentSpec, source)
@@ -64,7 +71,7 @@ def load_experiment(path: Path) -> Experiment:
     found: dict[str, RunSpec] = {}
     mistakes: list[Mistake] = []
     for where, label, block in _blocks(spec):
-        for run in _runs(source, where, label, block, mistakes):
+        for run in _runs(source, where, label, block, mistakes, run_code=run_code):
             found.setdefault(run.id, run)
             if len(found) > MOST_RUNS:
                 raise InputError(source.mistake(where, f"there are more than {MOST_RUNS:,} runs"))
@@ -88,12 +95,12 @@ def _blocks(spec: ExperimentSpec) -> Iterator[tuple[KeyPath, str, RunsSpec]]:
 
 
 def _runs(
-    source: Source, where: KeyPath, name: str, block: RunsSpec, mistakes: list[Mistake]
+    source: Source, where: KeyPath, name: str, block: RunsSpec, mistakes: list[Mistake], *, run_code: bool
 ) -> Iterator[RunSpec]:  # fmt: skip
     for variant in _variants(source, where, name, block):
         try:
             origin = _origin(source, variant)
-            yield from _of_origin(source, where, origin, variant, block, mistakes)
+            yield from _of_origin(source, where, origin, variant, block, mistakes, run_code=run_code)
         except InputError as error:
             mistakes += [_placed(source, variant, mistake) for mistake in error.mistakes]
         if len(mistakes) > _ENOUGH:
@@ -101,14 +108,22 @@ def _runs(
 
 
 def _of_origin(
-    source: Source, where: KeyPath, origin: Origin, variant: _Variant, block: RunsSpec, mistakes: list[Mistake]
-) -> Iterator[RunSpec]:  # fmt: skip
+    source: Source,
+    where: KeyPath,
+    origin: Origin,
+    variant: _Variant,
+    block: RunsSpec,
+    mistakes: list[Mistake],
+    *,
+    run_code: bool,
+) -> Iterator[RunSpec]:
     budgets: Sequence[int | None] = _several(block.evaluations) or [None]
     folder = folder_of(source, _place(source, where, "start_from"))
     same = {key: getattr(block, key) for key in METHOD}
     for place, own in _engines(source, where, block):
         try:
-            first = planned_run(origin, folder, **{**same, "population": block.population, **own})
+            asked = {**same, "population": block.population, **own}
+            first = planned_run(origin, folder, run_code=run_code, **asked)
         except EngineError as error:
             if place is None:
                 raise InputError([replace(mistake, key="search.engine") for mistake in error.mistakes]) from None

@@ -7,29 +7,36 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evo_libra.errors import EngineError
 from evo_libra.experiment.loop import check
 from evo_libra.experiment.runspec import Origin, RunSpec, build, run_of
+from evo_libra.experiment.trust import code_of, refuse_code
 from evo_libra.experiment.warm import digest_of, genes_from
 from evo_libra.search.memetic import usual
 
 
-def planned_run(origin: Origin, folder: Path | None = None, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
+def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = True, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
     """Return a run of a problem, checked.
 
     Parameters
     ----------
     origin : of the problem.
     folder : what ``start_from`` is relative to; the current folder when left out.
+    run_code : run the code of a problem or an engine that is named as ``module:object``.
     settings : as for `run_of`, and ``start_from``: where an earlier front is, or several are.
         Without ``memetic`` the share is the one
         that was measured to pay, of that engine on that problem.
 
     Raises
     ------
-    InputError : as for `run_of` and `check`.
+    InputError : as for `run_of` and `check`, or there is code that is not to be run.
     """
     start = _several(settings.pop("start_from", None))
+    if origin.data is None and not run_code:
+        refuse_code(code_of(origin.name), "it")
     spec = run_of(origin, **settings)
+    if not run_code:
+        refuse_code(code_of("", spec.engine), "it", EngineError)
     problem, method = build(origin), spec.method
     step = usual(problem, spec.engine) if settings.get("memetic") is None else None
     if step is not None and not (method.asynchronous or spec.workers):

@@ -17,6 +17,7 @@ from evo_libra.experiment.manifest import spec_of
 from evo_libra.experiment.provenance import canonical_hash, git_state, machine, program, versions
 from evo_libra.experiment.runspec import RunSpec, build, identity_of
 from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder, checksum
+from evo_libra.experiment.trust import code_of_run, refuse_code
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
@@ -45,7 +46,7 @@ class Comparison:
 
 
 def reproduce(
-    folder: RunFolder, on_generation: Callable[[Snapshot], None] = lambda _snapshot: None
+    folder: RunFolder, on_generation: Callable[[Snapshot], None] = lambda _snapshot: None, *, trust_code: bool = False
 ) -> tuple[RunSpec, Comparison]:
     """Do a finished run again, in memory, and compare; the folder is left as it is.
 
@@ -53,11 +54,12 @@ def reproduce(
     ----------
     folder : of the run.
     on_generation : called after each generation.
+    trust_code : run the code of a problem or an engine that the run names as ``module:object``.
 
     Raises
     ------
-    InputError : the run is not finished, was made before manifests kept the problem, or its problem cannot be built as
-        it was.
+    InputError : the run is not finished, names code that is not trusted, was made before manifests kept the problem, or
+        its problem cannot be built as it was.
     """
     manifest, before = folder.read_json(MANIFEST), folder.read_front()
     if not folder.done:
@@ -66,6 +68,8 @@ def reproduce(
         spec = spec_of(manifest)
     except KeyError as error:
         raise InputError(f"the manifest of {folder.path} has no {error}; it is of an older version") from None
+    if not trust_code:
+        refuse_code(code_of_run(spec), str(folder.path))
     if spec.method.asynchronous:
         raise InputError(f"{folder.path} was asynchronous: which design was done first was chance, and will be again")
     problem = build(spec.origin)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
@@ -18,7 +17,7 @@ from evo_libra.experiment.store import plain_name
 from evo_libra.model.source import Source
 from evo_libra.problem.load import problem_of
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.registry import load_problem, problem_source
+from evo_libra.problem.registry import load_python_problem, problem_source
 
 Keep = Literal["front", "designs"]
 
@@ -156,9 +155,7 @@ def build(origin: Origin) -> SearchProblem:
 def _build(text: str) -> SearchProblem:
     origin = json.loads(text)
     if origin["data"] is None:
-        if origin["folder"] not in sys.path:
-            sys.path.insert(0, origin["folder"])
-        return load_problem(origin["name"])
+        return load_python_problem(origin["name"], Path(origin["folder"]))
     return problem_of(Source(origin["name"], origin["data"], {}), Path(origin["folder"]))
 
 

@@ -22,7 +22,7 @@ class EngineSpec(_Strict):
     """An engine with a population of its own."""
 
     engine: str = Field(
-        description="nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or one of your own"
+        description="nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or one of your own (code)"
     )
     population: Population | None = Field(None, description="designs per generation")
     memetic: Share | None = Field(None, description="share of the evaluations that improve designs")
@@ -33,7 +33,7 @@ class RunsSpec(_Strict):
     """A set of runs: every problem x changes x evaluations x engine x seed."""
 
     problem: str | Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
-        None, description="the base problem, or several: a path relative to this file, a name, or module:object"
+        None, description="the base problem, or several: a path relative to this file, a name, or module:object (code)"
     )
     set: dict[str, Any] | None = Field(None, description="changes of all runs: key path of the problem file -> value")
     grid: dict[str, Values] | None = Field(

@@ -57,7 +57,7 @@ def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | Search
         return _load_file(path, assignments)
     if assignments:
         raise InputError(f"--set changes the values of a problem file, and '{name}' is none")
-    return _from_python(name)
+    return load_python_problem(name)
 
 
 def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[str]:
@@ -80,8 +80,12 @@ def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[
     return [*assignments, *searched, f"time={json.dumps({**known, 'model': model})}"]
 
 
+def _is_path(name: str) -> bool:
+    return name.endswith(_ENDINGS) or "/" in name or "\\" in name
+
+
 def _find_file(name: str) -> Path | None:
-    if name.endswith(_ENDINGS) or "/" in name or "\\" in name:
+    if _is_path(name):
         return Path(name)
     if ":" in name or name in _installed(tuple(sys.path)):
         return None
@@ -166,10 +170,21 @@ def load_open_problem(
     return problem_of(source, path.parent, open_box=True)
 
 
-def _from_python(name: str) -> SearchProblem:
+def load_python_problem(name: str, folder: Path | None = None) -> SearchProblem:
+    """Load a problem written in Python, which runs its code.
+
+    Parameters
+    ----------
+    name : of an entry point, or ``module:object``.
+    folder : as for `import_object`.
+
+    Raises
+    ------
+    InputError : it cannot be imported, or is none.
+    """
     found = entry_points(group=ENTRY_POINTS)
     try:
-        problem = found[name].load() if name in found.names else _import(name)
+        problem = found[name].load() if name in found.names else import_object(name, folder)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"the problem '{name}' cannot be imported: {error}") from None
     if isinstance(problem, SearchProblem):
@@ -180,8 +195,26 @@ def _from_python(name: str) -> SearchProblem:
     )
 
 
-def _import(name: str) -> object:
+def is_code(name: str) -> bool:
+    """Return whether a name is ``module:object``, which is imported to load it."""
+    return ":" in name and not _is_path(name)
+
+
+def import_object(name: str, folder: Path | None = None) -> object:
+    """Return what ``module:object`` names.
+
+    Parameters
+    ----------
+    name : of it.
+    folder : where the module is looked for besides; the current folder when left out. It comes after all that is
+        installed, so that no file there stands in for a module of Python or of a library.
+
+    Raises
+    ------
+    ImportError, AttributeError, ValueError : there is no such module or object.
+    """
     module, _, attribute = name.partition(":")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    place = str(folder or Path.cwd())
+    if place not in sys.path:
+        sys.path.append(place)
     return getattr(importlib.import_module(module), attribute)

@@ -83,6 +83,12 @@ def _ours() -> tuple[str, ...]:
     return (*OWN, *(f"{library}:{name}" for library, names in LIBRARIES.items() for name in names))
 
 
+def is_code(name: str) -> bool:
+    """Return whether a name is ``module:object``, which is imported to load it."""
+    library, _, _ = name.rpartition(":")
+    return bool(library) and library not in LIBRARIES
+
+
 def load_engine(name: str, problem: SearchProblem) -> Engine:
     """Return an engine by name for a problem; the names of this program's engines are theirs alone.
 
@@ -94,7 +100,7 @@ def load_engine(name: str, problem: SearchProblem) -> Engine:
     library, _, algorithm = name.rpartition(":")
     # To look for the engines of others takes as long as a short search.
     if name not in _ours():
-        if not (library and library not in LIBRARIES) and name not in own_engine_names():
+        if not is_code(name) and name not in own_engine_names():
             raise EngineError(unknown("engine", name, engine_names()))
         return load_own_engine(name, problem)
     if library:

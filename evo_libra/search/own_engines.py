@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from evo_libra.errors import EngineError
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.registry import import_object
 
 if TYPE_CHECKING:
     from evo_libra.search.engine import Engine
@@ -39,7 +37,7 @@ def load_own_engine(name: str, problem: SearchProblem) -> Engine:
     """
     found = entry_points(group=ENTRY_POINTS)
     try:
-        make = found[name].load() if name in found.names else _import(name)
+        make = found[name].load() if name in found.names else import_object(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise EngineError(f"the engine '{name}' cannot be imported: {error}") from None
     if not callable(make):
@@ -53,10 +51,3 @@ def load_own_engine(name: str, problem: SearchProblem) -> Engine:
     if missing:
         raise EngineError(f"'{name}' returns no engine: its {type(engine).__name__} has no {', '.join(missing)}")
     return cast("Engine", engine)
-
-
-def _import(name: str) -> object:
-    module, _, attribute = name.partition(":")
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    return getattr(importlib.import_module(module), attribute)

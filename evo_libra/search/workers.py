@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from types import TracebackType
@@ -18,6 +18,11 @@ from evo_libra.errors import InputError
 from evo_libra.faults import MachineError, StorageError, machine_fault
 
 _STARTING_SECONDS = 120.0
+LOOK_SECONDS = 1.0
+"""Time without news after which it is looked whether processes are stopped."""
+STOPPED_LOOKS = 10
+"""Looks in a row that find a process stopped before it is replaced."""
+_SAFE_PATH = "PYTHONSAFEPATH"
 _GROUPS = hasattr(os, "setpgid")
 _SPAWN = get_context("spawn")  # A fork of a process with threads, such as Polars has, may hang.
 
@@ -42,13 +47,24 @@ class Done:
 
 @dataclass
 class _Worker:
-    """A process and what it works on; `since` is when it began, with its task or with starting up."""
+    """A process and what it works on.
+
+    Attributes
+    ----------
+    process, pipe : it, and the way to it.
+    since : when it began, with its task or with starting up.
+    ready : whether it has started up.
+    task, sent : the number of its task and what that is.
+    stopped : looks in a row that have found it stopped.
+    """
 
     process: Any
     pipe: connection.Connection
     since: float
     ready: bool = False
     task: int | None = None
+    sent: Any = None
+    stopped: int = 0
 
 
 class Workers:
@@ -108,6 +124,8 @@ class Workers:
             for worker in self._workers:
                 handles |= {worker.pipe: worker, worker.process.sentinel: worker}
             woken = connection.wait(list(handles), self._patience())
+            if not woken:
+                self._replace_stopped()
             found = [done for worker in _unique(handles[handle] for handle in woken) for done in self._heard(worker)]
             found += [done for worker in list(self._workers) for done in self._overdue(worker)]
             if found:
@@ -127,15 +145,26 @@ class Workers:
         for worker in self._workers:
             if worker.ready and worker.task is None and self._waiting:
                 number, task = self._waiting.popleft()
-                worker.task, worker.since = number, time.monotonic()
+                worker.task, worker.sent, worker.since = number, task, time.monotonic()
                 with suppress(BrokenPipeError):  # It has died; `wait` sees that.
                     worker.pipe.send(task)
 
-    def _patience(self) -> float | None:
-        """Return the seconds until the first worker takes too long."""
+    def _patience(self) -> float:
+        """Return the seconds until the first worker takes too long, or the next look."""
         now = time.monotonic()
         ends = [worker.since + limit for worker in self._workers if (limit := self._limit(worker)) is not None]
-        return max(min(ends) - now, 0.0) if ends else None
+        return min(max(min(ends) - now, 0.0) if ends else LOOK_SECONDS, LOOK_SECONDS)
+
+    def _replace_stopped(self) -> None:
+        """End processes that something has stopped for long; others do what they were at."""
+        for worker in list(self._workers):
+            worker.stopped = worker.stopped + 1 if is_stopped(worker.process.pid) else 0
+            if worker.stopped < STOPPED_LOOKS:
+                continue
+            _end(worker)
+            self._workers.remove(worker)
+            if worker.task is not None:
+                self._waiting.appendleft((worker.task, worker.sent))
 
     def _limit(self, worker: _Worker) -> float | None:
         if not worker.ready:
@@ -178,19 +207,47 @@ class Workers:
             yield Done(worker.task, None, reason, died)
 
 
+def is_stopped(pid: int) -> bool:
+    """Return whether the system says that a process is stopped, as by SIGSTOP."""
+    import psutil  # noqa: PLC0415 - needed where nothing is heard of a process alone
+
+    try:
+        return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+    except psutil.Error:
+        return False
+
+
 def _unique(workers: Iterator[_Worker]) -> list[_Worker]:
     return list({id(worker): worker for worker in workers}.values())
 
 
 def _started(load: Callable[[], Callable[[Any], Any]]) -> _Worker:
     ours, theirs = _SPAWN.Pipe()
-    process = _SPAWN.Process(target=_work, args=(theirs, load), daemon=True)
+    process = _SPAWN.Process(target=_work, args=(theirs, load, os.environ.get(_SAFE_PATH)), daemon=True)
     try:
-        process.start()
+        with _safe_path():
+            process.start()
     except Exception as error:  # noqa: BLE001 - whatever an object raises that cannot be sent
         raise InputError(f"what a worker process has to run cannot be sent to it: {error}") from None
     theirs.close()
     return _Worker(process, ours, time.monotonic())
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Have interpreters that start look for no module in the current folder until they know this one's path."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        _set_safe_path(before)
+
+
+def _set_safe_path(value: str | None) -> None:
+    os.environ.pop(_SAFE_PATH, None)
+    if value is not None:
+        os.environ[_SAFE_PATH] = value
 
 
 def _end(worker: _Worker) -> None:
@@ -210,8 +267,10 @@ def _ending(code: int | None) -> str:
     return f"exit code {code}"
 
 
-def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]]) -> None:
+def _work(pipe: connection.Connection, load: Callable[[], Callable[[Any], Any]], safe_path: str | None) -> None:
     """Load the function, say so, and run it on each task until the parent is gone."""
+    # Programs that the function starts have their own paths, as those that the parent starts.
+    _set_safe_path(safe_path)
     if _GROUPS:
         os.setpgid(0, 0)
     # What the function prints must not get among the answers of the parent.

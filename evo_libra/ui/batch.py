@@ -7,8 +7,8 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from rich.text import Text
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.batch import Ended, Summary, run_batch
 from evo_libra.experiment.estimate import Estimate, estimate
-from evo_libra.experiment.executor import Executor, InProcess, join, local_cluster
+from evo_libra.experiment.executor import Executor, InProcess, Tls, join, local_cluster
 from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
@@ -43,20 +43,24 @@ class RunOptions:
     results : the folder of results.
     workers : processes on this machine; 0 is none but this one, None as many as there are cores.
     scheduler : address or file of a Dask scheduler instead.
+    tls : files to speak TLS with it.
     again : which runs that have ended are run again.
     """
 
     results: Path
     workers: int | None = None
     scheduler: str | None = None
+    tls: Tls = field(default_factory=Tls)
     again: tuple[str, ...] = ()
 
 
-def plan_command(path: Path, results: Path, workers: int | None, rows: int, *, as_json: bool) -> int:
+def plan_command(
+    path: Path, results: Path, workers: int | None, rows: int, *, trust_code: bool = False, as_json: bool
+) -> int:
     """Show the runs of an experiment and how long they will take."""
     if rows < 1:
         raise InputError(f"--rows: found {rows}; it must be at least 1")
-    experiment = load_experiment(path)
+    experiment = load_experiment(path, run_code=trust_code)
     planned = plan_of(experiment, results)
     todo = wanted(planned, ())
     count = _workers(workers, len(todo))
@@ -146,6 +150,8 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
         raise InputError("--workers is for workers of this machine; with --scheduler, those of the scheduler are used")
     if options.workers is not None and options.workers < 0:
         raise InputError(f"--workers: found {options.workers}; it must be at least 0")
+    if options.scheduler is None and (words := _tls_words(options.tls)):
+        raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
     experiment = load_experiment(path)
     options = replace(options, results=options.results.absolute())
     planned = plan_of(experiment, options.results)
@@ -153,7 +159,7 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
         return _detach(experiment, options, as_json=as_json)
     todo = wanted(planned, options.again)
     with catching_interrupts() as interrupted, _Lines(len(todo), len(planned)) as lines:
-        executor = _executor(options, len(todo), interrupted)
+        executor = _executor(options, len(todo), interrupted, lines)
         try:
             summary = run_batch(
                 experiment, planned, options.results, executor,
@@ -164,11 +170,22 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
     return _report(experiment, options, planned, summary, as_json=as_json)
 
 
-def _executor(options: RunOptions, runs: int, interrupted: Any) -> Executor:  # noqa: ANN401 - a function
+def _executor(options: RunOptions, runs: int, interrupted: Callable[[], bool], lines: _Lines) -> Executor:
     if options.scheduler is not None:
-        return join(options.scheduler)
+        return join(options.scheduler, options.tls, lines.tell)
     workers = _workers(options.workers, runs)
-    return local_cluster(workers) if workers and runs else InProcess(interrupted)
+    return local_cluster(workers, lines.tell) if workers and runs else InProcess(interrupted)
+
+
+def _tls_words(tls: Tls) -> list[str]:
+    """Return files for TLS as words of the command line, from any folder."""
+    given = ((one.name, getattr(tls, one.name)) for one in fields(tls))
+    return [
+        word
+        for name, path in given
+        if path is not None
+        for word in (f"--tls-{name.replace('_', '-')}", str(path.absolute()))
+    ]
 
 
 def _workers(asked: int | None, runs: int) -> int:
@@ -282,13 +299,14 @@ def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> in
     log = folder.path / RUNNER_LOG
     words = ["run", str(experiment.file.resolve()), "--out", str(options.results)]
     words += [] if options.workers is None else ["--workers", str(options.workers)]
-    words += [] if options.scheduler is None else ["--scheduler", options.scheduler]
+    words += [] if options.scheduler is None else ["--scheduler", options.scheduler, *_tls_words(options.tls)]
     words += [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in options.again]
     with explained(folder.path):
         make_folder(folder.path)
         with log.open("ab") as file:
             process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-c", "from evo_libra.ui.cli import main; main()", *words],
+                # With -P, so that no file of the current folder stands in for a module.
+                [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words],
                 stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
             )  # fmt: skip
     if as_json:

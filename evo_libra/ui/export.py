@@ -44,6 +44,7 @@ def export_command(
     name: str | None,
     assignments: Sequence[str],
     *,
+    trust_code: bool = False,
     as_json: bool,
 ) -> int:
     """Write a design for ASTRA-sim: one of a result, by its id, or one in the notation."""
@@ -53,10 +54,10 @@ def export_command(
     else:
         result = RunFolder(source[0])
         manifest = result.read_json(MANIFEST)
-        design = _design(result, source[1])
         given = list(manifest.get("source", {}).get("set", []))
-        known = problem_of_result(manifest, name, given if name else [])
+        known = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
         place = name or str(manifest["source"]["problem"])
+        design = _design(result, source[1])
     problem = _exported_problem(known, place, model, given, assignments)
     searched = None if isinstance(source, str) else known
     with Status("writing and predicting", console=Console(stderr=True)):

@@ -33,6 +33,7 @@ def prices_command(
     name: str | None,
     assignments: Sequence[str],
     *,
+    trust_code: bool = False,
     as_json: bool,
 ) -> int:
     """Price the front of a result in scenarios, and keep what came of it."""
@@ -44,7 +45,7 @@ def prices_command(
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     if not len(front):
         raise InputError(f"the front of {result} is empty")
-    problem = _problem(manifest, name, assignments)
+    problem = _problem(manifest, name, assignments, trust_code=trust_code)
     found = price_front(front, problem, options["scenarios"], options["seed"], score)
     folder.write(_FILE, found.frame.write_parquet)
     if as_json:
@@ -58,10 +59,10 @@ def prices_command(
     return 0
 
 
-def _problem(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str]) -> Problem:
+def _problem(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str], *, trust_code: bool) -> Problem:
     """Return the run's problem, with assignments on top of those of the run."""
     given = list(manifest.get("source", {}).get("set", []))
-    problem = problem_of_result(manifest, name, given if name else [])
+    problem = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
     if not assignments:
         return problem
     other = load_problem(name or manifest["source"]["problem"], [*given, *assignments])

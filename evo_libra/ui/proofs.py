@@ -17,6 +17,7 @@ from evo_libra.errors import ConflictError, InfeasibleError, InputError, counted
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.trust import code_of, refuse_code
 from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import GIGA
@@ -136,14 +137,20 @@ def _price(binding: Binding) -> str:
 
 
 def certify_command(
-    result: Path, name: str | None, assignments: Sequence[str], seconds: float | None, *, as_json: bool
+    result: Path,
+    name: str | None,
+    assignments: Sequence[str],
+    seconds: float | None,
+    *,
+    trust_code: bool = False,
+    as_json: bool,
 ) -> int:
     """Prove how far a front is from the best one; stopping it keeps what is proven so far."""
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
-    problem = problem_of_result(manifest, name, assignments)
+    problem = problem_of_result(manifest, name, assignments, trust_code=trust_code)
     console = Console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
@@ -168,18 +175,28 @@ def _state(found: Certificate) -> str:
     )
 
 
-def problem_of_result(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str]) -> Problem:
+def problem_of_result(
+    manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str], *, trust_code: bool
+) -> Problem:
     """Return the problem that a result is of.
+
+    Parameters
+    ----------
+    manifest : of the result.
+    name, assignments : of the problem, where the user names it; otherwise it is the one of the manifest.
+    trust_code : run the code of a problem that the manifest names as ``module:object``.
 
     Raises
     ------
-    InputError : it cannot be loaded, is written in Python, or is not the one of the result.
+    InputError : it cannot be loaded, is code that is not trusted, is written in Python, or is not that of the result.
     """
     source = manifest.get("source", {})
     if name is None and assignments:
         raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
     if name is None and "problem" not in source:
         raise InputError("the result does not say which problem it is of; name it with --problem")
+    if name is None and not trust_code:
+        refuse_code(code_of(str(source["problem"])), "the result")
     try:
         problem = load_problem(name or source["problem"], assignments if name else source["set"])
     except InputError as error:

@@ -26,7 +26,14 @@ from evo_libra.ui.warned import show_warnings
 
 
 def rescore_command(
-    result: Path, model: str, name: str | None, assignments: Sequence[str], rows: int, *, as_json: bool
+    result: Path,
+    model: str,
+    name: str | None,
+    assignments: Sequence[str],
+    rows: int,
+    *,
+    trust_code: bool = False,
+    as_json: bool,
 ) -> int:
     """Look at the front of a result under another time, and keep what it is worth there."""
     if rows < 1:
@@ -36,7 +43,7 @@ def rescore_command(
     if not len(front):
         raise InputError(f"the front of {result} is empty")
     given = list(manifest.get("source", {}).get("set", []))
-    problem = problem_of_result(manifest, name, given if name else [])
+    problem = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
     if "time_ms" not in front.objectives:
         raise InputError(f"the front of {result} has no time to compare with")
     place = name or manifest["source"]["problem"]

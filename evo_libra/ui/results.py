@@ -170,14 +170,18 @@ def _state(run: RunInfo, damaged: Iterable[str]) -> str:
     return run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")
 
 
-def reproduce_command(name: str, results: Path, *, as_json: bool) -> int:
+def reproduce_command(name: str, results: Path, *, trust_code: bool = False, as_json: bool) -> int:
     """Do a run again and compare."""
     from evo_libra.experiment.reproduce import reproduce  # noqa: PLC0415 - imports NumPy
 
     folder = find_folder(name, results)
     console = Console(stderr=True)
     with Status("", console=console) as status:
-        spec, found = reproduce(folder, lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")))
+        spec, found = reproduce(
+            folder,
+            lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")),
+            trust_code=trust_code,
+        )
     if as_json:
         print_json({"run": spec.id, **asdict(found)})
     else:

@@ -162,3 +162,29 @@ def test_processes_never_meet_inside(tmp_path: Path) -> None:
         assert process.exitcode == 0
     assert broken.empty()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("years", [-50, 50])
+def test_a_claim_of_another_time_holds_nobody_up(years: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claims, "_where", lambda: "another host")
+    theirs = acquire(tmp_path, "a")
+    monkeypatch.undo()
+    assert theirs is not None
+    date = time.time() + years * 365 * 86400
+    os.utime(theirs.path, (date, date))
+    assert acquire(tmp_path, "b") is not None
+
+
+@pytest.mark.parametrize("seconds", [-1e9, 1e9])
+def test_a_clock_that_jumps_takes_no_run_from_a_holder_that_lives(
+    seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # psutil tells the start of a process by the clock.
+    import psutil  # noqa: PLC0415 - what is changed
+
+    mine = acquire(tmp_path, "a")
+    honest = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: honest(process) + seconds)
+    assert mine is not None
+    assert mine.alive(mine.renewed)
+    assert acquire(tmp_path, "b") is None

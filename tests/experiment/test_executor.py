@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,52 +13,123 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cryptography.x509 import load_pem_x509_certificate
 
-from evo_libra.errors import EvoLibraError
+from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment import batch as batches
+from evo_libra.experiment import local_worker
 from evo_libra.experiment.batch import run_batch
 from evo_libra.experiment.control import request
-from evo_libra.experiment.executor import InProcess, OnScheduler, Undelivered
+from evo_libra.experiment.executor import InProcess, OnScheduler, Tls, Undelivered, join
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.job import Job, Report
-from evo_libra.experiment.local_worker import LocalWorkers
+from evo_libra.experiment.local_worker import LocalWorkers, Place, _Process
 from evo_libra.experiment.plan import plan_of
+from evo_libra.experiment.private_cluster import new_credentials
 from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.silence import Silence
 from evo_libra.experiment.store import FAILED
 from evo_libra.experiment.worker import perform
+from evo_libra.ui.batch import RunOptions, run_command
 
 Make = Callable[..., RunSpec]
 
 
-def test_workers_that_cannot_start_end_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    workers = LocalWorkers("tcp://127.0.0.1:1", 2)
+PLACE = Place("tls://127.0.0.1:1", {}, "")
 
-    def mend_until_given_up() -> None:
-        for _ in range(1000):
-            workers.mend()
-            time.sleep(0.01)
 
-    with pytest.raises(EvoLibraError, match="--workers 0"):
-        mend_until_given_up()
+def mend_until_given_up(workers: LocalWorkers) -> None:
+    for _ in range(1000):
+        workers.mend()
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("code", "reason"), [(0, "ImportError: no luck"), (1, "ImportError: no luck"), (3, "code 3")])
+def test_workers_that_cannot_start_end_the_batch_in_a_sentence(
+    code: int, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "python"
+    said = "" if reason.startswith("code") else f"echo Traceback >&2; echo '{reason}' >&2; "
+    program.write_text(f"#!/bin/sh\n{said}exit {code}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    workers = LocalWorkers(PLACE, 2)
+    with pytest.raises(EvoLibraError, match=f"cannot be started .*{reason}.*--workers 0"):
+        mend_until_given_up(workers)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def sleeping() -> _Process:
+    return _Process(subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE))
 
 
 def test_a_worker_that_was_killed_is_replaced_and_all_end_with_their_parent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evo_libra.experiment.local_worker._start", lambda _address: subprocess.Popen(
-        [sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE
-    ))  # fmt: skip
-    workers = LocalWorkers("", 2)
+    monkeypatch.setattr(local_worker, "_start", lambda _place: sleeping())
+    workers = LocalWorkers(PLACE, 2)
     for _ in range(20):  # more often than workers may fail to start
         workers.mend()
         first, second = workers._living  # noqa: SLF001 - what is tested
-        first.send_signal(signal.SIGKILL)
-        first.wait()
+        first.process.send_signal(signal.SIGKILL)
+        first.process.wait()
         workers.mend()
         assert second in workers._living  # noqa: SLF001 - the same
         assert first not in workers._living  # noqa: SLF001 - the same
-    living = list(workers._living)  # noqa: SLF001 - the same
+    living = [one.process for one in workers._living]  # noqa: SLF001 - the same
     workers.end()
     assert [one.returncode for one in living] == [0, 0]
+
+
+def test_a_worker_that_was_stopped_is_replaced_and_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_worker, "_start", lambda _place: sleeping())
+    monkeypatch.setattr(local_worker, "STOPPED_SECONDS", 0.1)
+    told: list[str] = []
+    workers = LocalWorkers(PLACE, 2, on_news=told.append)
+    workers.mend()
+    first, second = workers._living  # noqa: SLF001 - what is tested
+    first.process.send_signal(signal.SIGSTOP)
+    deadline = time.monotonic() + 30
+    while not told:
+        workers.mend()
+        time.sleep(0.02)
+        assert time.monotonic() < deadline
+    assert told == [f"the worker process {first.process.pid} was stopped; another one takes its place"]
+    assert second in workers._living  # noqa: SLF001 - the same
+    assert (first in workers._living, len(workers._living)) == (False, 2)  # noqa: SLF001 - the same
+    workers.end()
+
+
+def test_a_worker_that_gives_no_sign_of_life_is_told_of_and_dropped_whatever_its_clock_says() -> None:
+    silence = Silence()
+    lively = iter([1e9, -1e9, 5.0, 4e9, 0.0, 7.0])
+    found = [silence.look(now, {"quiet": 3e9, "lively": next(lively)}) for now in (0.0, 29.0, 31.0, 60.0, 121.0)]
+    assert found == [([], []), ([], []), (["quiet"], []), ([], []), ([], ["quiet"])]
+    assert silence.look(122.0, {"quiet": 3e9 + 1}) == ([], [])
+
+
+@pytest.mark.parametrize(("scheduler", "tls", "reason"), [
+    ("tls://127.0.0.1:1", Tls(), "asks for certificates; give --tls-ca-file, --tls-cert and --tls-key"),
+    ("tls://127.0.0.1:1", Tls(Path("none.pem")), "--tls-ca-file: there is no file none.pem"),
+    ("tls://127.0.0.1:1", Tls(key=Path("none.pem")), "--tls-key: there is no file none.pem"),
+    (__file__, Tls(), "is no scheduler file of Dask"),
+])  # fmt: skip
+def test_a_scheduler_that_does_not_fit_its_certificates_is_wrong_input(scheduler: str, tls: Tls, reason: str) -> None:
+    with pytest.raises(InputError, match=re.escape(reason)):
+        join(scheduler, tls)
+
+
+def test_certificates_need_a_scheduler_that_has_some(tmp_path: Path) -> None:
+    credentials, files = new_credentials(), (tmp_path / "cert.pem", tmp_path / "key.pem")
+    for file, text in zip(files, (credentials["certificate"], credentials["key"]), strict=True):
+        file.write_text(text)
+    with pytest.raises(InputError, match="is not encrypted"):
+        join("tcp://127.0.0.1:1", Tls(files[0], *files))
+    with pytest.raises(InputError, match="--tls-ca-file belongs to --scheduler"):
+        run_command(tmp_path / "mine.yaml", RunOptions(tmp_path, tls=Tls(files[0])), detach=False, as_json=False)
+
+
+def test_the_certificate_of_local_workers_holds_at_any_date() -> None:
+    found = load_pem_x509_certificate(new_credentials()["certificate"].encode())
+    assert (found.not_valid_before_utc.year, found.not_valid_after_utc.year) == (1950, 9999)
 
 
 class Scripted:

@@ -18,6 +18,7 @@ from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.faults import StorageError
 from evo_libra.model.arrays import FloatArray
+from evo_libra.search import workers as workers_of
 from evo_libra.search.cache import Cache, Worth
 from evo_libra.search.ends import SECONDS, STAGNATION
 from evo_libra.search.engine import load_engine
@@ -27,7 +28,7 @@ from evo_libra.search.run import Options, Snapshot, generations
 from evo_libra.search.steady import completions
 from evo_libra.search.termination import Stagnation, Stop
 from evo_libra.search.toy import Toy
-from evo_libra.search.workers import Workers
+from evo_libra.search.workers import Done, Workers
 
 SIMULATOR = '''
 import os, signal, subprocess, sys, time
@@ -84,6 +85,18 @@ def unable():
 
 def dying():
     os._exit(3)
+
+
+def asleep_once():
+    """Return a function that stops its process in the task of a file that is not there yet."""
+    return _sleep_once
+
+
+def _sleep_once(path):
+    if not os.path.exists(path):
+        open(path, "w").close()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return os.environ.get("PYTHONSAFEPATH"), sys.flags.safe_path
 '''
 
 
@@ -228,6 +241,18 @@ def test_workers_that_cannot_start_are_an_error(simulator: Any, load: str, messa
         workers.submit(1)
         with pytest.raises(InputError, match=message):
             workers.wait()
+
+
+def test_a_process_that_is_stopped_is_replaced_and_its_task_done(
+    tmp_path: Path, simulator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setattr(workers_of, "LOOK_SECONDS", 0.05)
+    with Workers(simulator.asleep_once, 1) as workers:
+        number = workers.submit(str(tmp_path / "stopped"))
+        # It was started from a safe path, and programs that it starts have the paths that they always have.
+        assert workers.wait() == [Done(number, (None, True))]
+    assert "PYTHONSAFEPATH" not in os.environ
 
 
 def test_wrong_numbers_and_problems_are_refused() -> None:

@@ -249,9 +249,21 @@ def test_a_copy_of_a_run_in_python_that_has_not_begun_lies_beside_its_module(sto
     write_plan(Experiment("mine", tmp_path / "mine.yaml", (spec,), 1.0), store)
     catalogue = Catalogue.open(store, tmp_path / "cache")
     run, batches = catalogue.find(spec.id), catalogue.batches()
-    path = launch.write_experiment(store, run, "copy", launch.experiment_text(run, "copy", batches), batches)
+    text = launch.experiment_text(run, "copy", batches)
+    assert "\n# Starting it runs code that the run names: toy:problem.\n" in text
+    path = launch.write_experiment(store, run, "copy", text, batches)
     assert path == tmp_path / "copy.yaml"
     assert [one.id for one in load_experiment(path).runs] == [spec.id]
+
+
+def test_whoever_starts_a_run_is_told_which_code_that_runs(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text("from problems.two_tier import problem\n")
+    spec = run_of(origin_of("toy:problem", [], tmp_path), evaluations=300)
+    RunFolder(store / spec.id).write_json("manifest.json", manifest_of(spec, build(spec.origin), []))
+    catalogue = Catalogue.open(store, tmp_path / "cache")
+    run, other = catalogue.find(spec.id), next(one for one in catalogue.runs() if one.id != spec.id)
+    assert launch.with_warning("Go on?", run) == "Go on? This runs code: toy:problem"
+    assert launch.with_warning("Go on?", other) == "Go on?"
 
 
 @pytest.mark.usefixtures("store")

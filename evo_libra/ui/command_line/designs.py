@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from evo_libra.ui.command_line.shared import Assignments, Json, app
+from evo_libra.ui.command_line.shared import Assignments, Json, TrustCode, app
 
 
 @app.command
@@ -79,6 +79,7 @@ def export(
     time: Literal["astra", "themis"] | None = None,
     problem: str | None = None,
     set_: Assignments = None,
+    trust_code: TrustCode = False,
     json_: Json = False,
 ) -> int:
     """Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.
@@ -99,13 +100,15 @@ def export(
         The problem, where its file is no longer where the run found it.
     set_:
         KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
+    trust_code:
+        Run the code of a problem that the result names as module:object.
     json_:
         Print one JSON object and nothing else.
     """
     from evo_libra.ui.export import export_command, source_of  # noqa: PLC0415 - see `shared`
 
     source = source_of(result, number, design, problem)
-    return export_command(source, astra_sim, time, problem, set_ or [], as_json=json_)
+    return export_command(source, astra_sim, time, problem, set_ or [], trust_code=trust_code, as_json=json_)
 
 
 @app.command(name="import")

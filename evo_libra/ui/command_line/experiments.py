@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evo_libra.ui.command_line.shared import Ascii, Flag, Json, Order, app
+from evo_libra.ui.command_line.shared import Ascii, Flag, Json, Order, TrustCode, app
 
 
 @app.command
 def plan(
-    experiment: Path, *, out: Path = Path("results"), workers: int | None = None, rows: int = 40, json_: Json = False
+    experiment: Path,
+    *,
+    out: Path = Path("results"),
+    workers: int | None = None,
+    rows: int = 40,
+    trust_code: TrustCode = False,
+    json_: Json = False,
 ) -> int:
     """Show the runs of an experiment, what is there of them, and how long the rest will take.
 
@@ -23,21 +29,26 @@ def plan(
         Processes of this machine that the estimate is for; as many as there are cores when left out.
     rows:
         Most rows of the table. JSON has all runs.
+    trust_code:
+        Run the code of problems and engines that the file names as module:object; otherwise such a file is refused.
     json_:
         Print one JSON object and nothing else.
     """
     from evo_libra.ui.batch import plan_command  # noqa: PLC0415 - see `shared`
 
-    return plan_command(experiment, out, workers, rows, as_json=json_)
+    return plan_command(experiment, out, workers, rows, trust_code=trust_code, as_json=json_)
 
 
 @app.command
-def run(
+def run(  # noqa: PLR0913 - each is an option of the command
     experiment: Path,
     *,
     out: Path = Path("results"),
     workers: int | None = None,
     scheduler: str | None = None,
+    tls_ca_file: Path | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
     detach: Flag = False,
     retry_failed: Flag = False,
     rerun_stale: Flag = False,
@@ -48,13 +59,20 @@ def run(
     Parameters
     ----------
     experiment:
-        Path of an experiment file.
+        Path of an experiment file. Problems and engines that it names as module:object are code, which is run.
     out:
         Folder of results.
     workers:
         Processes of this machine, as many as there are cores when left out; 0 is this process alone.
     scheduler:
-        Address or scheduler file of a running Dask scheduler, whose workers are used instead.
+        Address or scheduler file of a running Dask scheduler, whose workers are used instead. Whoever reaches one that
+        has no certificates (tcp://) runs programs as you.
+    tls_ca_file:
+        Certificate of the authority that has signed those of a scheduler and its workers, as of `dask scheduler`.
+    tls_cert:
+        This program's certificate for the scheduler.
+    tls_key:
+        The key of that certificate.
     detach:
         Leave the batch running without a terminal.
     retry_failed:
@@ -64,10 +82,12 @@ def run(
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.ui.batch import RunOptions, run_command  # noqa: PLC0415 - see `shared`
+    from evo_libra.experiment.executor import Tls  # noqa: PLC0415 - see `shared`
+    from evo_libra.ui.batch import RunOptions, run_command  # noqa: PLC0415 - the same
 
-    again = [name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked]
-    return run_command(experiment, RunOptions(out, workers, scheduler, tuple(again)), detach=detach, as_json=json_)
+    again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
+    options = RunOptions(out, workers, scheduler, Tls(tls_ca_file, tls_cert, tls_key), again)
+    return run_command(experiment, options, detach=detach, as_json=json_)
 
 
 @app.command
@@ -113,7 +133,7 @@ def show(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
 
 
 @app.command
-def reproduce(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
+def reproduce(run: str, *, out: Path = Path("results"), trust_code: TrustCode = False, json_: Json = False) -> int:
     """Do a run again and compare the fronts; exit code 1 when they differ.
 
     Parameters
@@ -122,12 +142,14 @@ def reproduce(run: str, *, out: Path = Path("results"), json_: Json = False) -> 
         Folder of a run, or a part of its name that no other has.
     out:
         Folder of results.
+    trust_code:
+        Run the code of a problem or an engine that the run names as module:object.
     json_:
         Print one JSON object and nothing else.
     """
     from evo_libra.ui.results import reproduce_command  # noqa: PLC0415 - see `shared`
 
-    return reproduce_command(run, out, as_json=json_)
+    return reproduce_command(run, out, trust_code=trust_code, as_json=json_)
 
 
 @app.command

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from evo_libra.ui.command_line.shared import Assignments, Json, app
+from evo_libra.ui.command_line.shared import Assignments, Json, TrustCode, app
 
 
 @app.command
@@ -33,6 +33,7 @@ def certify(
     problem: str | None = None,
     set_: Assignments = None,
     seconds: float | None = None,
+    trust_code: TrustCode = False,
     json_: Json = False,
 ) -> int:
     """Prove how far the front of a result is from optimal.
@@ -47,12 +48,14 @@ def certify(
         KEY=VALUE, as in the run; only together with --problem.
     seconds:
         After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
+    trust_code:
+        Run the code of a problem that the result names as module:object.
     json_:
         Print one JSON object and nothing else.
     """
     from evo_libra.ui.proofs import certify_command  # noqa: PLC0415 - see `shared`
 
-    return certify_command(result, problem, set_ or [], seconds, as_json=json_)
+    return certify_command(result, problem, set_ or [], seconds, trust_code=trust_code, as_json=json_)
 
 
 @app.command
@@ -63,6 +66,7 @@ def rescore(
     problem: str | None = None,
     set_: Assignments = None,
     rows: int = 12,
+    trust_code: TrustCode = False,
     json_: Json = False,
 ) -> int:
     """Look at the front of a result under another model of time: who moves, who is still on the front.
@@ -79,12 +83,14 @@ def rescore(
         KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
     rows:
         Most rows of the table; they are spread along the front. JSON has all designs.
+    trust_code:
+        Run the code of a problem that the result names as module:object.
     json_:
         Print one JSON object and nothing else.
     """
     from evo_libra.ui.rescore import rescore_command  # noqa: PLC0415 - see `shared`
 
-    return rescore_command(result, time, problem, set_ or [], rows, as_json=json_)
+    return rescore_command(result, time, problem, set_ or [], rows, trust_code=trust_code, as_json=json_)
 
 
 @app.command
@@ -97,6 +103,7 @@ def prices(
     problem: str | None = None,
     set_: Assignments = None,
     rows: int = 12,
+    trust_code: TrustCode = False,
     json_: Json = False,
 ) -> int:
     """Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.
@@ -117,10 +124,12 @@ def prices(
         KEY=VALUE, on top of those of the run, such as fabric.catalog=dearer.yaml; may be repeated.
     rows:
         Most rows of the table; they are spread along the front. JSON has all designs.
+    trust_code:
+        Run the code of a problem that the result names as module:object.
     json_:
         Print one JSON object and nothing else.
     """
     from evo_libra.ui.prices import prices_command  # noqa: PLC0415 - see `shared`
 
     options = {"scenarios": scenarios, "seed": seed, "rows": rows}
-    return prices_command(result, options, score, problem, set_ or [], as_json=json_)
+    return prices_command(result, options, score, problem, set_ or [], trust_code=trust_code, as_json=json_)

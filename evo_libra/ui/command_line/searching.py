@@ -40,9 +40,10 @@ def search(  # noqa: PLR0913 - each is an option of the command
     Parameters
     ----------
     problem:
-        Path of a problem file, name of a problem, or module:object.
+        Path of a problem file, name of a problem, or module:object, whose code is run.
     engine:
         nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or one of your own; see `evo-libra catalog`.
+        One that the command or the problem file names as module:object is code, which is run.
     evaluations:
         How many designs to evaluate.
     population:
@@ -110,7 +111,7 @@ def bench(  # noqa: PLR0913 - each is an option of the command
     Parameters
     ----------
     problem:
-        Path of a problem file, name of a problem, or module:object.
+        Path of a problem file, name of a problem, or module:object, whose code is run.
     engines:
         Such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
     seeds:

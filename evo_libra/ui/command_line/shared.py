@@ -24,6 +24,7 @@ app = App(
 
 Json = Annotated[bool, Parameter(name="--json", negative="")]
 Flag = Annotated[bool, Parameter(negative="")]
+TrustCode = Annotated[bool, Parameter(name="--trust-code", negative="")]
 Order = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Ascii = Annotated[bool, Parameter(name="--ascii", negative="")]
 Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]

@@ -23,6 +23,7 @@ FILES = ".experiments"
 """Folder of results that holds the experiment files which the UI has written."""
 _PREFIX = "evo-libra: "
 _SECONDS = 60
+_WHERE = ("--workers", "--scheduler", "--tls-ca-file", "--tls-cert", "--tls-key")
 _COPY = """\
 # A copy of {id}.
 # With more evaluations it goes on where that run ended. Every key of an experiment file may be used here.
@@ -55,10 +56,25 @@ def experiment_text(run: RunInfo, name: str, batches: Sequence[BatchInfo]) -> st
     except KeyError as error:
         what = "is of" if (run.folder / MANIFEST).is_file() else "has not begun, and its batch was planned by"
         raise InputError(f"{run.id} {what} a version that did not keep {error}") from None
-    lines = [f"{key}: {_scalar(value)}" for key, value in values.items()]
+    lines = [f"# Starting it runs code that the run names: {name}." for name in _code_of(manifest)]
+    lines += [f"{key}: {_scalar(value)}" for key, value in values.items()]
     if assignments:
         lines += ["set:", *(f"  {json.dumps(key)}: {value}" for key, _, value in assignments)]
     return _COPY.format(id=run.id) + "\n".join(lines) + "\n"
+
+
+def with_warning(question: str, run: RunInfo) -> str:
+    """Return a question whether to start a run, with the code that this runs, if any."""
+    known = (run.folder / MANIFEST).is_file()
+    names = _code_of(RunFolder(run.folder).read_json(MANIFEST)) if known else ()
+    return f"{question} This runs code: {' and '.join(names)}" if names else question
+
+
+def _code_of(manifest: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of a run's problem and engine that are code, which is run when the run is started."""
+    from evo_libra.experiment.trust import code_of  # noqa: PLC0415 - imports NumPy
+
+    return code_of(str(manifest.get("source", {}).get("problem", "")), str(manifest.get("engine", "")))
 
 
 def _told(run: RunInfo, batches: Sequence[BatchInfo]) -> Mapping[str, Any]:
@@ -133,7 +149,7 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
     path : the experiment file.
     results : the folder of results.
     again : which runs that have ended are run again: ``stale``, ``failed``.
-    options : words of the command line, such as ``--workers 4`` or ``--scheduler tcp://head:8786``.
+    options : words of the command line, such as ``--workers 4`` or ``--scheduler tls://head:8786``.
 
     Raises
     ------
@@ -145,7 +161,8 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
         raise InputError(f"the options '{options}' cannot be read: {error}") from None
     flags = [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in again]
     words = ["run", str(path), "--out", str(results), "--detach", "--json", *flags, *more]
-    command = [sys.executable, "-c", "from evo_libra.ui.cli import main; main()", *words]
+    # With -P, so that no file of the current folder stands in for a module.
+    command = [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words]
     try:
         done = subprocess.run(  # noqa: S603 - our own program
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
@@ -167,9 +184,5 @@ def last_options(batch: BatchInfo | None) -> str:
         words = RunFolder(batch.folder).read_json(RUNNER).get("command", [])
     except InputError:
         return ""
-    found = [
-        words[at : at + 2]
-        for at, word in enumerate(words)
-        if word in ("--workers", "--scheduler") and at + 1 < len(words)
-    ]
+    found = [words[at : at + 2] for at, word in enumerate(words) if word in _WHERE and at + 1 < len(words)]
     return shlex.join(word for pair in found for word in pair)

@@ -15,7 +15,7 @@ from evo_libra.ui.terminal.actions import Action, Ask, Launch
 from evo_libra.ui.terminal.base import Base
 from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Field, Form
 
-_OPTIONS = "--workers 4, or --scheduler tcp://head:8786; as many workers as cores when empty"
+_OPTIONS = "--workers 4, or --scheduler tls://head:8786; as many workers as cores when empty"
 
 
 class RunActions(Base):
@@ -132,7 +132,7 @@ class RunActions(Base):
             if answer is not None:
                 self._launch(what, answer["options"])
 
-        self.app.push_screen(Form(what.question, [field], "Start"), take)
+        self.app.push_screen(Form(launch.with_warning(what.question, what.run), [field], "Start"), take)
 
     @work(thread=True, group="launch")
     def _launch(self, what: Launch, options: str) -> None:
