@@ -272,7 +272,7 @@ class Problem:
         return self._ledger(designs, self.unit_prices(designs), traffic, hardware, power=True)
 
     def broken(self, constraint: Constraint, worth: Worth, designs: Population) -> FloatArray:
-        """Return (n,) the relative violation of a constraint by designs and what they are worth."""
+        """Return (n,) the relative violation of a constraint by designs, whose `measure` is known."""
         if constraint.quantity != BANDWIDTH:
             return constraint.excess(worth)
         return violation(constraint, constraint.coefficients(designs.technology), designs.bandwidth)
