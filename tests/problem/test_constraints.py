@@ -18,12 +18,14 @@ from evo_libra import load_problem, optimize, search
 from evo_libra.errors import ConflictError, InputError, InvalidFrontError
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
+from evo_libra.front.rescore import rescore
 from evo_libra.problem.constraints import parse_constraint
 from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.equal import equal_split
 from evo_libra.problem.ledger import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quantity import UNITS, units_of
+from evo_libra.problem.registry import with_time
 from evo_libra.problem.spec import ObjectiveName
 from evo_libra.ui.command_line.application import run
 
@@ -342,3 +344,17 @@ def test_the_docs_list_every_objective_and_every_unit() -> None:
     text = (docs / "how-to/constraints.md").read_text()
     limits = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \|", text, re.MULTILINE))
     assert limits == {name: units_of(measure.unit) for name, measure in MEASURES.items()}
+
+
+@pytest.mark.parametrize("bandwidth", ["optimal", "{mode: optimal, min_GBps: 0, max_GBps: 3000}"])
+def test_a_front_of_solved_bandwidths_is_feasible_under_another_time(bandwidth: str) -> None:
+    given = ["npus=64", f"bandwidth={bandwidth}", "fabric.catalog=libra"]
+    problem = load_problem("gpt3-4k", given)
+    assert isinstance(problem, Problem)
+    front = search(problem, evaluations=200, population=40, seed=0)
+    other = load_problem("gpt3-4k", [*with_time(problem, "astra", given), "time.latency_ns=100"])
+    assert isinstance(other, Problem)
+    found = rescore(front, other).frame
+    assert found["feasible"].all()
+    # The wide box is used, or nothing was tried.
+    assert front.frame["bandwidth[0]_GBps"].max() > (1000 if "3000" in bandwidth else 500)
