@@ -65,7 +65,7 @@ def violations(problem: Problem, population: Population) -> list[str]:
         npus, inside = int(one.npus[d, 0]), int(one.npus[:d, 0].prod())
         if not technology.permits(npus, inside):
             found.append(f"dimension {d} has {npus} NPUs; {technology.reach(inside)}")
-    found += [*_outside(problem, one), *_broken_lanes(problem, one)]
+    found += _outside(problem, one) or _broken_lanes(problem, one)
     worth = problem.measure(one)
     for constraint in problem.constraints:
         broken = problem.broken(constraint, worth, one)[0]

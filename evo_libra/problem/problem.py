@@ -199,7 +199,10 @@ class Problem:
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
         skeletons, designs = self._tile(genes)
-        worth = self._worth(designs, skeletons.price, self.tables.traffic_of(skeletons), skeletons.hardware)
+        # What is not of parts, and has not been solved for, has been clipped to its box.
+        clipped = skeletons.hardware is None and not self.optimal
+        traffic = self.tables.traffic_of(skeletons)
+        worth = self._worth(designs, skeletons.price, traffic, skeletons.hardware, clipped=clipped)
         if isinstance(self.structures, Structures):
             return worth
         # Without a table, structures that cannot hold a process group are still among those that genes name.
@@ -237,10 +240,11 @@ class Problem:
         return _joined(tiles)
 
     def _worth(
-        self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None
-    ) -> Evaluation:
+        self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None, *,
+        clipped: bool = False,
+    ) -> Evaluation:  # fmt: skip
         worth = self._ledger(designs, price, traffic, hardware, power=self._powered)
-        broken = self.tables.outside(designs)
+        broken = np.zeros(len(designs)) if clipped else self.tables.outside(designs)
         for constraint in self.constraints:
             if not constraint.lanes:
                 broken += self.broken(constraint, worth, designs)
@@ -268,7 +272,7 @@ class Problem:
         return self._ledger(designs, self.unit_prices(designs), traffic, hardware, power=True)
 
     def broken(self, constraint: Constraint, worth: Worth, designs: Population) -> FloatArray:
-        """Return (n,) the relative violation of a constraint by designs and what they are worth."""
+        """Return (n,) the relative violation of a constraint by designs, whose `measure` is known."""
         if constraint.quantity != BANDWIDTH:
             return constraint.excess(worth)
         return violation(constraint, constraint.coefficients(designs.technology), designs.bandwidth)

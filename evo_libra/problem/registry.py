@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "evo_libra.problems"
 _ENDINGS = (".yaml", ".yml", ".json")
+_SOME_GBPS = 1e-6
 
 
 def problem_folders() -> list[Path]:
@@ -76,12 +77,20 @@ def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[
     known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
     if model == "libra":
         known = {key: known[key] for key in ("overlap", "weights") if key in known}
-    searched = ["bandwidth=search"] if problem.optimal and model != "libra" else []
+    searched = [f"bandwidth={json.dumps(_searched(problem))}"] if problem.optimal and model != "libra" else []
     return [*assignments, *searched, f"time={json.dumps({**known, 'model': model})}"]
 
 
 def _is_path(name: str) -> bool:
     return name.endswith(_ENDINGS) or "/" in name or "\\" in name
+
+
+def _searched(problem: Problem) -> Mapping[str, str | float]:
+    """Return the bandwidths of a problem that solves for them as one that searches: within its bounds, above 0."""
+    known = problem.spec["bandwidth"]
+    if isinstance(known, str):
+        return {"mode": "search"}
+    return {**known, "mode": "search", "min_GBps": known["min_GBps"] or _SOME_GBPS}
 
 
 def _find_file(name: str) -> Path | None:

@@ -151,7 +151,7 @@ def test_designs_are_compared_with_a_baseline(drive: Drive) -> None:
         assert "◇ baseline" in driver.text
         await driver.press("B")
         await driver.settled()
-        assert "against     equal bandwidths, same total" in driver.text
+        assert "against     equal bandwidths, no larger total" in driver.text
 
     drive(look, size=(160, 40))
 

@@ -20,14 +20,14 @@ SIZE = {"layers": 2, "sequence": 1024, "batch_per_replica": 32, "global_batch": 
 WORDS = "2 layers, sequences of 1,024 tokens, 32 per replica, 8,192 in all"
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+def output(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert run(list(words)) == 0
     return capsys.readouterr().out
 
 
 def test_an_evaluation_says_how_much_an_iteration_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert WORDS in told(capsys, "evaluate", "gpt3-4k", "--design", DESIGN)
-    found: Any = json.loads(told(capsys, "evaluate", "gpt3-4k", "--design", DESIGN, "--json"))
+    assert WORDS in output(capsys, "evaluate", "gpt3-4k", "--design", DESIGN)
+    found: Any = json.loads(output(capsys, "evaluate", "gpt3-4k", "--design", DESIGN, "--json"))
     (workload,) = found["breakdown"]["workloads"]
     assert workload["name"] == "gpt-3-libra"
     assert {key: workload[key] for key in SIZE} == SIZE
@@ -35,8 +35,8 @@ def test_an_evaluation_says_how_much_an_iteration_is(capsys: pytest.CaptureFixtu
 
 def test_a_search_says_how_much_an_iteration_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["search", "gpt3-4k", "--evaluations", "300", "--out", str(tmp_path), "--no-plot"]
-    assert f"gpt-3-libra tp=16 dp=256: {WORDS}" in told(capsys, *words)
-    found: Any = json.loads(told(capsys, *words, "--json"))
+    assert f"gpt-3-libra tp=16 dp=256: {WORDS}" in output(capsys, *words)
+    found: Any = json.loads(output(capsys, *words, "--json"))
     assert found["workloads"] == [{"name": "gpt-3-libra", "parallelism": {"tp": 16, "dp": 256}, **SIZE}]
 
 

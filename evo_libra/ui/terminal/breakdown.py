@@ -21,8 +21,8 @@ from evo_libra.ui.terminal.details import Breakdown, Design
 
 _PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
 _STALE = "The run was made by another version of the program; where time and cost come from is this one's view."
-EQUAL = "equal bandwidths, at most the same total"
-_NO_EQUAL = "With equal bandwidths of at most the same total, this network cannot be built."
+EQUAL = "equal bandwidths, no larger total"
+_NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be built."
 
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
