@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -198,9 +199,10 @@ def _close(process: subprocess.Popen[bytes]) -> None:
             process.stdin.close()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(folder: str) -> None:
     """Wait for the end of the pipe from the program that started this one; whatever ended it, this one ends, too."""
     sys.stdin.buffer.read()
+    shutil.rmtree(folder, ignore_errors=True)  # nobody else does where the program was killed
     os._exit(0)
 
 
@@ -217,7 +219,8 @@ def main() -> None:
     line = sys.stdin.buffer.readline()
     if not line:
         return
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    place = Place(**json.loads(line))
+    threading.Thread(target=_end_with_parent, args=(place.folder,), daemon=True).start()
     import asyncio  # noqa: PLC0415 - not needed by who starts workers
 
     import dask  # noqa: PLC0415 - the same
@@ -225,7 +228,7 @@ def main() -> None:
     import evo_libra.experiment.worker  # noqa: F401, PLC0415 - before the first run has to wait for it
 
     dask.config.set({"distributed.worker.profile.enabled": False})
-    asyncio.run(_serve(Place(**json.loads(line))))
+    asyncio.run(_serve(place))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,12 @@ from rich.text import Text
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.batch import Ended, Summary, run_batch
 from evo_libra.experiment.estimate import Estimate, estimate
-from evo_libra.experiment.executor import Executor, InProcess, Tls, join, local_cluster
+from evo_libra.experiment.executor import Executor, InProcess, local_cluster
 from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
+from evo_libra.experiment.scheduler import Tls, join
 from evo_libra.experiment.store import LOG, make_folder
 from evo_libra.faults import explained
 from evo_libra.ui.texts import duration, print_json

@@ -20,13 +20,14 @@ from evo_libra.experiment import batch as batches
 from evo_libra.experiment import local_worker
 from evo_libra.experiment.batch import run_batch
 from evo_libra.experiment.control import request
-from evo_libra.experiment.executor import InProcess, OnScheduler, Tls, Undelivered, join
+from evo_libra.experiment.executor import InProcess, OnScheduler, Undelivered
 from evo_libra.experiment.expand import Experiment
 from evo_libra.experiment.job import Job, Report
 from evo_libra.experiment.local_worker import LocalWorkers, Place, _Process
 from evo_libra.experiment.plan import plan_of
 from evo_libra.experiment.private_cluster import new_credentials
 from evo_libra.experiment.runspec import RunSpec
+from evo_libra.experiment.scheduler import Tls, join
 from evo_libra.experiment.silence import Silence
 from evo_libra.experiment.store import FAILED
 from evo_libra.experiment.worker import perform
@@ -110,6 +111,7 @@ def test_a_worker_that_gives_no_sign_of_life_is_told_of_and_dropped_whatever_its
     ("tls://127.0.0.1:1", Tls(), "asks for certificates; give --tls-ca-file, --tls-cert and --tls-key"),
     ("tls://127.0.0.1:1", Tls(Path("none.pem")), "--tls-ca-file: there is no file none.pem"),
     ("tls://127.0.0.1:1", Tls(key=Path("none.pem")), "--tls-key: there is no file none.pem"),
+    ("tls://127.0.0.1:1", Tls(*[Path(__file__)] * 3), "the certificates cannot be used"),
     (__file__, Tls(), "is no scheduler file of Dask"),
 ])  # fmt: skip
 def test_a_scheduler_that_does_not_fit_its_certificates_is_wrong_input(scheduler: str, tls: Tls, reason: str) -> None:

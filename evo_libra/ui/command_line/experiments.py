@@ -82,7 +82,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     json_:
         Print one JSON object and nothing else.
     """
-    from evo_libra.experiment.executor import Tls  # noqa: PLC0415 - see `shared`
+    from evo_libra.experiment.scheduler import Tls  # noqa: PLC0415 - see `shared`
     from evo_libra.ui.batch import RunOptions, run_command  # noqa: PLC0415 - the same
 
     again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
