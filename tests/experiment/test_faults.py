@@ -21,10 +21,10 @@ from evo_libra.experiment.job import Job
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import RunFolder
 from evo_libra.experiment.worker import abandon, execute, perform
+from evo_libra.faults import StorageError, machine_fault
 from evo_libra.model.chakra.trace import Metadata
 from evo_libra.model.chakra.write import write_trace
 from evo_libra.search.cache import Cache
-from evo_libra.faults import StorageError, machine_fault
 
 Make = Callable[..., RunSpec]
 
