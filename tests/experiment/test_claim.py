@@ -166,7 +166,7 @@ def test_processes_never_meet_inside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("years", [-50, 50])
 def test_a_claim_of_another_time_holds_nobody_up(years: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claims, "_where", lambda: "another host")
+    monkeypatch.setattr(claims, "kernel", lambda: "another host")
     theirs = acquire(tmp_path, "a")
     monkeypatch.undo()
     assert theirs is not None
