@@ -69,13 +69,21 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [key for key in keys if key != "technologies" and one.get(key) != other.get(key)]
 
 
+def unlike(one: Subject | None, other: Subject | None) -> str:
+    """Return why designs of two runs are not to be ranked against one another; empty where they may be."""
+    if one is None or other is None or one == other:
+        return ""
+    if len(by_problem([one, other])) > 1:
+        return "another problem"
+    return "" if _work(one) == _work(other) else "an iteration is other work"
+
+
 def sequences(subjects: Sequence[Subject]) -> list[float] | None:
     """Return how many sequences an iteration of each run trains, of its first workload; None where it is not known.
 
     Of several workloads the numbers of one run are all the same multiple of those of another run, or not known either.
     """
-    works = [(subject.problem.get("npus"), subject.problem.get("workloads")) for subject in subjects]
-    if all(work == works[0] for work in works):
+    if all(_work(subject) == _work(subjects[0]) for subject in subjects):
         return [1.0] * len(subjects)
     sizes = [_sizes(subject) for subject in subjects]
     if not sizes[0] or any(size is None or len(size) != len(sizes[0]) for size in sizes):
@@ -83,6 +91,11 @@ def sequences(subjects: Sequence[Subject]) -> list[float] | None:
     known = [size for size in sizes if size is not None]
     shares = {tuple(one / size[0] for one in size) for size in known}
     return [float(size[0]) for size in known] if len(shares) == 1 else None
+
+
+def _work(subject: Subject) -> tuple[Any, Any]:
+    """Return what decides how much work an iteration is."""
+    return subject.problem.get("npus"), subject.problem.get("workloads")
 
 
 def _sizes(subject: Subject) -> list[int] | None:

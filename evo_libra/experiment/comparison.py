@@ -128,7 +128,7 @@ def _coverage(front: FloatArray, other: FloatArray) -> float:
             break
         # What is kept is not covered; it may have beaten others of its own front, which are asked for again.
         left = left[:, beaten]
-    return left.shape[1] / other.shape[1]
+    return float(left.shape[1] / other.shape[1])
 
 
 def _attainment(group: Sequence[FloatArray]) -> dict[int, FloatArray]:

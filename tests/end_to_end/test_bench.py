@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from command import COMMAND, run
 
-from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.bench import FIGURES, Run, Task, compare, run_task, run_tasks
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.bench import FIGURES, Run, Task, compare, exact_front, run_task, run_tasks
 from evo_libra.model.arrays import FloatArray
+from evo_libra.problem.registry import load_problem
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.toy import Toy
 from evo_libra.ui.attainment import attainment_figure
@@ -59,6 +60,11 @@ def test_an_exact_front_is_not_beaten(tmp_path: Path) -> None:
     assert found["reference"]["designs"] > 5000
     assert found["reference"]["hypervolume"] == pytest.approx(1.0497, abs=5e-5)
     assert found["results"]["nsga2"]["hypervolume"]["median"] < found["reference"]["hypervolume"]
+
+
+def test_a_front_of_parts_that_is_not_exact_is_not_called_so() -> None:
+    with pytest.raises(InputError, match="--exact: 'wafer-20' is built of parts in whole lanes"):
+        exact_front(load_problem("wafer-20"))
 
 
 @pytest.mark.parametrize(("words", "part"), [

@@ -14,6 +14,9 @@ from evo_libra.experiment.manifest import manifest_of
 from evo_libra.experiment.runspec import build, origin_of, run_of
 from evo_libra.experiment.worker import execute
 from evo_libra.ui.compare import compare_command
+from evo_libra.ui.terminal.details import detail_lines
+from evo_libra.ui.terminal.session import Session, Wanted
+from evo_libra.ui.terminal.view_model import State, picture, selected_design, wanted
 
 WORKLOADS = "workloads=[{{model: gpt-3-libra, parallelism: {{tp: {tp}}}, compute_TFLOPS: 234}}]"
 TP4, TP64 = (WORKLOADS.format(tp=tp) for tp in (4, 64))
@@ -96,3 +99,27 @@ def test_single_runs_of_different_problems_are_refused(results: Path, tmp_path: 
         compare_command([str(moe), str(gpt)], results, None, as_json=False)
     with pytest.raises(InputError, match="--figure: gpt3-4k and moe-4k are 2 different problems"):
         compare_command(["problem:*"], results, tmp_path / "a.png", as_json=False)
+
+
+def test_the_terminal_ui_does_not_compare_designs_of_unlike_runs(results: Path) -> None:
+    session = Session(results)
+    every = session.look(Wanted()).every
+    four, sixty_four, moe = sorted(every, key=lambda run: (run.problem, _degree(run.folder)))
+    state = State(run=four.id, marked=(sixty_four.id, moe.id))
+    scene = session.look(wanted(state))
+    session.close()
+    own, other, another = (series.label for series in picture(state, scene).fronts)
+    assert "(" not in own
+    assert other.endswith("(an iteration is other work)")
+    assert another.endswith("(another problem)")
+    mine, theirs = (selected_design(State(run=run.id), scene) for run in (four, moe))
+    assert mine is not None
+    assert theirs is not None
+    text = "\n".join("".join(part for part, _ in line) for line in detail_lines(mine, None, theirs, 200))
+    assert f"Not compared with {theirs.name}: another problem." in text
+    assert "%" not in text.partition("Not compared")[0]
+
+
+def _degree(folder: Path) -> int:
+    workloads = json.loads((folder / "manifest.json").read_text())["problem"]["workloads"]
+    return int(workloads[0]["parallelism"]["tp"])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.model.arrays import GIGA
 from evo_libra.ui.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.alike import Subject
 
 Line = tuple[tuple[str, str], ...]
 _LABEL, _NUMBER, _BAR = 12, 8, 12
@@ -31,12 +34,14 @@ class Design:
     name : what it is called.
     objectives : column -> value.
     notation : the design; empty when it is not known yet.
+    subject : what its run searched; None when that is not known.
     """
 
     run: str
     name: str
     objectives: Mapping[str, float]
     notation: str = ""
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,14 @@ class Breakdown:
     notation: str = ""
 
 
+def _unlike(design: Design, baseline: Design | None) -> str:
+    if baseline is None or baseline.run == design.run:
+        return ""
+    from evo_libra.experiment.alike import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+
+    return unlike(design.subject, baseline.subject)
+
+
 def detail_lines(
     design: Design, breakdown: Breakdown | None, baseline: Design | None, width: int, *, ascii_only: bool = False
 ) -> list[Line]:
@@ -71,7 +84,11 @@ def detail_lines(
     ascii_only : whether to use ASCII characters only.
     """
     other = baseline or (breakdown.equal if breakdown else None)
-    lines = [((f"{design.name}", "head"),), *_objective_lines(design, other, width)]
+    reason = _unlike(design, baseline)
+    lines = [((f"{design.name}", "head"),), *_objective_lines(design, None if reason else other, width)]
+    if reason and baseline:
+        said = f"Not compared with {baseline.name}: {reason}. B takes equal bandwidths again."
+        lines += [(), *_folded(said, width)]
     if design.notation:
         lines += [(), *_network_lines(design.notation, breakdown, width, ascii_only=ascii_only)]
     if breakdown is None:

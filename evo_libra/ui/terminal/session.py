@@ -13,12 +13,13 @@ from evo_libra.experiment.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.control import all_requested
 from evo_libra.experiment.events import Progress
 from evo_libra.experiment.record import BatchInfo, RunInfo, file_stamp
-from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG
+from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, MANIFEST, RunFolder
 from evo_libra.integrity import DamagedError
 from evo_libra.ui.terminal.progress import ProgressReader
 from evo_libra.ui.terminal.queue_view import run_names
 
 if TYPE_CHECKING:
+    from evo_libra.experiment.alike import Subject
     from evo_libra.front.front import Front
     from evo_libra.model.arrays import FloatArray
 
@@ -58,6 +59,7 @@ class RunData:
     progress : its course.
     designs : objective column -> a sample of all designs evaluated; empty when they were not kept.
     log : its last lines; empty when they are not wanted.
+    subject : what it searches; None when that is not known.
     """
 
     front: Front | None = None
@@ -66,6 +68,7 @@ class RunData:
     progress: tuple[Progress, ...] = ()
     designs: Mapping[str, FloatArray] = field(default_factory=dict)
     log: tuple[str, ...] = ()
+    subject: Subject | None = None
 
 
 @dataclass(frozen=True)
@@ -233,9 +236,17 @@ def _with_front(run: RunInfo, data: RunData) -> RunData:
         waiting = not isinstance(error, DamagedError) and run.status in ("queued", "running", "paused", "interrupted")
         return replace(data, front=None, values={}, note="no front yet" if waiting else str(error))
     values = {column: front.frame[column].to_numpy() for column in front.objectives}
-    return replace(
-        data, front=front, values=values, note="" if len(front) else "no design meets the constraints so far"
-    )
+    note = "" if len(front) else "no design meets the constraints so far"
+    return replace(data, front=front, values=values, note=note, subject=data.subject or _subject(run))
+
+
+def _subject(run: RunInfo) -> Subject | None:
+    from evo_libra.experiment.alike import Subject  # noqa: PLC0415 - the first plot does not wait for problems
+
+    try:
+        return Subject.of(RunFolder(run.folder).read_json(MANIFEST))
+    except (InputError, KeyError):
+        return None  # of a version that kept less
 
 
 def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:

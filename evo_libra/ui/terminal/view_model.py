@@ -129,14 +129,14 @@ def selected_design(state: State, scene: Scene) -> Design | None:
     row = front.frame.row(index, named=True)
     name = f"design {row['id']} of {len(front):,}"
     values = {column: float(row[column]) for column in front.objectives}
-    return Design(state.run, name, values, str(row.get("design", "")))
+    return Design(state.run, name, values, str(row.get("design", "")), data.subject)
 
 
 def picture(state: State, scene: Scene) -> Picture:
     """Return what the plot shows."""
     styles = run_styles(state)
     runs = [
-        _points(scene.names[run_id], styles.get(run_id, 0), scene.data[run_id])
+        _points(_label(state, scene, run_id), styles.get(run_id, 0), scene.data[run_id])
         for run_id in scene.shown
         if run_id in scene.data
     ]
@@ -149,6 +149,18 @@ def picture(state: State, scene: Scene) -> Picture:
         baseline=state.baseline.objectives if state.baseline else None,
         message=message,
     )
+
+
+def _label(state: State, scene: Scene, run_id: str) -> str:
+    """Return the name of a plotted run, and why its front is not to be ranked against that of the selected one."""
+    name = scene.names[run_id]
+    selected = scene.data.get(state.run)
+    if selected is None or run_id == state.run:
+        return name
+    from evo_libra.experiment.alike import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+
+    reason = unlike(selected.subject, scene.data[run_id].subject)
+    return f"{name} ({reason})" if reason else name
 
 
 def run_styles(state: State) -> dict[str, int]:
