@@ -240,8 +240,8 @@ def _report(
     refused = [report for report in summary.reports.values() if report.ending == "machine"]
     before = sum(run.state == "failed" for run in planned) if "failed" not in options.again else 0
     counts = {
-        "runs": len(planned), "done": summary.count("done"), "skipped": summary.skipped, "stale": summary.stale,
-        "failed": len(bad) + before, "interrupted": summary.interrupted,
+        "runs": len(planned), "done": summary.count("done"), "skipped": summary.skipped - before,
+        "stale": summary.stale, "failed": len(bad) + before, "interrupted": summary.interrupted,
     }  # fmt: skip
     if as_json:
         failures = [{"id": report.id, "error": report.error or report.ending} for report in (*bad, *refused)]

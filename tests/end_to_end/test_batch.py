@@ -161,7 +161,9 @@ def test_a_run_that_fails_is_marked_and_the_batch_goes_on(work: Path) -> None:
     assert log.count("Traceback") == 3
     assert run_json(work, "results", "status:failed")["runs"][0]["error"] == failure["error"]
     (work / "raise").unlink()
-    assert "1 had failed before" in run(work, "run", "batch.yaml", code=3).stdout
+    again = run(work, "run", "batch.yaml", code=3).stdout
+    assert "0 done, 1 skipped, 1 failed of 2 runs" in again
+    assert "1 had failed before" in again
     assert run_json(work, "run", "batch.yaml", "--retry-failed", "--workers", "0")["failed"] == 0
     assert not leftovers(work)
 

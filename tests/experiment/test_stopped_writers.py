@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -116,6 +117,10 @@ def writes() -> Writes:
     return Writes()
 
 
+def without_links(*_: object) -> None:
+    raise OSError(errno.ENOTSUP, "no links here")
+
+
 def files_of(folder: Path) -> Folder:
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
@@ -147,7 +152,9 @@ def failing(spec: RunSpec, job: Job) -> Job:
     return job
 
 
-@pytest.mark.parametrize("before", [fresh, interrupted, done, failing])
+@pytest.mark.parametrize(
+    ("before", "links"), [(fresh, True), (interrupted, True), (done, True), (failing, True), (fresh, False)]
+)
 def test_a_writer_that_was_stopped_changes_nothing_that_another_has_finished(
     make: Make,
     job: Job,
@@ -155,6 +162,7 @@ def test_a_writer_that_was_stopped_changes_nothing_that_another_has_finished(
     writes: Writes,
     monkeypatch: pytest.MonkeyPatch,
     before: Callable[[RunSpec, Job], Job],
+    links: bool,  # noqa: FBT001
 ) -> None:
     def search(*given: Any, **more: Any) -> Outcome:
         if BROKEN:
@@ -163,6 +171,8 @@ def test_a_writer_that_was_stopped_changes_nothing_that_another_has_finished(
 
     monkeypatch.setattr(worker, "run_search", search)
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # nobody pulls the plug; half of the time
+    if not links:
+        monkeypatch.setattr(os, "link", without_links)
     spec, wrong = make(engine="random", evaluations=100, population=50, keep="designs"), list[str]()
     stop_at, found = 0, "begun"
     while found != "never stopped":
