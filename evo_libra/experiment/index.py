@@ -43,7 +43,7 @@ def open_index(path: Path | None) -> sqlite3.Connection:
         return _prepared(path)
     except (sqlite3.OperationalError, OSError):
         return _prepared(None)
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # the latter where damage gets into SQLite's own sentence
         return _again(path)
 
 
@@ -70,7 +70,7 @@ def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunInfo]]:
             for stamp, text, digest in index.execute("SELECT stamp, run, digest FROM runs")
             if digest == _digest(stamp, text)
         ]
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         return []  # All is read from the files again.
     runs = json.loads(f"[{','.join(text for _, text in rows)}]")
     return [(stamp, _run(f"{results}/{values[0]}", values)) for (stamp, _), values in zip(rows, runs, strict=True)]
@@ -146,7 +146,7 @@ def _prepared(path: Path | None) -> sqlite3.Connection:
         if index.execute("PRAGMA user_version").fetchone()[0] != version():
             index.executescript(_TABLES)
             index.execute(f"PRAGMA user_version = {version()}")
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         index.close()
         raise
     return index

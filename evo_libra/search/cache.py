@@ -17,6 +17,8 @@ from evo_libra.integrity import row_digest
 from evo_libra.model.arrays import FloatArray
 
 _SECONDS = 60.0
+_SQLITE = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; the second where a damaged file gets into its own sentence."""
 _TABLE = """
 CREATE TABLE IF NOT EXISTS designs (
     problem TEXT NOT NULL, genes BLOB NOT NULL,
@@ -69,11 +71,12 @@ class Cache:
                     raise InputError(f"the cache {path} cannot be used: it is not a regular file")
                 path.touch()  # SQLite would keep the group from writing, whatever the umask is
             self._file = sqlite3.connect(path or ":memory:", timeout=_SECONDS, isolation_level=None)
+            self._file.text_factory = lambda raw: raw.decode(errors="replace")  # a damaged text fits no digest
             # A log beside the file: a commit need not wait for the disk, and a kill leaves the file whole.
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.execute(_TABLE)
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *_SQLITE) as error:
             raise self._refusal("used", error) from None
 
     def get(self, genes: FloatArray) -> Worth | None:
@@ -82,7 +85,7 @@ class Cache:
         key = _key(genes)
         try:
             row = self._file.execute(asked, (self._problem, key)).fetchone()
-        except sqlite3.Error as error:
+        except _SQLITE as error:
             raise self._refusal("read", error) from None
         if row is None or row[3] != row_digest(self._problem, key, *row[:3]):
             return None
@@ -96,20 +99,20 @@ class Cache:
             self._file.execute(
                 "INSERT OR REPLACE INTO designs VALUES (?, ?, ?, ?, ?, ?)", (*values, row_digest(*values))
             )
-        except sqlite3.Error as error:
+        except _SQLITE as error:
             raise self._refusal("written", error) from None
 
     def forget_failures(self) -> None:
         """Drop the designs of this problem that could not be evaluated, so that they are tried again."""
         try:
             self._file.execute("DELETE FROM designs WHERE problem = ? AND failure <> ''", (self._problem,))
-        except sqlite3.Error as error:
+        except _SQLITE as error:
             raise self._refusal("written", error) from None
 
     def _refusal(self, what: str, error: Exception) -> InputError:
         # Only SQLite's own words for a file that is no sound database have a remedy that a user needs to be told.
         remedy = ""
-        if type(error) is sqlite3.DatabaseError:
+        if type(error) in (sqlite3.DatabaseError, UnicodeDecodeError):
             remedy = "; move it away, and its designs are evaluated again"
         return InputError(f"the cache {self._path} cannot be {what}: {error}{remedy}")
 
