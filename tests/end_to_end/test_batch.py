@@ -17,6 +17,7 @@ import pytest
 from command import COMMAND, run, run_json, wait_for
 
 from evo_libra.experiment.control import request
+from evo_libra.experiment.private_cluster import new_credentials
 
 ROOT = Path(__file__).parents[2]
 STEERED = '''
@@ -261,11 +262,15 @@ def test_requests_reach_a_batch_that_runs(work: Path) -> None:
 
 
 @contextlib.contextmanager
-def scheduler_with_workers(work: Path, count: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+def scheduler_with_workers(work: Path, count: int, *tls: str) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     file = work / "scheduler.json"
-    dask, there = [sys.executable, "-m", "dask"], ["--scheduler-file", str(file), "--no-dashboard"]
+    dask, there = [sys.executable, "-m", "dask"], ["--scheduler-file", str(file), "--no-dashboard", *tls]
     quiet: dict[str, Any] = {"cwd": work, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    started = [subprocess.Popen([*dask, "scheduler", *there, "--host", "127.0.0.1", "--port", "0"], **quiet)]
+    started = [
+        subprocess.Popen(
+            [*dask, "scheduler", *there, "--host", "tls://127.0.0.1" if tls else "127.0.0.1", "--port", "0"], **quiet
+        )
+    ]
     try:
         wait_for(file.is_file)
         words = [*dask, "worker", *there, "--nthreads", "1", "--no-nanny"]
@@ -280,14 +285,18 @@ def scheduler_with_workers(work: Path, count: int) -> Iterator[tuple[str, list[s
 def test_a_scheduler_whose_workers_are_killed_loses_nothing(work: Path) -> None:
     expected = straight(work)
     (work / "sleep").write_text("0.1")
-    with scheduler_with_workers(work, 2) as (file, workers):
-        words = [COMMAND, "run", "batch.yaml", "--scheduler", file]
+    credentials = new_credentials()
+    (work / "cert.pem").write_text(credentials["certificate"])
+    (work / "key.pem").write_text(credentials["key"])
+    tls = ["--tls-ca-file", "cert.pem", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]
+    with scheduler_with_workers(work, 2, *tls) as (file, workers):
+        words = [COMMAND, "run", "batch.yaml", "--scheduler", file, *tls]
         process = subprocess.Popen(words, cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_for(lambda: len(list(work.glob("results/*/*/checkpoint.npz"))) >= 2)
         workers[0].kill()
         (work / "sleep").write_text("0.01")
         assert process.wait(timeout=120) == 0
-        assert run_json(work, "run", "batch.yaml", "--scheduler", file)["skipped"] == 4
+        assert run_json(work, "run", "batch.yaml", "--scheduler", file, *tls)["skipped"] == 4
     assert fronts(work) == expected
     assert sum("resumed" in path.read_text() for path in work.glob("results/*/*/run.log")) >= 1
     assert not leftovers(work)

@@ -9,7 +9,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -122,33 +121,6 @@ def without_certificate(port: int) -> bytes:
         except ssl.SSLError as error:
             assert "CERTIFICATE_REQUIRED" in str(error)
             return b""
-
-
-def test_a_scheduler_with_certificates_is_joined_with_them_alone(tmp_path: Path) -> None:
-    (tmp_path / "batch.yaml").write_text("problem: gpt3-4k\npopulation: 50\nevaluations: 100\n")
-    credentials = new_credentials()
-    (tmp_path / "cert.pem").write_text(credentials["certificate"])
-    (tmp_path / "key.pem").write_text(credentials["key"])
-    files = ["--tls-ca-file", "cert.pem", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]
-    with dask(tmp_path, "scheduler", "--host", "tls://127.0.0.1", "--port", "0", "--no-dashboard", *files):
-        wait_for((tmp_path / "scheduler.json").exists)
-        asked = ["run", "batch.yaml", "--scheduler", "scheduler.json"]
-        with dask(tmp_path, "worker", "--nthreads", "1", "--no-dashboard", *files):
-            assert run_json(tmp_path, *asked, *files)["done"] == 1
-
-
-@contextlib.contextmanager
-def dask(folder: Path, what: str, *words: str) -> Iterator[None]:
-    """Run a part of a Dask cluster."""
-    file = ["--scheduler-file", "scheduler.json"]
-    command = [str(Path(sys.executable).parent / "dask"), what, *file, *words]
-    with (folder / f"{what}.txt").open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
 
 
 TRAPS = ("random", "multiprocessing", "signal", "threading", "runpy", "distributed", "dask", "numpy", "deap", "moocore")
