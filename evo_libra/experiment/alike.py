@@ -14,7 +14,7 @@ from evo_libra.experiment.runspec import Origin, build
 from evo_libra.problem.ledger import MEASURES
 from evo_libra.problem.problem import Problem
 
-PER_ITERATION = tuple(measure.objective.column for measure in MEASURES.values() if measure.iteration)
+PER_ITERATION = tuple(measure.objective.column for measure in MEASURES.values() if measure.timed)
 """Objectives of one iteration, which is more or less work where another number of sequences is trained."""
 _MEASURES = ("objectives", "ownership")
 _TIME = {"model": None, "weights": "absolute"}

@@ -112,10 +112,10 @@ def front_of(problem: SearchProblem, archive: Archive) -> Front:
 
 
 def _check(problem: SearchProblem, archive: Archive) -> None:
-    """Evaluate the designs again, as networks and not as genes, and look whether each is what a front may hold."""
+    """Look at the designs again, as networks and not as genes, whether each is what a front may hold."""
     wrong = ~np.isfinite(archive.objectives).all(axis=0)
     if isinstance(problem, Problem) and len(archive):
-        wrong |= problem.evaluate(problem.decode(archive.genes)).violation > 0
+        wrong |= problem.violation(problem.decode(archive.genes)) > 0
     if not wrong.any():
         return
     first = np.flatnonzero(wrong)[:1]

@@ -91,7 +91,7 @@ class Measure:
     value : (n,) in SI; what constraints limit.
     minimised : (n,) in SI, where that is not the value itself.
     power : whether it needs the power of a network, which only catalogues of parts know.
-    iteration : whether it is that of one training iteration, and more where an iteration is more work.
+    timed : whether it needs the iteration time; it is more where an iteration is more work.
     """
 
     objective: Objective
@@ -99,7 +99,7 @@ class Measure:
     value: Callable[[Worth], FloatArray]
     minimised: Callable[[Worth], FloatArray] | None = None
     power: bool = False
-    iteration: bool = False
+    timed: bool = False
 
 
 def _bisection(worth: Worth) -> FloatArray:
@@ -107,7 +107,7 @@ def _bisection(worth: Worth) -> FloatArray:
 
 
 _TABLE = (
-    Measure(TIME, "time", lambda worth: worth.time, iteration=True),
+    Measure(TIME, "time", lambda worth: worth.time, timed=True),
     Measure(COST, "cost", lambda worth: worth.cost),
     Measure(
         Objective("power", "power_kW", 1e3, "network power [kW]"), "power", lambda worth: worth.watts, power=True
@@ -115,11 +115,11 @@ _TABLE = (
     Measure(Objective("ownership", "ownership_usd", 1.0, "cost of ownership [USD]"), "cost", _owned, power=True),
     Measure(
         Objective("energy", "energy_kJ", 1e3, "network energy of an iteration [kJ]"),
-        "energy", lambda worth: worth.watts * worth.time, power=True, iteration=True,
+        "energy", lambda worth: worth.watts * worth.time, power=True, timed=True,
     ),
     Measure(
         Objective("time-cost", "time_cost_usd_s", 1.0, "iteration time x network cost [USD s]"),
-        "time times cost", lambda worth: worth.time * worth.cost, iteration=True,
+        "time times cost", lambda worth: worth.time * worth.cost, timed=True,
     ),
     Measure(
         Objective("bisection", "bisection_s_per_TB", 1.0, "time of a TB over the bisection [s]"),

@@ -244,19 +244,34 @@ class Problem:
         clipped: bool = False,
     ) -> Evaluation:  # fmt: skip
         worth = self._ledger(designs, price, traffic, hardware, power=self._powered)
+        return Evaluation(values(self.objectives, worth), self._broken_by(designs, worth, hardware, clipped=clipped))
+
+    def _broken_by(
+        self, designs: Population, worth: Worth, hardware: Hardware | None, *, clipped: bool = False
+    ) -> FloatArray:
         broken = np.zeros(len(designs)) if clipped else self.tables.outside(designs)
         for constraint in self.constraints:
             if not constraint.lanes:
                 broken += self.broken(constraint, worth, designs)
         if hardware is not None:
             broken += hardware.excess(designs.bandwidth)
-        return Evaluation(values(self.objectives, worth), broken)
+        return broken
+
+    def violation(self, designs: Population) -> FloatArray:
+        """Return (n,) the violation that `evaluate` returns; no times are computed unless a constraint needs them."""
+        limited = [MEASURES[c.quantity] for c in self.constraints if c.quantity != BANDWIDTH]
+        worth = self.measure(designs, timed=any(measure.timed for measure in limited))
+        hardware = self.tables.hardware_of(designs.npus, designs.technology) if self.tables.kits else None
+        return self._broken_by(designs, worth, hardware) + unbuildable(self, designs)
 
     def _ledger(
-        self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None, *, power: bool
-    ) -> Worth:
+        self, designs: Population, price: FloatArray, traffic: FloatArray, hardware: Hardware | None, *, power: bool,
+        timed: bool = True,
+    ) -> Worth:  # fmt: skip
         bandwidth = designs.bandwidth
-        time, watts = self.time(designs, traffic), np.zeros(len(designs))
+        time, watts = np.zeros(len(designs)), np.zeros(len(designs))
+        if timed:
+            time = self.time(designs, traffic)
         if hardware is None or self.optimal:
             cost = network_cost(1, price, bandwidth)
             if hardware is not None and power:
@@ -265,11 +280,11 @@ class Problem:
             cost, watts = hardware.totals(hardware.lanes(bandwidth), power=power)
         return Worth(time, cost, watts, designs.npus, designs.block, bandwidth, self.ownership)
 
-    def measure(self, designs: Population) -> Worth:
-        """Return time, cost and power of designs, from which objectives and constraints follow."""
-        traffic = self.time.traffic(designs.npus, designs.technology)
+    def measure(self, designs: Population, *, timed: bool = True) -> Worth:
+        """Return cost, power and, unless it is left out, time of designs, from which all objectives follow."""
+        traffic = self.time.traffic(designs.npus, designs.technology) if timed else np.empty(0)
         hardware = self.tables.hardware_of(designs.npus, designs.technology) if self.tables.kits else None
-        return self._ledger(designs, self.unit_prices(designs), traffic, hardware, power=True)
+        return self._ledger(designs, self.unit_prices(designs), traffic, hardware, power=True, timed=timed)
 
     def broken(self, constraint: Constraint, worth: Worth, designs: Population) -> FloatArray:
         """Return (n,) the relative violation of a constraint by designs, whose `measure` is known."""

@@ -92,9 +92,10 @@ def test_every_design_of_a_front_meets_the_limits_of_any_objectives(case: tuple[
     except ConflictError:
         assert len(asked) > 1  # one of them random designs meet
         return
-    rows = search(problem, evaluations=300, population=40, seed=seed % 1000).frame["design"].to_list()
-    if not rows:
+    front = search(problem, evaluations=300, population=40, seed=seed % 1000)
+    if not len(front):
         return
+    rows = front.frame["design"].to_list()
     again = free.measure(read_designs(free, rows))
     for (name, relation, _), limit in zip(asked, figures, strict=True):
         over = MEASURES[name].value(again) / limit - 1
@@ -170,7 +171,9 @@ def test_the_evaluation_sees_whatever_the_sentences_say(kind: str) -> None:
     designs = problem.decode(problem.genome.sample(random, 30))
     factor = random.choice([0.0, 1e-4, 0.5, 1.0, 3.0, 1e4], designs.bandwidth.shape, p=[0.05, 0.05, 0.1, 0.6, 0.1, 0.1])
     damaged = replace(designs, bandwidth=designs.bandwidth * factor)
-    broken = problem.evaluate(damaged).violation > 0
+    violation = problem.evaluate(damaged).violation
+    np.testing.assert_array_equal(problem.violation(damaged), violation)
+    broken = violation > 0
     said = [bool(violations(problem, damaged.select([n]))) for n in range(len(damaged))]
     assert broken.tolist() == said
     assert 0 < broken.sum() < len(broken)
