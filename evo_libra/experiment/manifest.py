@@ -11,6 +11,7 @@ from evo_libra.experiment.provenance import git_state, machine, program, version
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.spec import ordered
 
 
 def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str]) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str]) -
         "source": {
             "problem": origin.name,
             "set": list(origin.assignments),
-            "data": origin.data,
+            "data": None if origin.data is None else ordered(origin.data),
             "folder": origin.folder,
         },
         "name": spec.name,

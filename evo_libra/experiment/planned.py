@@ -10,7 +10,6 @@ from typing import Any
 from evo_libra.experiment.loop import check
 from evo_libra.experiment.runspec import Origin, RunSpec, build, run_of
 from evo_libra.experiment.warm import digest_of, genes_from
-from evo_libra.search.memetic import usual
 
 
 def planned_run(origin: Origin, folder: Path | None = None, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
@@ -21,8 +20,6 @@ def planned_run(origin: Origin, folder: Path | None = None, **settings: Any) -> 
     origin : of the problem.
     folder : what ``start_from`` is relative to; the current folder when left out.
     settings : as for `run_of`, and ``start_from``: where an earlier front is, or several are.
-        Without ``memetic`` the share is the one
-        that was measured to pay, of that engine on that problem.
 
     Raises
     ------
@@ -31,9 +28,6 @@ def planned_run(origin: Origin, folder: Path | None = None, **settings: Any) -> 
     start = _several(settings.pop("start_from", None))
     spec = run_of(origin, **settings)
     problem, method = build(origin), spec.method
-    step = usual(problem, spec.engine) if settings.get("memetic") is None else None
-    if step is not None and not (method.asynchronous or spec.workers):
-        method = replace(method, memetic=step.count / step.every)
     if start:
         paths = [((folder or Path()) / one).resolve() for one in start]
         genes = genes_from(problem, paths)

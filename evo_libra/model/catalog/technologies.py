@@ -140,15 +140,20 @@ def load_catalog(name: str, folder: Path = Path()) -> Catalog:
     ------
     InputError : no such catalogue, or its file is wrong.
     """
+    return _catalog_of(read_source(catalog_file(name, folder)))
+
+
+def catalog_file(name: str, folder: Path = Path()) -> Path:
+    """Return the path of a catalogue; parameters and errors are those of `load_catalog`."""
     if name.endswith((".yaml", ".yml", ".json")):
-        return _catalog_of(read_source(folder / name))
+        return folder / name
     if name not in catalog_names():
         allowed = ", ".join(catalog_names())
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {allowed}, or the path of a .yaml file"
             f"{suggestion(name, catalog_names())}"
         )
-    return _catalog_of(read_source(_FOLDER / f"{name}.yaml"))
+    return _FOLDER / f"{name}.yaml"
 
 
 def _catalog_of(source: Source) -> Catalog:
