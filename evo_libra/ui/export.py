@@ -52,7 +52,7 @@ def export_command(
     else:
         result = RunFolder(source[0])
         manifest = result.read_json(MANIFEST)
-        design = _design(result, source[1])
+        design = design_of(result, source[1])
         given = list(manifest.get("source", {}).get("set", []))
         known = problem_of_result(manifest, name, given if name else [])
         place = name or str(manifest["source"]["problem"])
@@ -67,7 +67,13 @@ def export_command(
     return 0
 
 
-def _design(result: RunFolder, number_: int) -> str:
+def design_of(result: RunFolder, number_: int) -> str:
+    """Return a design of the front of a result by its id, in the notation.
+
+    Raises
+    ------
+    InputError : there is no front, or no such design on it.
+    """
     frame = result.read_front().frame
     found = frame.filter(pl.col("id") == number_)
     if not found.height:

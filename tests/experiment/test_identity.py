@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from evo_libra import load_problem, search
+from evo_libra.errors import InputError
 from evo_libra.experiment.expand import load_experiment
 from evo_libra.experiment.manifest import manifest_of, spec_of
 from evo_libra.experiment.provenance import canonical_hash
@@ -166,3 +167,11 @@ def test_problems_are_kept_while_their_files_stay(tmp_path: Path) -> None:
     second = build(origin)
     assert second is not first
     assert build(origin) is second
+
+
+@pytest.mark.parametrize("name", ["my_link", "4ever", "a b", "x:1", "near@pod"])
+def test_technologies_have_names_that_designs_can_be_read_back_from(tmp_path: Path, name: str) -> None:
+    (tmp_path / "own.yaml").write_text(LINEAR + PRICES.format(json.dumps(name), 1))
+    (tmp_path / "p.yaml").write_text((Path("problems") / "gpt3-4k.yaml").read_text())
+    with pytest.raises(InputError, match=r"own\.yaml:4:\d+: technologies"):
+        load_problem(str(tmp_path / "p.yaml"), ["fabric.catalog=own.yaml"])

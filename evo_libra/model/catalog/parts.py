@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evo_libra.errors import InputError, Mistake, suggestion, unknown
 from evo_libra.model.arrays import GIGA, NANO
 from evo_libra.model.blocks import KINDS, PHYSICS, Kit, Part, Range
-from evo_libra.model.catalog.technologies import BlockName
+from evo_libra.model.catalog.technologies import BlockName, Name
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.source import KeyPath, Source, read_source, validate
 
@@ -42,7 +42,6 @@ _MOST = 1_000_000_000
 Amount = Annotated[float, Field(ge=0, le=_MOST)]
 Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
 Count = Annotated[int, Field(ge=1, le=_MOST)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
 
 class _Strict(BaseModel):

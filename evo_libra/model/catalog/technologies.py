@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 else:
     BlockName = Literal[BLOCK_NAMES]
 Price = Annotated[float, Field(ge=0)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
+"""Of a technology or a part: what the notation of designs can be read back from."""
 
 
 class _Strict(BaseModel):
@@ -51,7 +53,7 @@ class CatalogSpec(_Strict):
 
     name: str = Field(description="name of the catalogue")
     source: str = Field(description="where the figures come from")
-    technologies: dict[str, TechnologySpec] = Field(min_length=1, description="technologies, the innermost first")
+    technologies: dict[Name, TechnologySpec] = Field(min_length=1, description="technologies, the innermost first")
 
 
 @dataclass(frozen=True)
