@@ -69,7 +69,10 @@ def _check_rows(problem: Problem, front: Front) -> None:
     rows = front.frame[np.unique(np.linspace(0, len(front) - 1, ROWS).round().astype(np.int64))]
     designs = rows["design"].to_list()
     scale = np.array([[objective.scale] for objective in problem.objectives])
-    again = problem.evaluate(designs).objectives / scale
+    try:
+        again = problem.evaluate(designs).objectives / scale
+    except InputError as error:
+        raise DisagreementError(f"a design of the front cannot be evaluated: {error}; {_FAULT}") from None
     said = rows.select(front.objectives).to_numpy().T
     differs = ~(np.abs(again - said) <= TOLERANCE * np.abs(said))
     if differs.any():

@@ -11,10 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.manifest import spec_of
-from evo_libra.experiment.provenance import canonical_hash
-from evo_libra.experiment.runspec import build
-from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.manifest import problem_as_run
+from evo_libra.experiment.store import RunFolder
 from evo_libra.front.explain import explain
 from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
@@ -61,17 +59,7 @@ def _of_result(name: str, number_: int, assignments: Sequence[str]) -> tuple[Sea
     if assignments:
         raise InputError("--set belongs to --design; a design of a result is evaluated as its run did")
     result = RunFolder(Path(name))
-    manifest = result.read_json(MANIFEST)
-    try:
-        origin = spec_of(manifest).origin
-    except KeyError as error:
-        raise InputError(f"the manifest of {name} has no {error}; it is of an older version") from None
-    if origin.data is None:
-        raise InputError(f"{name} is of a problem written in Python, which evaluates genes, not designs")
-    problem = build(origin)
-    if canonical_hash(problem.identity()) != canonical_hash(manifest["problem"]):
-        raise InputError(f"a catalogue or a workload file of the problem of {name} has changed since")
-    return problem, design_of(result, number_)
+    return problem_as_run(result), design_of(result, number_)
 
 
 def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:

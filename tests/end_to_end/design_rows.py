@@ -1,7 +1,7 @@
 """Random design rows over all paths: what fronts say is what their designs evaluate to.
 
 ``python tests/end_to_end/design_rows.py --rows 10000`` draws problems until so many rows of their fronts have been
-checked, each front found in the next of the ways that `agreement.WAYS` has, and every hundredth in worker processes.
+checked, each front found in the next of the ways that `agreement.WAYS` has, and every twentieth in worker processes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from evo_libra import load_problem
 from evo_libra.errors import EvoLibraError, InputError
 
 CHANGES = [(), ("workloads[0].weight=3",), ("objectives=[time, cost]",), ("npus=96",)]
-WORKERS = 100
+WORKERS = 20
 
 
 def one(seed: int, folder: Path) -> tuple[str, int]:
@@ -35,7 +35,7 @@ def one(seed: int, folder: Path) -> tuple[str, int]:
         assert len(problem.genome) > 1  # which bandwidths that cannot be solved for have none
     except InputError:
         return "cannot be built", 0
-    evaluations = 2000 if problem.time.fidelity is None else 100
+    evaluations = 1000 if problem.time.fidelity is None else 100
     engine = pick(["nsga2", "nsga3", "random"])
     numbers = {"engine": engine, "evaluations": evaluations, "population": evaluations // 10, "seed": seed}
     asked = agreement.Asked(str(path), changes, numbers, folder / "out")

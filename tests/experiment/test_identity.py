@@ -14,13 +14,16 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.experiment.expand import load_experiment
-from evo_libra.experiment.manifest import manifest_of, spec_of
+from evo_libra.experiment.manifest import manifest_of, problem_as_run, spec_of
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.runspec import RunSpec, build, origin_of, run_of
+from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.model.chakra.nodes import collective_node, compute_node
 from evo_libra.model.chakra.trace import CollectiveType, Metadata, Node
 from evo_libra.model.chakra.write import write_trace
 from evo_libra.problem.problem import Problem
+from evo_libra.ui.terminal.breakdown import break_down
+from evo_libra.ui.terminal.details import Design
 
 MOE_DESIGN = "SW(8)@nvlink4:225_RI(64)@optics-400g:50"
 SMALL = ("npus=512", "fabric.max_dimensions=3")
@@ -175,3 +178,15 @@ def test_technologies_have_names_that_designs_can_be_read_back_from(tmp_path: Pa
     (tmp_path / "p.yaml").write_text((Path("problems") / "gpt3-4k.yaml").read_text())
     with pytest.raises(InputError, match=r"own\.yaml:4:\d+: technologies"):
         load_problem(str(tmp_path / "p.yaml"), ["fabric.catalog=own.yaml"])
+
+
+def test_a_result_whose_catalogue_has_changed_is_not_shown_under_the_new_one(tmp_path: Path) -> None:
+    traced(tmp_path)
+    spec = run(str(tmp_path / "p.yaml"))
+    folder = RunFolder(tmp_path / "run")
+    folder.write_json(MANIFEST, manifest_of(spec, build(spec.origin), ()))
+    assert canonical_hash(problem_as_run(folder).identity()) == canonical_hash(spec.problem)
+    CHANGES["own.yaml"](tmp_path / "own.yaml")
+    with pytest.raises(InputError, match="has changed since its run"):
+        problem_as_run(folder)
+    assert "has changed since its run" in break_down(folder, Design("run", "1", {}, "RI(4)@near:10")).note

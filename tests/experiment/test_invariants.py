@@ -17,6 +17,7 @@ from evo_libra.problem.problem import Problem
 
 DRAWN = settings(
     max_examples=8,
+    derandomize=True,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),
     report_multiple_bugs=False,

@@ -23,6 +23,7 @@ PROBLEMS = {
     "language-models-4k": (),
     "wafer-20": (),
     "moe-4k": ("npus=512", "fabric.max_dimensions=3"),
+    "problems.two_tier:problem": (),
     "dense-1k": ("fabric.max_dimensions=2", "time.chunks=2"),
 }
 
