@@ -163,5 +163,5 @@ def _objectives(pick: Pick, *, watts: bool) -> list[str]:
 
 def _bandwidth(pick: Pick, kind: str, time: str) -> Any:
     if kind in TECHNOLOGIES:
-        return pick(["lanes", "lanes", "optimal" if time == "libra" else "lanes"])
+        return "lanes"
     return pick([{"mode": "search", "max_GBps": 777.7}, "optimal" if time == "libra" else "search"])
