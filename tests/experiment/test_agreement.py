@@ -86,8 +86,9 @@ def test_a_file_that_changes_meanwhile_is_no_fault_of_the_run(job: Job, tmp_path
     assert "changed meanwhile" in (Path(job.results) / spec.id / LOG).read_text()
 
 
-def test_a_problem_in_python_has_no_notation_to_be_read_again(unsteady: Make, job: Job) -> None:
-    assert execute(unsteady().data(), job).ending == "done"
+def test_a_problem_in_python_has_no_notation_to_be_read_again(job: Job) -> None:
+    spec = run_of(origin_of("problems.two_tier:problem", []), evaluations=400, population=100)
+    assert execute(spec.data(), job).ending == "done"
 
 
 def test_the_command_ends_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
