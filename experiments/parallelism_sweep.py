@@ -54,7 +54,7 @@ class Split:
 
 def degree(best: Best) -> int:
     """Return the NPUs of a tensor-parallel group of a run."""
-    return int(best.said["workloads"][0]["parallelism"]["tp"])
+    return int(dict(best.said["workloads"][0]["parallelism"])["tp"])
 
 
 def split(best: Best, reference: str) -> Split:

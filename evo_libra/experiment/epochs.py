@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.experiment.loop import life_of
 from evo_libra.experiment.provenance import canonical_hash, program
-from evo_libra.experiment.runspec import RunSpec, build, identity_of
+from evo_libra.experiment.runspec import RunSpec, build
 from evo_libra.search.epochs import Epoch
 from evo_libra.search.islands import Archipelago, Live
 
@@ -79,6 +79,6 @@ def live_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch |
     if planned_by != program():
         return None
     problem = build(spec.origin)
-    if canonical_hash(identity_of(problem, spec.origin)) != canonical_hash(spec.problem):
+    if canonical_hash(problem.identity()) != canonical_hash(spec.problem):
         return None
     return life_of(spec, problem)(epoch)

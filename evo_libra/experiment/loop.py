@@ -10,22 +10,18 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.runspec import Origin, RunSpec, build
 from evo_libra.experiment.warm import first_genes
 from evo_libra.model.arrays import FloatArray
-from evo_libra.problem.improve import best_bandwidths
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.search.engine import WITHOUT_CHANCE, load_engine
 from evo_libra.search.epochs import Epoch
 from evo_libra.search.expensive import CACHE, ExpensiveProblem
 from evo_libra.search.islands import Archipelago, island_generations, life
-from evo_libra.search.memetic import Improve
+from evo_libra.search.memetic import step_of
 from evo_libra.search.run import Options, Snapshot, generations
 from evo_libra.search.steady import completions
 from evo_libra.search.termination import Gap, Stagnation, Stop, certified_gap
 
 Observe = Callable[[FloatArray, Evaluation], None]
 Place = Callable[[RunSpec], Archipelago]
-
-_STEP = 250
-"""Designs of a memetic step; a batch is as dear as its largest part is long."""
 
 
 def in_this_process(spec: RunSpec) -> Archipelago:
@@ -74,7 +70,7 @@ def snapshots(
 
 def life_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
     """Return the function that lives through epochs of a run's islands."""
-    improve = _improve(spec, problem)
+    improve = step_of(problem, spec.method.memetic)
     return life(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
 
 
@@ -94,11 +90,7 @@ def check(spec: RunSpec, problem: SearchProblem) -> None:
     problem = with_processes(spec, problem, None, retry=False)
     _check_method(spec, expensive=isinstance(problem, ExpensiveProblem))
     load_engine(spec.engine, problem).start(problem.genome, len(problem.objectives), spec.population, spec.seed)
-    if spec.method.memetic and best_bandwidths(problem) is None:
-        raise InputError(
-            f"memetic: '{problem.name}' has no exact bandwidths to improve designs by; that takes a problem file with "
-            "bandwidths that are searched, time: libra, and the objectives time and cost"
-        )
+    step_of(problem, spec.method.memetic)
     if spec.method.gap is not None:
         certified_gap(problem)
     if spec.method.start_from:
@@ -161,9 +153,6 @@ def _options(spec: RunSpec, problem: SearchProblem, observe: Observe | None, *, 
     stagnation = None if method.stagnation is None else Stagnation(method.stagnation, method.growth)
     gap = None if method.gap is None else Gap(method.gap, certified_gap(problem), method.gap_every)
     first = first_genes(spec, problem) if warm and method.start_from else None
-    return Options(Stop(spec.seconds, stagnation, gap), method.restarts, first, _improve(spec, problem), observe)
-
-
-def _improve(spec: RunSpec, problem: SearchProblem) -> Improve | None:
-    better = best_bandwidths(problem) if spec.method.memetic else None
-    return None if better is None else Improve(better, max(round(_STEP / spec.method.memetic), 1), _STEP)
+    return Options(
+        Stop(spec.seconds, stagnation, gap), method.restarts, first, step_of(problem, spec.method.memetic), observe
+    )

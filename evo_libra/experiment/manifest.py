@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from evo_libra.experiment.provenance import git_state, machine, program, versions
-from evo_libra.experiment.runspec import RunSpec
+from evo_libra.errors import InputError
+from evo_libra.experiment.provenance import canonical_hash, git_state, machine, program, versions
+from evo_libra.experiment.runspec import RunSpec, build
 from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.spec import ordered
 
 
 def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str]) -> dict[str, Any]:
@@ -21,7 +23,7 @@ def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str]) -
         "source": {
             "problem": origin.name,
             "set": list(origin.assignments),
-            "data": origin.data,
+            "data": None if origin.data is None else ordered(origin.data),
             "folder": origin.folder,
         },
         "name": spec.name,
@@ -75,6 +77,27 @@ def spec_of(manifest: dict[str, Any]) -> RunSpec:
         "experiment": manifest["experiment"],
         "label": manifest["label"],
     })  # fmt: skip
+
+
+def problem_as_run(folder: RunFolder) -> SearchProblem:
+    """Return the problem of a run as its manifest has it, wherever the problem's file is by now.
+
+    Raises
+    ------
+    InputError : there is no manifest or it is of an older version, the problem is written in Python, cannot be built
+        any more, or is another one by now.
+    """
+    manifest = folder.read_json(MANIFEST)
+    try:
+        spec = spec_of(manifest)
+    except KeyError as error:
+        raise InputError(f"{folder.path} is of a version that did not keep the problem ({error})") from None
+    if spec.origin.data is None:
+        raise InputError(f"{folder.path} is of a problem written in Python, which evaluates genes, not designs")
+    problem = build(spec.origin)
+    if canonical_hash(problem.identity()) != canonical_hash(spec.problem):
+        raise InputError(f"a catalogue or a workload file of the problem of {folder.path} has changed since its run")
+    return problem
 
 
 def stale(folder: RunFolder) -> bool:

@@ -12,7 +12,6 @@ from evo_libra.experiment.loop import check
 from evo_libra.experiment.runspec import Origin, RunSpec, build, run_of
 from evo_libra.experiment.trust import code_of, refuse_code
 from evo_libra.experiment.warm import digest_of, genes_from
-from evo_libra.search.memetic import usual
 
 
 def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = True, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
@@ -24,8 +23,6 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
     folder : what ``start_from`` is relative to; the current folder when left out.
     run_code : run the code of a problem or an engine that is named as ``module:object``.
     settings : as for `run_of`, and ``start_from``: where an earlier front is, or several are.
-        Without ``memetic`` the share is the one
-        that was measured to pay, of that engine on that problem.
 
     Raises
     ------
@@ -38,9 +35,6 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
     if not run_code:
         refuse_code(code_of("", spec.engine), "it", EngineError)
     problem, method = build(origin), spec.method
-    step = usual(problem, spec.engine) if settings.get("memetic") is None else None
-    if step is not None and not (method.asynchronous or spec.workers):
-        method = replace(method, memetic=step.count / step.every)
     if start:
         paths = [((folder or Path()) / one).resolve() for one in start]
         genes = genes_from(problem, paths)

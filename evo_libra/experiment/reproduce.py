@@ -15,7 +15,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.loop import in_processes, snapshots, with_processes
 from evo_libra.experiment.manifest import spec_of
 from evo_libra.experiment.provenance import canonical_hash, git_state, machine, program, versions
-from evo_libra.experiment.runspec import RunSpec, build, identity_of
+from evo_libra.experiment.runspec import RunSpec, build
 from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder, checksum
 from evo_libra.experiment.trust import code_of_run, refuse_code
 from evo_libra.front.archive import Archive
@@ -73,7 +73,7 @@ def reproduce(
     if spec.method.asynchronous:
         raise InputError(f"{folder.path} was asynchronous: which design was done first was chance, and will be again")
     problem = build(spec.origin)
-    if canonical_hash(identity_of(problem, spec.origin)) != canonical_hash(spec.problem):
+    if canonical_hash(problem.identity()) != canonical_hash(spec.problem):
         raise InputError(f"a catalogue, a workload file or the code of the problem of {folder.path} has changed since")
     archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
     # A clock that ended the run would end it elsewhere now; its evaluations end it there again.

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from evo_libra.experiment.agreement import check_front
+from evo_libra.experiment.attempts import log
 from evo_libra.experiment.checkpoint import write_checkpoint
 from evo_libra.experiment.designs import Record, designs_files
 from evo_libra.experiment.events import Progress, tell, tell_progress
@@ -244,6 +246,8 @@ class _Course:
             last.restarts if last else 0,
             failures,
         )
+        if stopped is None and (reason := check_front(manifest, outcome.front)):
+            log(self.folder, f"the front was not evaluated again: {reason}")
         if stopped != LOST:
             self.folder.write(FRONT, outcome.front.write)
             self.folder.write_json(MANIFEST, {**manifest, **_figures(outcome)})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,9 +14,10 @@ from evo_libra.experiment.method import PLAIN, Method
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.store import plain_name
 from evo_libra.model.source import Source
-from evo_libra.problem.load import problem_of
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.load import files_of, problem_of
+from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.problem.registry import load_python_problem, problem_source
+from evo_libra.search.run import settled
 
 Keep = Literal["front", "designs"]
 
@@ -142,40 +142,60 @@ def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None)
 
 
 def build(origin: Origin) -> SearchProblem:
-    """Build a problem; the last few are kept, since runs often differ in their seeds alone.
+    """Build a problem; the last few are kept while the files that they were read from stay as they are.
 
     Raises
     ------
     InputError : as for `load_problem`.
     """
-    return _build(json.dumps(asdict(origin), sort_keys=True))
+    text = json.dumps(asdict(origin))
+    known = _BUILT.pop(text, None)
+    if known is None or known[1] != _stamps(known[1]):
+        stamps = _stamps(_files_of(origin))  # before they are read: whoever changes one meanwhile is noticed
+        known = build_afresh(origin), stamps
+    _BUILT[text] = known
+    if len(_BUILT) > _KEPT:
+        del _BUILT[next(iter(_BUILT))]
+    return known[0]
 
 
-@lru_cache(maxsize=16)
-def _build(text: str) -> SearchProblem:
-    origin = json.loads(text)
-    if origin["data"] is None:
-        return load_python_problem(origin["name"], Path(origin["folder"]))
-    return problem_of(Source(origin["name"], origin["data"], {}), Path(origin["folder"]))
-
-
-def forget_problems() -> None:
-    """Make `build` read all files again."""
-    _build.cache_clear()
-
-
-def identity_of(problem: SearchProblem, origin: Origin) -> dict[str, Any]:
-    """Return what the results of a problem depend on: its identity, and digests of the files it reads.
+def build_afresh(origin: Origin) -> SearchProblem:
+    """Build a problem from its files as they are now; a module is imported once in each process all the same.
 
     Raises
     ------
-    InputError : such a file cannot be read any more.
+    InputError : as for `load_problem`.
     """
-    identity = dict(problem.identity())
-    workloads = identity.get("workloads") if origin.data is not None else None
-    named = [one.get("file") for one in workloads or () if isinstance(one, Mapping)]
-    files = {str(file): _digest(Path(origin.folder) / str(file)) for file in named if file is not None}
-    return {**identity, "files": files} if files else identity
+    if origin.data is None:
+        return load_python_problem(origin.name, Path(origin.folder))
+    return problem_of(_source_of(origin), Path(origin.folder))
+
+
+def _source_of(origin: Origin) -> Source:
+    return Source(origin.name, origin.data, {})
+
+
+def _files_of(origin: Origin) -> list[Path]:
+    return [] if origin.data is None else files_of(_source_of(origin), Path(origin.folder))
+
+
+_KEPT = 16
+_Stamps = Mapping[Path, tuple[int, ...]]
+_BUILT: dict[str, tuple[SearchProblem, _Stamps]] = {}
+"""Problems with the stamps of their files, by where they come from; the one used last comes last."""
+
+
+def _stamps(paths: Iterable[Path]) -> _Stamps:
+    """Return what tells of files that they were changed, without reading them; empty of one that is not there."""
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as RunSpec and Method have them
@@ -186,8 +206,10 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
     InputError : the problem cannot be built, or a setting is out of range.
     """
     problem = build(origin)
-    own = asdict(problem.settings)
-    chosen = {**own, **{key: value for key, value in settings.items() if value is not None}}
+    asked = {key: value for key, value in settings.items() if value is not None}
+    if asked.get("asynchronous") or asked.get("workers"):
+        asked = {"memetic": 0.0, **asked}  # designs one at a time leave no generation to improve
+    chosen = {**asked, **asdict(settled(problem, **{key: asked.get(key) for key in _SETTINGS}))}
     for key, (least, most) in _WHOLE.items():
         if key in chosen and not least <= chosen[key] <= most:
             bound = f"at least {least}" if chosen[key] < least else f"at most {most}"
@@ -195,10 +217,8 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as Run
     for key, (low, high) in _BETWEEN.items():
         if key in chosen and not low <= chosen[key] <= high:
             raise InputError(f"--{key}: found {chosen[key]:g}; it must be a number from {low:g} to {high:g}")
-    if chosen["engine"] == "optimize" and settings.get("evaluations") is None:
-        chosen["evaluations"] = 1  # it has no more to ask for
     method = Method(**{key: chosen.pop(key) for key in _METHOD if key in chosen})
-    return RunSpec(problem.name, identity_of(problem, origin), origin, method=method, **chosen)
+    return RunSpec(problem.name, dict(problem.identity()), origin, method=method, **chosen)
 
 
 _WHOLE = {
@@ -206,16 +226,10 @@ _WHOLE = {
     "restarts": (0, 10_000), "islands": (1, 4096),
 }  # fmt: skip
 _BETWEEN = {"seconds": (1e-3, 1e9), "gap": (0, 1e9), "memetic": (0, 0.5)}
+_SETTINGS = tuple(field.name for field in fields(SearchSettings))
 _METHOD = tuple(field.name for field in fields(Method))
 
 
 def _stable(name: str, path: Path) -> str:
     """Return a name that means the same in any folder."""
     return str(path.resolve()) if Path(name).suffix or "/" in name else name
-
-
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {(error.strerror or '').lower()}") from None

@@ -22,7 +22,7 @@ from evo_libra.experiment.loop import Place, in_this_process, with_processes
 from evo_libra.experiment.manifest import stale
 from evo_libra.experiment.provenance import canonical_hash, program
 from evo_libra.experiment.runner import LOST, Outcome, Surroundings, mark_done, run_search
-from evo_libra.experiment.runspec import RunSpec, build, forget_problems, identity_of
+from evo_libra.experiment.runspec import RunSpec, build
 from evo_libra.experiment.scale import Scale, scale_of
 from evo_libra.experiment.staging import TakenOverError
 from evo_libra.experiment.starting import begin
@@ -282,10 +282,7 @@ class _Asked:
 def _prepared(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
     """Return a run's problem and its scale; those of the last few problems are kept."""
     problem, digest = build(spec.origin), canonical_hash(spec.problem)
-    if canonical_hash(identity_of(problem, spec.origin)) != digest:
-        forget_problems()  # a file may have changed since a worker that lives long has read it
-        problem = build(spec.origin)
-    if canonical_hash(identity_of(problem, spec.origin)) != digest:
+    if canonical_hash(problem.identity()) != digest:
         raise InputError(
             f"the problem '{spec.name}' is another one here than where it was planned: a catalogue, a workload file or "
             "its code differs"

@@ -28,7 +28,7 @@ from evo_libra.errors import InputError, Mistake, printable
 from evo_libra.model.mistakes import Data, mistakes_of, short, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 KeyPath = tuple[str | int, ...]
@@ -163,6 +163,17 @@ def file_digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(Mistake(f"cannot be read: {(error.strerror or str(error)).lower()}", str(path))) from None
+
+
+def files_digest(paths: Sequence[Path]) -> str:
+    """Return the SHA-256 of a file; of several, one that depends on each of them and on their order.
+
+    Raises
+    ------
+    InputError : one of them cannot be read.
+    """
+    digests = [file_digest(path) for path in paths]
+    return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
 
 
 def set_value(source: Source, assignment: str, label: str | None = None) -> Source:

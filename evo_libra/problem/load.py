@@ -47,6 +47,16 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     return _Loader(source, folder, open_box=open_box).load()
 
 
+def files_of(source: Source, folder: Path) -> list[Path]:
+    """Return every file that a problem is read from beside its own; the parameters are those of `problem_of`.
+
+    Raises
+    ------
+    InputError : the data does not follow the schema.
+    """
+    return CatalogLoader(source, folder).paths()
+
+
 class _Loader(CatalogLoader):
     """Collects mistakes while it builds the parts of one problem."""
 
@@ -84,7 +94,7 @@ class _Loader(CatalogLoader):
             time,
             tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
             constraints,
-            SearchSettings(settings.engine, settings.evaluations, settings.population, settings.seed),
+            SearchSettings(**settings.model_dump()),
             self.identity(catalog),
             counted,
             self._bandwidth().mode == "optimal",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.catalog import Catalog, load_catalog
-from evo_libra.model.catalog.parts import PartsCatalog, is_parts, load_parts
-from evo_libra.problem.kits import KitTechnology, catalog_of
+from evo_libra.model.catalog.parts import PartsCatalog, is_parts, load_parts, parts_files
+from evo_libra.model.catalog.technologies import catalog_file
+from evo_libra.problem.kits import catalog_of
 from evo_libra.problem.load_workloads import WorkloadLoader
 
 
@@ -16,22 +18,23 @@ class CatalogLoader(WorkloadLoader):
     """Reads what a problem file says of its catalogue, and workloads."""
 
     def identity(self, catalog: Catalog) -> dict[str, Any]:
-        """Return the problem file with the figures of its catalogue: what makes it another problem."""
-        prices = {
-            f"{t.name} {t.blocks[0]}" if t.rank is not None else t.name: [
-                t.link,
-                t.switch,
-                t.nic,
-                t.largest_dimension,
-                t.bandwidth_cap,
-                t.blocks,
-            ]
-            + ([] if t.latency is None else [t.latency])
-            + ([asdict(t.kit)] if isinstance(t, KitTechnology) and t.kit is not None else [])
-            for t in catalog.technologies
+        """Return the problem file with the figures of its catalogue and its files: what makes it another problem.
+
+        Whatever has an order that means something is a list: the technologies, the innermost first, are one.
+        """
+        more = {"files": self.files(), "models": self.models()}
+        return {
+            **self.spec.model_dump(mode="json"),
+            "technologies": [asdict(technology) for technology in catalog.technologies],
+            **{key: found for key, found in more.items() if found},
         }
-        files = self.files()
-        return {**self.spec.model_dump(mode="json"), "technologies": prices} | ({"files": files} if files else {})
+
+    def paths(self) -> list[Path]:
+        """Return every file that the problem is read from beside its own; what is not there is left out."""
+        try:
+            return [*_catalog_files(self.spec.fabric.catalog, self.folder), *super().paths()]
+        except InputError:
+            return super().paths()
 
     def catalog(self) -> Catalog:
         """Return the technologies that the problem may use, of either kind of catalogue."""
@@ -60,3 +63,7 @@ class CatalogLoader(WorkloadLoader):
         if not catalog.technologies:
             raise self.fail(("fabric", "blocks"), "no technology of the catalogue has one of these blocks")
         return catalog
+
+
+def _catalog_files(name: str, folder: Path) -> list[Path]:
+    return parts_files(name, folder) if is_parts(name, folder) else [catalog_file(name, folder)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import GIGA, TERA
@@ -17,7 +19,7 @@ from evo_libra.model.generators.moe import Mixture, moe
 from evo_libra.model.generators.transformer import transformer
 from evo_libra.model.parallelism import ALL, complete_degrees, parts_of
 from evo_libra.model.readers.astra_sim_text import read_astra_sim_text
-from evo_libra.model.source import KeyPath, Source, file_digest, validate
+from evo_libra.model.source import KeyPath, Source, file_digest, files_digest, validate
 from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workload
 from evo_libra.model.training import Merging
 from evo_libra.model.workload import IterationSize, Workload, scale_compute
@@ -71,14 +73,39 @@ class WorkloadLoader:
         ]
 
     def files(self) -> dict[str, str]:
-        """Return the SHA-256 of each file that a workload is read from."""
+        """Return the SHA-256 of the files that workloads are read from, by their names in the problem file."""
+        return {name: files_digest(paths) for name, paths in self._files()}
+
+    def models(self) -> dict[str, Any]:
+        """Return what the catalogue has for each of its models that a workload is."""
+        known = load_models()
         found = {}
-        for spec in self.spec.workloads:
-            traces = trace_files(self.folder / spec.trace) if spec.trace is not None else ()
-            others = [self.folder / name for name in (spec.file, spec.groups) if name is not None]
-            for path in (*traces, *others):
-                found[path.name] = file_digest(path)
+        for name in dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model is not None):
+            figures = known[name].model_dump(mode="json", exclude={"source"})
+            table = [file_digest(path) for path in self._tables(name)]
+            found[name] = figures | ({"digest": table[0]} if table else {})
         return found
+
+    def paths(self) -> list[Path]:
+        """Return every file that workloads are read from; what is not there or not named well is left out."""
+        named = dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model in load_models())
+        tables = [path for name in named for path in self._tables(str(name))]
+        return [MODELS_FILE, *tables, *(path for _, paths in self._files(found=_there) for path in paths)]
+
+    def _files(self, found: Callable[[Path], tuple[Path, ...]] = trace_files) -> Iterator[tuple[str, tuple[Path, ...]]]:
+        """Give what the problem file calls files of workloads, and the files; `found` gives those of a trace."""
+        for spec in self.spec.workloads:
+            if spec.trace is not None:
+                yield spec.trace, found(self.folder / spec.trace)
+            table = spec.generator.file if isinstance(spec.generator, TableSpec) else None
+            for name in (spec.file, spec.groups, table):
+                if name is not None:
+                    yield name, (self.folder / name,)
+
+    def _tables(self, model: str) -> list[Path]:
+        """Return the file of a model of the catalogue that is kept as one."""
+        spec = load_models()[model]
+        return [MODELS_FILE.parent / spec.file] if isinstance(spec, TableSpec) else []
 
     def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload | TracedWorkload, dict[str, int]]:
         path: KeyPath = ("workloads", index)
@@ -91,7 +118,7 @@ class WorkloadLoader:
         for key in ("groups", "memory_GBps"):
             if getattr(spec, key) is not None:
                 raise self.fail((*path, key), "this key belongs to a trace")
-        degrees: dict[str, int] = {str(name): degree for name, degree in spec.parallelism.items()}
+        degrees: dict[str, int] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
         try:
             complete = complete_degrees(degrees, self.spec.npus)
         except InputError as error:
@@ -178,3 +205,10 @@ class WorkloadLoader:
             )
         found = scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
         return replace(found, size=IterationSize(len(found.layers)))
+
+
+def _there(prefix: Path) -> tuple[Path, ...]:
+    try:
+        return trace_files(prefix)
+    except InputError:
+        return ()

@@ -48,12 +48,19 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How a search runs unless it is told otherwise."""
+    """How a search runs unless it is told otherwise.
+
+    Attributes
+    ----------
+    engine, evaluations, population, seed : as for `evo_libra.search.run.search`.
+    memetic : share of the evaluations that are designs with better bandwidths; None for what pays with the engine.
+    """
 
     engine: str = "nsga2"
     evaluations: int = 50_000
     population: int = 650
     seed: int = 0
+    memetic: float | None = None
 
 
 @runtime_checkable

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
 from pydantic_core import PydanticCustomError
 
 from evo_libra.model.astra.limits import LONGEST_ENDPOINT_NS, MOST_CHUNKS
@@ -60,8 +61,26 @@ class FabricSpec(_Strict):
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
 
 
+GroupName = Literal["tp", "ep", "dp"]
+GroupDegree = tuple[GroupName, PositiveInt]
+"""A process group with its NPUs."""
+
+
+Groups = dict[GroupName, PositiveInt] | tuple[GroupDegree, ...]
+
+
+def _each_once(groups: Groups) -> Groups:
+    if len(dict(groups)) < len(groups):
+        raise ValueError("a process group is named twice")
+    return groups
+
+
 class WorkloadSpec(_Strict):
-    """One workload; one of model, file, trace and generator says what it is."""
+    """One workload; one of model, file, trace and generator says what it is.
+
+    The order of process groups says which of them is the innermost. Files may write them as a mapping; what is kept and
+    compared has them as a list, since order is no part of what a mapping means.
+    """
 
     name: str | None = Field(None, description="what results call it")
     model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
@@ -71,8 +90,10 @@ class WorkloadSpec(_Strict):
     )
     groups: str | None = Field(None, description="JSON file of the communicator groups of a trace")
     generator: ModelSpec | None = Field(None, description="hyper-parameters of a model of your own")
-    parallelism: dict[Literal["tp", "ep", "dp"], PositiveInt] = Field(
-        {}, description="NPUs in each process group, innermost first; dp takes what is left when it is left out"
+    parallelism: Annotated[Groups, AfterValidator(_each_once)] = Field(
+        {},
+        description="NPUs in each process group, innermost first, as a mapping or a list such as [[tp, 8], [ep, 64]]; "
+        "dp takes what is left when it is left out",
     )
     compute_TFLOPS: PositiveFloat | None = Field(
         None, description="compute rate of one NPU in TFLOP/s, for generated models and traces with a roofline"
@@ -84,6 +105,20 @@ class WorkloadSpec(_Strict):
         None, description="factor on recorded compute times, for files, tables and traces; 1 keeps them"
     )
     weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
+
+    @field_serializer("parallelism")
+    def _ordered(self, groups: Groups) -> list[list[str | int]]:
+        return [list(pair) for pair in dict(groups).items()]
+
+
+def ordered(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a valid problem file with the order of process groups where no tool can lose it."""
+    workloads = [
+        {**one, "parallelism": [list(pair) for pair in groups.items()]} if isinstance(groups, dict) else one
+        for one in data["workloads"]
+        for groups in [one.get("parallelism")]
+    ]
+    return {**data, "workloads": workloads}
 
 
 SchedulerName = Literal["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
@@ -176,6 +211,11 @@ class SearchSpec(_Strict):
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
     population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the random numbers")
+    memetic: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
+        None,
+        description="share of the evaluations that give designs better bandwidths, where these can be solved for; "
+        "what pays when left out, 0 for none",
+    )
 
 
 class ProblemSpec(_Strict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +13,10 @@ from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front, front_of
 from evo_libra.model.arrays import FloatArray
-from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.problem.protocol import Evaluation, SearchProblem, SearchSettings
 from evo_libra.search.ends import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.search.engine import Engine, EngineState, load_engine
-from evo_libra.search.memetic import Improve, improved
+from evo_libra.search.memetic import Improve, improved, memetic_share, step_of
 from evo_libra.search.termination import Mark, Stop, grown, passed
 
 
@@ -168,6 +169,17 @@ def derived_seed(seed: int, *place: int) -> int:
     return int(np.random.SeedSequence(seed, spawn_key=place).generate_state(1, np.uint64)[0])
 
 
+def settled(problem: SearchProblem, **asked: Any) -> SearchSettings:  # noqa: ANN401 - those of SearchSettings
+    """Return how a search runs: as asked, and where that is None as the problem's settings have it.
+
+    However a search is started, this is where what it leaves open is decided.
+    """
+    chosen = replace(problem.settings, **{key: value for key, value in asked.items() if value is not None})
+    if chosen.engine == "optimize" and asked.get("evaluations") is None:
+        chosen = replace(chosen, evaluations=1)  # it has no more to ask for
+    return replace(chosen, memetic=memetic_share(problem, chosen.engine, asked.get("memetic")))
+
+
 def search(
     problem: SearchProblem,
     *,
@@ -175,6 +187,7 @@ def search(
     evaluations: int | None = None,
     population: int | None = None,
     seed: int | None = None,
+    memetic: float | None = None,
     options: Options = PLAIN,
     on_generation: Callable[[Snapshot], None] | None = None,
 ) -> Front:
@@ -187,7 +200,8 @@ def search(
     evaluations : designs to evaluate.
     population : designs per generation.
     seed : of the random numbers; the same seed gives the same front.
-    options : what the search starts from, and what else ends it.
+    memetic : share of the evaluations that give designs of the front better bandwidths; 0 for none.
+    options : what the search starts from, and what else ends it; how it improves designs instead of by `memetic`.
     on_generation : called after each generation.
 
     Raises
@@ -199,14 +213,21 @@ def search(
     >>> len(front) > 50
     True
     """
-    settings = problem.settings
-    evaluations, population = evaluations or settings.evaluations, population or settings.population
-    seed = settings.seed if seed is None else seed
-    if evaluations < 1 or population < 4 or seed < 0:  # noqa: PLR2004 - two pairs of parents
+    named = engine is None or isinstance(engine, str)
+    asked = {"evaluations": evaluations, "population": population, "seed": seed, "memetic": memetic}
+    settings = settled(problem, engine=engine if named else "", **asked)
+    if settings.evaluations < 1 or settings.population < 4 or settings.seed < 0:  # noqa: PLR2004 - two pairs of parents
         raise InputError("evaluations of at least 1, a population of at least 4 and a seed of at least 0 are needed")
-    chosen = load_engine(engine or settings.engine, problem) if engine is None or isinstance(engine, str) else engine
+    chosen = load_engine(settings.engine, problem) if engine is None or isinstance(engine, str) else engine
+    if options.improve is None:
+        options = replace(options, improve=step_of(problem, settings.memetic or 0.0))
     for snapshot in generations(
-        problem, chosen, population=population, seed=seed, evaluations=evaluations, options=options
+        problem,
+        chosen,
+        population=settings.population,
+        seed=settings.seed,
+        evaluations=settings.evaluations,
+        options=options,
     ):
         last = snapshot
         if on_generation is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -10,22 +11,34 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.manifest import problem_as_run
+from evo_libra.experiment.store import RunFolder
 from evo_libra.front.explain import explain
 from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.registry import load_problem
+from evo_libra.ui.export import design_of
 from evo_libra.ui.texts import number, print_json, short_design, size_of_iteration
 from evo_libra.ui.warned import show_warnings
 
 _FAILED = 1
 
 
-def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_json: bool) -> int:
-    """Evaluate one design and break it down."""
-    problem = load_problem(name, assignments)
+def evaluate_command(
+    name: str, design: str | None, assignments: Sequence[str], *, number_: int | None = None, as_json: bool
+) -> int:
+    """Evaluate one design and break it down: a design of a problem, or by its id one of the result in a folder."""
+    if (design is None) == (number_ is None):
+        raise InputError("a design is needed: --design of a problem, or --id of a design in the front of a result")
+    if number_ is not None:
+        problem, design = _of_result(name, number_, assignments)
+    else:
+        problem = load_problem(name, assignments)
     if not isinstance(problem, Problem):
         raise InputError(f"'{name}' is no problem file; a problem written in Python evaluates genes, not designs")
+    assert design is not None  # noqa: S101 - one of both is given
     population = read_designs(problem, design)
     worth = problem.evaluate(population)
     broken = violations(problem, population)
@@ -43,6 +56,14 @@ def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_j
         _show_breakdown(head, others, breakdown)
         show_warnings(warnings)
     return _FAILED if broken else 0
+
+
+def _of_result(name: str, number_: int, assignments: Sequence[str]) -> tuple[SearchProblem, str]:
+    """Return the problem of a result as its run built it, wherever its file is by now, and a design of its front."""
+    if assignments:
+        raise InputError("--set belongs to --design; a design of a result is evaluated as its run did")
+    result = RunFolder(Path(name))
+    return problem_as_run(result), design_of(result, number_)
 
 
 def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:

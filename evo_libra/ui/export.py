@@ -57,7 +57,7 @@ def export_command(
         given = list(manifest.get("source", {}).get("set", []))
         known = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
         place = name or str(manifest["source"]["problem"])
-        design = _design(result, source[1])
+        design = design_of(result, source[1])
     problem = _exported_problem(known, place, model, given, assignments)
     searched = None if isinstance(source, str) else known
     with Status("writing and predicting", console=Console(stderr=True)):
@@ -70,7 +70,13 @@ def export_command(
     return 0
 
 
-def _design(result: RunFolder, number_: int) -> str:
+def design_of(result: RunFolder, number_: int) -> str:
+    """Return a design of the front of a result by its id, in the notation.
+
+    Raises
+    ------
+    InputError : there is no front, or no such design on it.
+    """
     frame = result.read_front().frame
     found = frame.filter(pl.col("id") == number_)
     if not found.height:

@@ -18,7 +18,7 @@ from exact import exact
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.registry import load_problem, problem_names
 from evo_libra.search.engine import load_engine
-from evo_libra.search.memetic import usual
+from evo_libra.search.memetic import memetic_share, step_of
 from evo_libra.search.run import Options, generations
 
 NEAR = 0.999
@@ -34,7 +34,8 @@ def main(seeds, engine, names):
         best, _ = exact(problem)
         low, high = best.min(axis=1), best.max(axis=1)
         largest = hypervolume(best, low, high)
-        for label, options in (("none", Options()), ("bandwidths", Options(improve=usual(problem, engine)))):
+        steps = {"none": None, "bandwidths": step_of(problem, memetic_share(problem, engine))}
+        for label, options in ((label, Options(improve=step)) for label, step in steps.items()):
             missed, spent, reached = [], [], []
             for seed in range(seeds):
                 start, began = time.process_time(), time.perf_counter()

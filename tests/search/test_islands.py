@@ -28,7 +28,7 @@ from evo_libra.search.engine import load_engine
 from evo_libra.search.epochs import unpacked
 from evo_libra.search.expensive import ExpensiveProblem
 from evo_libra.search.islands import EPOCH, Archipelago, island_generations
-from evo_libra.search.memetic import Improve, usual
+from evo_libra.search.memetic import Improve, memetic_share, step_of
 from evo_libra.search.run import Options, Snapshot, derived_seed, generations
 from evo_libra.search.state_bytes import loaded, saved
 from evo_libra.search.termination import Stagnation, Stop
@@ -91,7 +91,7 @@ def test_one_island_is_a_search_with_a_seed_of_its_own(problem: Problem, engine:
 
 
 def short(problem: Problem) -> Improve:
-    rule = usual(problem, "nsga2")
+    rule = step_of(problem, memetic_share(problem, "nsga2"))
     assert rule is not None
     # More evaluations than an island has in an epoch.
     return replace(rule, every=POPULATION * EPOCH + 100, count=10)

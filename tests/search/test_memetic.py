@@ -13,7 +13,7 @@ from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.improve import best_bandwidths
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem as load_search_problem
-from evo_libra.search.memetic import Improve, improved, usual
+from evo_libra.search.memetic import Improve, improved, memetic_share
 from evo_libra.search.run import Options
 
 LIMITS = "constraints=['sum(bw) <= 300 GB/s', 'bw[0] >= bw[1]']"
@@ -45,8 +45,11 @@ def test_there_is_none_where_there_is_nothing_exact_to_gain() -> None:
     for assignments in (["bandwidth=optimal"], ["time={model: astra, latency_ns: 500}"]):
         assert best_bandwidths(load_problem("gpt3-4k", assignments)) is None
     assert best_bandwidths(load_search_problem("problems.two_tier:problem")) is None
-    assert usual(load_problem("gpt3-4k"), "random") is None
-    assert usual(load_problem("gpt3-4k"), "nsga3") is not None
+    problem = load_problem("gpt3-4k")
+    assert [memetic_share(problem, engine) for engine in ("random", "exhaustive", "nsga3")] == [0.0, 0.0, 0.05]
+    assert memetic_share(problem, "random", 0.1) == 0.1
+    assert memetic_share(load_problem("gpt3-4k", ["search.memetic=0.2"]), "random") == 0.2
+    assert memetic_share(load_problem("gpt3-4k", ["search.memetic=0.2", "bandwidth=optimal"]), "nsga2") == 0.0
 
 
 def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
@@ -59,17 +62,17 @@ def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
 
 def test_a_search_gets_nearer_to_the_best_front_with_it() -> None:
     problem = load_problem("gpt3-4k")
-    best = search(problem, engine="exhaustive", population=400, evaluations=10**6).frame
+    best = search(problem, engine="exhaustive", population=8000, evaluations=10**6).frame
     ends = best.select("time_ms", "cost_usd").to_numpy()
 
-    def missing(options: Options) -> float:
+    def missing(memetic: float | None) -> float:
         done = []
-        options = Options(improve=options.improve, observe=lambda genes, _: done.append(genes.shape[1]))
-        found = search(problem, evaluations=20_000, population=200, seed=1, options=options)
+        options = Options(observe=lambda genes, _: done.append(genes.shape[1]))
+        found = search(problem, evaluations=20_000, population=200, seed=1, memetic=memetic, options=options)
         assert sum(done) == 20_000
         values = found.frame.select("time_ms", "cost_usd").to_numpy().T
         return hypervolume(ends.T, ends.min(axis=0), ends.max(axis=0)) - hypervolume(
             values, ends.min(axis=0), ends.max(axis=0)
         )
 
-    assert missing(Options(improve=usual(problem, "nsga2"))) < 0.5 * missing(Options())
+    assert 0.0 < missing(None) < 0.5 * missing(0.0)

@@ -12,7 +12,7 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.search.engine import WITHOUT_CHANCE, engine_names, load_engine
-from evo_libra.search.memetic import Improve, usual
+from evo_libra.search.memetic import Improve, memetic_share, step_of
 from evo_libra.search.run import Options, Snapshot, generations
 from evo_libra.search.state_bytes import loaded, saved
 from evo_libra.search.termination import Stagnation, Stop
@@ -69,6 +69,6 @@ def test_each_option_alone_resumes_to_the_same_front(name: str, options: Options
 def test_exhaustive_and_exact_bandwidths_resume_to_the_same_front() -> None:
     problem = load_problem("gpt3-4k")
     check(problem, "exhaustive", Options())
-    step = usual(problem, "nsga2")
+    step = step_of(problem, memetic_share(problem, "nsga2"))
     assert step is not None
     check(problem, "nsga2", Options(improve=replace(step, every=40, count=8)))

@@ -15,12 +15,13 @@ from evo_libra.errors import InputError, Mistake, suggestion, unknown
 from evo_libra.model.arrays import GIGA
 from evo_libra.model.astra.units import seconds
 from evo_libra.model.blocks import KINDS, PHYSICS, Kit, Part, Range
-from evo_libra.model.catalog.technologies import BlockName
+from evo_libra.model.catalog.technologies import BlockName, Name
 from evo_libra.model.fabric import BLOCK_NAMES
 from evo_libra.model.source import KeyPath, Source, read_source, validate
 
 __all__ = [
-    "Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_names",
+    "Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_files",
+    "parts_names",
 ]  # fmt: skip
 
 _FOLDER = Path(__file__).parent
@@ -42,7 +43,6 @@ _MOST = 1_000_000_000
 Amount = Annotated[float, Field(ge=0, le=_MOST)]
 Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
 Count = Annotated[int, Field(ge=1, le=_MOST)]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 
 
 class _Strict(BaseModel):
@@ -167,6 +167,25 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
 def load_parts_spec(name: str, folder: Path = Path()) -> PartsSpec:
     """Load a catalogue of parts as its file says it, with what it extends; the parameters are those of `load_parts`."""
     return _spec_of(_path(name, folder))
+
+
+def parts_files(name: str, folder: Path = Path()) -> list[Path]:
+    """Return the paths of a catalogue of parts and of those that it extends; the parameters are those of `load_parts`.
+
+    Raises
+    ------
+    InputError : no such catalogue, or its file cannot be read.
+    """
+    found = [_path(name, folder)]
+    while (further := _extended(found[-1])) is not None and further not in found:
+        found.append(further)
+    return found
+
+
+def _extended(path: Path) -> Path | None:
+    data = read_source(path).data
+    name = data.get("extends") if isinstance(data, dict) else None
+    return _path(name, path.parent) if isinstance(name, str) else None
 
 
 def _path(name: str, folder: Path) -> Path:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 else:
     BlockName = Literal[BLOCK_NAMES]
 Price = Annotated[float, Field(ge=0)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
+"""Of a technology or a part: what the notation of designs can be read back from."""
 
 
 class _Strict(BaseModel):
@@ -52,7 +54,7 @@ class CatalogSpec(_Strict):
 
     name: str = Field(description="name of the catalogue")
     source: str = Field(description="where the figures come from")
-    technologies: dict[str, TechnologySpec] = Field(min_length=1, description="technologies, the innermost first")
+    technologies: dict[Name, TechnologySpec] = Field(min_length=1, description="technologies, the innermost first")
 
 
 @dataclass(frozen=True)
@@ -141,15 +143,20 @@ def load_catalog(name: str, folder: Path = Path()) -> Catalog:
     ------
     InputError : no such catalogue, or its file is wrong.
     """
+    return _catalog_of(read_source(catalog_file(name, folder)))
+
+
+def catalog_file(name: str, folder: Path = Path()) -> Path:
+    """Return the path of a catalogue; parameters and errors are those of `load_catalog`."""
     if name.endswith((".yaml", ".yml", ".json")):
-        return _catalog_of(read_source(folder / name))
+        return folder / name
     if name not in catalog_names():
         allowed = ", ".join(catalog_names())
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {allowed}, or the path of a .yaml file"
             f"{suggestion(name, catalog_names())}"
         )
-    return _catalog_of(read_source(_FOLDER / f"{name}.yaml"))
+    return _FOLDER / f"{name}.yaml"
 
 
 def _catalog_of(source: Source) -> Catalog:

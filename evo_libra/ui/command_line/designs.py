@@ -11,15 +11,24 @@ from evo_libra.ui.command_line.shared import Assignments, Json, TrustCode, app
 
 
 @app.command
-def evaluate(problem: str, *, design: str, set_: Assignments = None, json_: Json = False) -> int:
+def evaluate(
+    problem: str,
+    *,
+    design: str | None = None,
+    number: Annotated[int | None, Parameter(name="id")] = None,
+    set_: Assignments = None,
+    json_: Json = False,
+) -> int:
     """Evaluate one design: its time and cost, and where they come from.
 
     Parameters
     ----------
     problem:
-        Path of a problem file, or name of a problem.
+        Path of a problem file, or name of a problem; with --id the folder of a run.
     design:
         Such as "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20" (GB/s per NPU).
+    number:
+        Instead of --design, the design's id in the front of that run.
     set_:
         KEY=VALUE, replaces a value of the problem file; may be repeated.
     json_:
@@ -27,7 +36,7 @@ def evaluate(problem: str, *, design: str, set_: Assignments = None, json_: Json
     """
     from evo_libra.ui.evaluation import evaluate_command  # noqa: PLC0415 - see `shared`
 
-    return evaluate_command(problem, design, set_ or [], as_json=json_)
+    return evaluate_command(problem, design, set_ or [], number_=number, as_json=json_)
 
 
 @app.command

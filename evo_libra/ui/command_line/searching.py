@@ -108,6 +108,8 @@ def bench(  # noqa: PLR0913 - each is an option of the command
 ) -> int:
     """Compare engines on a problem: quality of their fronts over several seeds, and their speed.
 
+    Engines work alone here: nothing but them improves designs.
+
     Parameters
     ----------
     problem:

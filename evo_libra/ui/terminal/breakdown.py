@@ -9,8 +9,7 @@ import numpy as np
 
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.checkpoint import read_checkpoint
-from evo_libra.experiment.manifest import spec_of, stale
-from evo_libra.experiment.runspec import build
+from evo_libra.experiment.manifest import problem_as_run, stale
 from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.front.explain import explain
 from evo_libra.model.arrays import Population
@@ -30,16 +29,11 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
 
     Raises
     ------
-    InputError : the manifest is not there, of an earlier version, or the problem cannot be built any more.
+    InputError : as for `problem_as_run`.
     """
-    manifest = folder.read_json(MANIFEST)
-    try:
-        origin = spec_of(manifest).origin
-    except KeyError as error:
-        raise InputError(f"{folder.path} is of a version that did not keep the problem ({error})") from None
-    if origin.data is None:
+    if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
         return None
-    problem = build(origin)
+    problem = problem_as_run(folder)
     assert isinstance(problem, Problem)  # noqa: S101 - what problem files make
     return problem
 

@@ -1,0 +1,167 @@
+"""Problem files of all kinds, drawn by whatever picks: a Hypothesis strategy or a generator of random numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evo_libra.model.chakra.nodes import collective_node, compute_node
+from evo_libra.model.chakra.trace import CollectiveType, Metadata
+from evo_libra.model.chakra.write import write_trace
+
+T = TypeVar("T")
+Pick = Callable[[Sequence[Any]], Any]
+
+LAYERS = (
+    "HYBRID_TRANSFORMER\n2\n"
+    "a -1 1000 ALLREDUCE {0} 2000 ALLREDUCE {0} 3000 ALLREDUCE {1} 0\n"
+    "b -1 1500 ALLGATHER {0} 2500 NONE 0 3500 REDUCESCATTER {1} 0\n"
+)
+PARTS_BLOCKS = {
+    "parts-2024": ["ring", "fully-connected", "switch", "any-to-any", "ocs-rail", "torus-2d", "torus-3d", "hypercube"],
+    "wafer": ["mesh-2d", "fred-a", "fred-b", "fred-c", "fred-d"],
+}
+TIMED = ["ring", "fully-connected", "switch", "any-to-any"]
+TECHNOLOGIES = {
+    "parts-2024": ["nvlink4", "ici-v5e", "copper-400g", "optics-400g"],
+    "wafer": ["wafer-mesh", "wafer-fred"],
+}
+
+
+def some(pick: Pick, options: Sequence[T]) -> list[T]:
+    """Return at least one of some options, in their order."""
+    found = [option for option in options if pick([True, False])]
+    return found or [pick(options)]
+
+
+def shuffled(pick: Pick, items: Sequence[T]) -> list[T]:
+    left, found = list(items), []
+    while left:
+        found.append(left.pop(pick(range(len(left)))))
+    return found
+
+
+def write_problem(folder: Path, pick: Pick) -> Path:
+    """Write a problem and its files to a folder; return its path. Not every one can be built."""
+    kind = pick(["linear", "linear", "own", "parts-2024", "parts-2024", "wafer"])
+    time = pick(["libra", "libra", "astra", "themis"])
+    npus = pick([16, 32, 48, 64, 128])
+    data = {
+        "name": "drawn",
+        "npus": npus,
+        "fabric": _fabric(folder, pick, kind, timed=time != "libra"),
+        "workloads": [_workload(folder, pick, npus, n) for n in range(pick([1, 1, 2]))],
+        "time": _time(pick, time),
+        "objectives": _objectives(pick, watts=kind == "parts-2024"),
+        "ownership": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
+        "constraints": pick([[], [], ["bw[0] >= bw[1]"], ["sum(bw) <= 2000 GB/s"], ["cost <= 9e9 USD"]]),
+        "bandwidth": _bandwidth(pick, kind, time),
+    }
+    if kind not in TECHNOLOGIES:
+        del data["ownership"]
+    path = folder / "drawn.yaml"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def _fabric(folder: Path, pick: Pick, kind: str, *, timed: bool) -> dict[str, Any]:
+    depth = pick([1, 2, 3, 4])
+    if kind in TECHNOLOGIES:
+        blocks = [block for block in PARTS_BLOCKS[kind] if not timed or block in TIMED] or ["ring"]
+        chosen = {"technologies": shuffled(pick, some(pick, TECHNOLOGIES[kind])), "blocks": some(pick, blocks)}
+        return {"catalog": kind, "max_dimensions": depth, **chosen}
+    if kind == "linear":
+        return {"catalog": pick(["libra", "libra-cosearch"]), "max_dimensions": depth}
+    technologies = {name: _technology(pick) for name in shuffled(pick, ["near", "mid", "far"])}
+    own = {"name": "own", "source": "drawn", "technologies": technologies}
+    (folder / "own.yaml").write_text(json.dumps(own))
+    return {"catalog": "own.yaml", "max_dimensions": depth, "one_dimension_per_technology": pick([True, False])}
+
+
+def _technology(pick: Pick) -> dict[str, Any]:
+    prices = {f"{part}_usd_per_GBps": pick([0.5, 2, 7.8, 31.6]) for part in ("link", "switch", "nic")}
+    limits = {"largest_dimension": pick([None, 8, 64]), "bandwidth_cap_GBps": pick([None, 33.3, 700])}
+    return {**prices, **{key: value for key, value in limits.items() if value is not None}}
+
+
+def _workload(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
+    kind = pick(["gpt-3", "moe", "dlrm", "text", "resnet-50", "trace"])
+    weight = {"weight": pick([1, 0.3])}
+    tp = pick([degree for degree in (1, 2, 4, 8, 16) if npus % degree == 0])
+    if kind == "trace":
+        return _trace(folder, pick, npus, n) | weight
+    if kind == "dlrm":
+        return {"model": kind, "compute_TFLOPS": 234, **weight}
+    if kind == "resnet-50":
+        return {"model": kind, "compute_scale": pick([1, 0.37]), **weight}
+    if kind == "moe":
+        ep = pick([degree for degree in (1, 2, 4, 8) if npus % (degree * tp) == 0])
+        generator = {
+            "kind": "moe", "hidden": 512, "expert_hidden": 1024, "experts": 16, "top_k": 2, "layers": 2,
+            "sequence": 128, "batch": 4,
+        }  # fmt: skip
+        groups = shuffled(pick, [("tp", tp), ("ep", ep), ("dp", npus // tp // ep)])
+        return {"generator": generator, "parallelism": _groups(pick, groups), "compute_TFLOPS": 234, **weight}
+    groups = shuffled(pick, [("tp", tp), ("dp", npus // tp)])
+    if kind == "gpt-3":
+        return {"model": kind, "parallelism": _groups(pick, groups), "compute_TFLOPS": 234, **weight}
+    (folder / f"layers{n}.txt").write_text(LAYERS.format(pick([4096, 1_000_000]), pick([8192, 3_000_000])))
+    return {"file": f"layers{n}.txt", "parallelism": _groups(pick, groups), **weight}
+
+
+def _groups(pick: Pick, groups: Sequence[tuple[str, int]]) -> Any:
+    return dict(groups) if pick([True, False]) else [list(group) for group in groups]
+
+
+def _trace(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
+    kinds = [CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL]
+    nodes = [
+        compute_node(1, "work", operations=10**9, size=10**6),
+        collective_node(2, "all", pick(kinds), pick([65_536, 4_000_000]), control=[1]),
+        collective_node(3, "again", CollectiveType.REDUCE_SCATTER, 131_072),
+    ]
+    groups = {}
+    if pick([True, False]):
+        width = pick([2, 4, 8])
+        members = {str(1 + g): list(range(g * width, (g + 1) * width)) for g in range(npus // width)}
+        (folder / f"groups{n}.json").write_text(json.dumps(members))
+        for npu in range(npus):
+            mine = collective_node(4, "part", CollectiveType.ALL_REDUCE, 1_000_000, group=str(1 + npu // width))
+            write_trace(folder / f"trace{n}.{npu}.et", Metadata(), [*nodes, mine])
+        groups = {"groups": f"groups{n}.json"}
+    else:
+        write_trace(folder / f"trace{n}", Metadata(), nodes)
+    return {"trace": f"trace{n}", "compute_TFLOPS": 234, "memory_GBps": 1000, **groups}
+
+
+def _time(pick: Pick, model: str) -> Any:
+    if model == "libra":
+        weights = pick(["absolute", "normalised"])
+        return pick(["libra", {"model": "libra", "overlap": "tp-dp"}, {"model": "libra", "weights": weights}])
+    schedulers = ["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
+    more = {
+        "scheduler": pick([None, *schedulers, ["baseline", "offline-greedy", "round-robin"]]),
+        "chunks": pick([1, 3, 8, [1, 2, 4]]),
+        "algorithms": pick([None, "natural", "search"]),
+        "policy": pick([None, "first-come", "smallest-first"]),
+        "endpoint_delay_ns": pick([None, 0, 7]),
+        "local_memory_GBps": pick([None, 1000]),
+        "active_chunks": pick([None, 2]),
+        "collective_optimization": pick([None, "baseline"]),
+        "overlap": pick(["none", "tp-dp"]),
+        "latency_ns": pick([300, 512.5]),
+    }
+    return {"model": model, **{key: value for key, value in more.items() if value is not None}}
+
+
+def _objectives(pick: Pick, *, watts: bool) -> list[str]:
+    more = ["power", "energy", "ownership", "bisection"] if watts else ["time-cost", "bisection"]
+    return ["time", "cost", *pick([[], [], [], [pick(more)], more[:2]])]
+
+
+def _bandwidth(pick: Pick, kind: str, time: str) -> Any:
+    if kind in TECHNOLOGIES:
+        return "lanes"
+    return pick([{"mode": "search", "max_GBps": 777.7}, "optimal" if time == "libra" else "search"])
