@@ -35,9 +35,10 @@ def planned_run(origin: Origin, folder: Path | None = None, **settings: Any) -> 
     if step is not None and not (method.asynchronous or spec.workers):
         method = replace(method, memetic=step.count / step.every)
     if start:
-        paths = [((folder or Path()) / one).resolve() for one in start]
+        paths = [(folder or Path()) / one for one in start]
         genes = genes_from(problem, paths)
-        method = replace(method, start_from=tuple(map(str, paths)), start_digest=digest_of(genes))
+        stable = tuple(str(path.resolve()) for path in paths)
+        method = replace(method, start_from=stable, start_digest=digest_of(genes))
     spec = replace(spec, method=method)
     check(spec, problem)
     return spec

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property, lru_cache
@@ -132,14 +133,15 @@ def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None)
     ------
     InputError : as for `load_problem`.
     """
-    folder = (folder or Path()).resolve()
-    found = problem_source(name, assignments, folder)
+    found = problem_source(name, assignments, folder or Path())
     if found is not None:
         source, path = found
-        return Origin(_stable(name, path), tuple(assignments), source.data, str(path.parent.resolve()))
+        origin = Origin(_stable(name, path), tuple(assignments), source.data, str(path.parent.resolve()))
+        _remember(origin, source, path.parent)
+        return origin
     if assignments:
         raise InputError(f"values of a problem file can be changed, and '{name}' is none")
-    return Origin(name, (), None, str(folder))
+    return Origin(name, (), None, str((folder or Path()).resolve()))
 
 
 def build(origin: Origin) -> SearchProblem:
@@ -149,17 +151,32 @@ def build(origin: Origin) -> SearchProblem:
     ------
     InputError : as for `load_problem`.
     """
-    return _build(json.dumps(asdict(origin), sort_keys=True))
+    return _build(_text(origin))
 
 
-@lru_cache(maxsize=16)
+def _text(origin: Origin) -> str:
+    return json.dumps(asdict(origin), sort_keys=True)
+
+
+def _remember(origin: Origin, source: Source, folder: Path) -> None:
+    """Keep what this process has read, for the places of mistakes and for paths as the user gave them."""
+    _READ[_text(origin)] = source, folder
+    while len(_READ) > _KEPT:
+        _READ.popitem(last=False)
+
+
+_KEPT = 16
+_READ: OrderedDict[str, tuple[Source, Path]] = OrderedDict()
+
+
+@lru_cache(maxsize=_KEPT)
 def _build(text: str) -> SearchProblem:
     origin = json.loads(text)
     if origin["data"] is None:
         if origin["folder"] not in sys.path:
             sys.path.insert(0, origin["folder"])
         return load_problem(origin["name"])
-    return problem_of(Source(origin["name"], origin["data"], {}), Path(origin["folder"]))
+    return problem_of(*_READ.get(text, (Source(origin["name"], origin["data"], {}), Path(origin["folder"]))))
 
 
 def forget_problems() -> None:
