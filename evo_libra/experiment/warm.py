@@ -89,8 +89,7 @@ def _of_checkpoint(problem: SearchProblem, path: Path) -> FloatArray:
         raise _error(f"{path} has no checkpoint; a problem in Python starts from the folder of a run")
     if len(genes) != len(problem.genome):
         raise _error(
-            f"the designs of {path} have {len(genes)} genes; those of '{problem.name}' have "
-            f"{len(problem.genome)}"
+            f"the designs of {path} have {len(genes)} genes; those of '{problem.name}' have {len(problem.genome)}"
         )
     legal = problem.genome.repair(genes)
     return np.asarray(legal[:, (legal == genes).all(axis=0)])

@@ -25,6 +25,7 @@ from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.reader import Reader
 
 from evo_libra.errors import InputError, Mistake, printable
+from evo_libra.model.file_kinds import refusal_of_bytes, refusal_of_data, refusal_of_folder
 from evo_libra.model.mistakes import Data, mistakes_of, short, shown
 
 if TYPE_CHECKING:
@@ -111,11 +112,19 @@ def read_source(path: Path) -> Source:
         _refuse_large(len(raw), str(path))
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(Mistake(f"is not UTF-8 text (byte {error.start + 1})", str(path))) from error
+        other = refusal_of_bytes(path, raw) or f"is not UTF-8 text (byte {error.start + 1})"
+        raise InputError(Mistake(other, str(path))) from error
+    except IsADirectoryError:
+        raise InputError(Mistake(refusal_of_folder(path), str(path))) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from error
-    return parse_source(text, str(path))
+    try:
+        return parse_source(text, str(path))
+    except InputError:
+        if _UNREADABLE.search(text) and (other := refusal_of_bytes(path, raw)):
+            raise InputError(Mistake(other, str(path))) from None
+        raise
 
 
 def parse_source(text: str, file: str) -> Source:
@@ -205,6 +214,9 @@ def validate(model: type[M], source: Source) -> M:
     try:
         return model.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
+        fields = [field.alias or name for name, field in model.model_fields.items()]
+        if other := refusal_of_data(source.data, fields):
+            raise InputError(Mistake(other, source.file)) from None
         mistakes = [source.mistake(path, message) for path, message in mistakes_of(error, model, source.data)]
     raise InputError(sorted(mistakes, key=lambda mistake: (mistake.line or math.inf, mistake.column or math.inf)))
 

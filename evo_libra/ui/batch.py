@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,6 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
     if options.workers is not None and options.workers < 0:
         raise InputError(f"--workers: found {options.workers}; it must be at least 0")
     experiment = load_experiment(path)
-    options = replace(options, results=options.results.absolute())
     planned = plan_of(experiment, options.results)
     if detach:
         return _detach(experiment, options, as_json=as_json)
@@ -261,7 +260,7 @@ def _report(
 def _query(experiment: Experiment, options: RunOptions) -> str:
     """Return the command that lists the runs of an experiment, from where this one was given."""
     words = ["evo-libra", "results", f"experiment:{experiment.name}"]
-    if options.results != Path("results").absolute():
+    if options.results.absolute() != Path("results").absolute():
         words += ["--out", str(options.results)]
     return shlex.join(words)
 
@@ -270,7 +269,7 @@ def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> in
     """Start the batch as a program of its own that no terminal can end."""
     folder = batch_folder(options.results, experiment.name)
     log = folder.path / RUNNER_LOG
-    words = ["run", str(experiment.file.resolve()), "--out", str(options.results)]
+    words = ["run", str(experiment.file.resolve()), "--out", str(options.results.absolute())]
     words += [] if options.workers is None else ["--workers", str(options.workers)]
     words += [] if options.scheduler is None else ["--scheduler", options.scheduler]
     words += [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in options.again]

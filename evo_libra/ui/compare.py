@@ -20,6 +20,7 @@ from evo_libra.experiment.record import RunInfo
 from evo_libra.experiment.store import MANIFEST
 from evo_libra.model.arrays import FloatArray
 from evo_libra.ui.axes import Series
+from evo_libra.ui.folder import folder_at
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.texts import print_json
 
@@ -70,8 +71,8 @@ def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
             raise InputError(f"no run that is done fits '{' '.join(filters)}'")
     for name in names:
         if name not in filters:
-            path = Path(name)
-            runs.append(catalogue(path.resolve().parents[1] if (path / MANIFEST).is_file() else results).find(name))
+            path = folder_at(name)
+            runs.append(catalogue(results if path is None else path.resolve().parents[1]).find(str(path or name)))
     found = {run.folder.resolve(): run for run in runs}
     for one in catalogues.values():
         one.close()

@@ -15,6 +15,7 @@ from evo_libra.front.export import export_design
 from evo_libra.front.export_readme import Exported
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem, with_time
+from evo_libra.ui.folder import run_folder
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json, short_design
 
@@ -50,7 +51,7 @@ def export_command(
         assert name is not None  # noqa: S101 - the command line has looked
         design, known, given, place = source, _problem_file(name), list[str](), name
     else:
-        result = RunFolder(source[0])
+        result = RunFolder(run_folder(source[0]))
         manifest = result.read_json(MANIFEST)
         design = _design(result, source[1])
         given = list(manifest.get("source", {}).get("set", []))

@@ -14,6 +14,7 @@ from evo_libra.errors import InfeasibleError, InputError, counted
 from evo_libra.experiment.store import DONE, MANIFEST, PLOT, RunFolder
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective
+from evo_libra.ui.folder import run_folder
 from evo_libra.ui.pictures import terminal_plot_of
 from evo_libra.ui.texts import number, print_json, short_design
 
@@ -22,6 +23,7 @@ def front_command(result: Path, rows: int, *, as_json: bool) -> int:
     """Show the front of a result."""
     if rows < 1:
         raise InputError(f"--rows: found {rows}; it must be at least 1")
+    result = run_folder(result)
     folder = RunFolder(result)
     manifest = folder.read_json(MANIFEST)
     front = folder.read_front()

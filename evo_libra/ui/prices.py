@@ -17,6 +17,7 @@ from evo_libra.front.prices import Priced, Score, price_front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import Series
+from evo_libra.ui.folder import run_folder
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json
@@ -40,6 +41,7 @@ def prices_command(
         if not least <= options[key] <= most:
             limit = f"from {least} to {most:,}" if key == "scenarios" else f"at least {least}"
             raise InputError(f"--{key}: found {options[key]}; it must be {limit}")
+    result = run_folder(result)
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     if not len(front):

@@ -24,6 +24,7 @@ from evo_libra.problem.binding import Binding
 from evo_libra.problem.optimize import Allocation, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
+from evo_libra.ui.folder import run_folder
 from evo_libra.ui.texts import number, print_json, short_design
 
 _FAILED, _INTERRUPTED = 1, 130
@@ -130,6 +131,7 @@ def certify_command(
     """Prove how far a front is from the best one; stopping it keeps what is proven so far."""
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
+    result = run_folder(result)
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     problem = problem_of_result(manifest, name, assignments)

@@ -18,6 +18,7 @@ from evo_libra.front.rescore import Rescored, rescore
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.axes import Series
+from evo_libra.ui.folder import run_folder
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json, short_design
@@ -29,6 +30,7 @@ def rescore_command(
     """Look at the front of a result under another time, and keep what it is worth there."""
     if rows < 1:
         raise InputError(f"--rows: found {rows}; it must be at least 1")
+    result = run_folder(result)
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     if not len(front):

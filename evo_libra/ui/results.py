@@ -19,7 +19,7 @@ from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.store import CHECKPOINT, MANIFEST, RunFolder
 from evo_libra.experiment.words import course
-from evo_libra.ui.folder import looked_at
+from evo_libra.ui.folder import looked_at, run_folder
 from evo_libra.ui.texts import duration, print_json
 
 _FAILED = 1
@@ -80,25 +80,9 @@ def _cells(run: RunInfo) -> dict[str, str]:
     }
 
 
-def find_folder(name: str, results: Path) -> RunFolder:
-    """Return the folder of a run that a path, an id or a part of an id names.
-
-    Raises
-    ------
-    InputError : there is none, or there are several.
-    """
-    if (Path(name) / MANIFEST).is_file():
-        return RunFolder(Path(name))
-    catalogue = Catalogue.open(results)
-    try:
-        return RunFolder(catalogue.find(name).folder)
-    finally:
-        catalogue.close()
-
-
 def show_command(name: str, results: Path, *, as_json: bool) -> int:
     """Show what a run came from and what became of it."""
-    folder = find_folder(name, results)
+    folder = RunFolder(run_folder(name, results))
     run, manifest = _found(folder)
     damaged = _damaged(folder)
     if as_json:
@@ -176,7 +160,7 @@ def reproduce_command(name: str, results: Path, *, as_json: bool) -> int:
     """Do a run again and compare."""
     from evo_libra.experiment.reproduce import reproduce  # noqa: PLC0415 - imports NumPy
 
-    folder = find_folder(name, results)
+    folder = RunFolder(run_folder(name, results))
     console = Console(stderr=True)
     with Status("", console=console) as status:
         spec, found = reproduce(folder, lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from evo_libra.ui.command_line.application import run
 from evo_libra.ui.starter import STARTER
 
 Say = Callable[..., str]
+GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
 
 
 @pytest.fixture
@@ -66,3 +69,80 @@ def test_a_front_to_start_from_is_shown_as_the_user_gave_it(say: Say) -> None:
     assert say("search", "gpt3-4k", "--start-from", "nowhere") == f"start_from: {needed}"
     Path("exp.yaml").write_text("problem: gpt3-4k\nstart_from: nowhere\n")
     assert say("plan", "exp.yaml") == f"exp.yaml:2:1: start_from: {needed}"
+
+
+KINDS = {
+    "mine.yaml": "this is a problem file; use `evo-libra search`",
+    "exp.yaml": "this is an experiment file; use `evo-libra run`",
+    "prices.yaml": "this is a catalogue; use it as `fabric.catalog` of a problem file",
+    "trace.0.et": "this is an execution trace; use it as `trace` of a workload, or `evo-libra workload show`",
+    "unnamed": "this is an execution trace; use it as `trace` of a workload, or `evo-libra workload show`",
+    "manifest.json": "this is the manifest of a run; use its folder",
+    "front.parquet": "this is a Parquet file; use the folder of the run that it belongs to",
+    "index.sqlite": "this is a database; use the folder of the run that it belongs to",
+    "there": "this is a folder; a file is needed",
+}
+OWN = {"plan": "exp.yaml", "run": "exp.yaml", "search": "mine.yaml", "optimize": "mine.yaml", "catalog": "prices.yaml"}
+
+
+def write_every_kind() -> None:
+    problem()
+    Path("exp.yaml").write_text("problem: gpt3-4k\nseeds: [0, 1]\n")
+    Path("prices.yaml").write_text("name: ours\nsource: here\ntechnologies: {pod: {link_usd_per_GBps: 1}}\n")
+    trace = next(GOLDEN.glob("*/trace.0.et")).read_bytes()
+    Path("trace.0.et").write_bytes(trace)
+    Path("unnamed").write_bytes(trace)
+    Path("manifest.json").write_text('{"hash": "0", "program": "p", "engine": "nsga2", "problem": {}}')
+    pl.DataFrame({"time_ms": [1.0]}).write_parquet("front.parquet")
+    Path("index.sqlite").write_bytes(b"SQLite format 3\0" + bytes(84))
+    Path("there").mkdir()
+
+
+@pytest.mark.parametrize("command", OWN)
+def test_the_wrong_kind_of_file_is_named_with_what_it_is_for(say: Say, command: str) -> None:
+    write_every_kind()
+    for file, words in KINDS.items():
+        if file != OWN[command] and (command != "catalog" or file.endswith(".yaml")):
+            # A name without ending or folder is that of a problem, not of a file.
+            assert say(command, f"./{file}") == f"{file}: {words}"
+
+
+def test_a_file_that_is_no_trace_is_named_with_what_it_is_for(say: Say) -> None:
+    write_every_kind()
+    for file in ("mine.yaml", "exp.yaml", "front.parquet", "manifest.json"):
+        assert say("workload", "show", file) == f"{file}: {KINDS[file]}"
+    Path("broken.et").write_bytes(b"\x85" * 40)
+    assert "this is" not in say("workload", "show", "broken.et").replace("this is no trace", "")
+
+
+@pytest.mark.parametrize("command", ["front", "show", "certify", "rescore", "prices", "reproduce", "compare"])
+def test_the_folder_of_a_run_is_asked_for_where_a_file_is_given(say: Say, command: str) -> None:
+    write_every_kind()
+    Path("manifest.json").unlink()
+    more = ["--time", "astra"] if command == "rescore" else []
+    needed = "here the folder of a run is needed"
+    assert say(command, "mine.yaml", *more) == f"mine.yaml: {KINDS['mine.yaml']}; {needed}"
+    assert say(command, "trace.0.et", *more) == f"trace.0.et: {KINDS['trace.0.et']}; {needed}"
+    if command != "compare":
+        manifest = Path("results/gpt3-4k/nsga2-0/manifest.json")
+        manifest.parent.mkdir(parents=True)
+        manifest.write_text("{}")
+        assert say(command, str(manifest), *more) == (
+            f"{manifest} is a file of a run; use the run's folder, {manifest.parent}"
+        )
+
+
+def test_a_folder_with_one_run_in_it_is_that_run(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    search = ["search", "gpt3-4k", "--evaluations", "100", "--population", "50", "--no-plot", "--json"]
+    say(*search, code=0)
+    for name in ("results", "results/gpt3-4k", "gpt3-4k", "nsga2"):
+        assert run(["front", name, "--json"]) == run(["show", name, "--json"]) == 0
+        front, shown = map(json.loads, capsys.readouterr().out.splitlines())
+        assert len(front["front"]) == shown["run"]["front_size"]
+    say(*search, "--seed", "1", code=0)
+    several = say("front", "results")
+    assert several.startswith("results has 2 runs, such as results/gpt3-4k/nsga2-")
+    near = say("front", "gtp3-4k/nsga2")
+    assert near.startswith("there is no run 'gtp3-4k/nsga2' in results; the nearest are gpt3-4k/nsga2-")
+    assert near.count("-e100-s") == 2
+    assert say("show", "x", "--out", ".") == "there is no run 'x' in ., which has no runs"

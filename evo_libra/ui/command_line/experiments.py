@@ -101,7 +101,7 @@ def show(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
     Parameters
     ----------
     run:
-        Folder of a run, or a part of its name that no other has.
+        Folder of a run, or one with a single run in it; or a part of its name that no other has.
     out:
         Folder of results.
     json_:
@@ -119,7 +119,7 @@ def reproduce(run: str, *, out: Path = Path("results"), json_: Json = False) -> 
     Parameters
     ----------
     run:
-        Folder of a run, or a part of its name that no other has.
+        Folder of a run, or one with a single run in it; or a part of its name that no other has.
     out:
         Folder of results.
     json_:
