@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError, counted
+from evo_libra.errors import InputError, counted, shortened
 from evo_libra.experiment.batch import Ended, Summary, run_batch
 from evo_libra.experiment.estimate import Estimate, estimate
 from evo_libra.experiment.executor import Executor, InProcess, join, local_cluster
@@ -26,6 +25,7 @@ from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.record import RUNNER_LOG
 from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.store import LOG, explained, make_folder
+from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import duration, print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
@@ -95,7 +95,7 @@ def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int)
     for key, runs in list(groups.items())[:rows]:
         states = ", ".join(f"{n} {state}" for state in _STATES if (n := sum(run.state == state for run in runs)))
         table.add_row(*map(Text, [*key[1:], _ranges([run.spec.seed for run in runs]), states, key[0]]))
-    Console().print(table)
+    new_console().print(table)
     if len(groups) > rows:
         print(f"... and {len(groups) - rows} more rows; --rows shows them, --json has every run")
 
@@ -172,7 +172,7 @@ class _Lines:
     """Shows what becomes of runs: a bar on a terminal, else a line for each."""
 
     def __init__(self, todo: int, total: int) -> None:
-        console = Console(stderr=True)
+        console = new_console(stderr=True)
         self.plain, self.total = not console.is_terminal, total
         self.failed = 0
         self.progress = Progress(
@@ -197,7 +197,7 @@ class _Lines:
         text = f"[{ended.count}/{ended.total}] {report.ending} {spec.id}" + (f" ({spec.label})" if spec.label else "")
         if report.ending == "failed":
             self.failed += 1
-            text += f": {report.error}"
+            text += f": {shortened(report.error)}"
         else:
             text += (
                 f" {counted(report.evaluations, 'evaluation')}, {report.front:,} on the front, {duration(report.wall)}"
@@ -245,7 +245,7 @@ def _report(
             + f" of {counted(counts['runs'], 'run')} in {duration(summary.seconds)}"
         )
         for report in bad[:_SHOWN_FAILURES]:
-            print(f"{report.ending} {report.id}: {report.error} ({options.results / report.id / LOG})")
+            print(f"{report.ending} {report.id}: {shortened(report.error)} ({options.results / report.id / LOG})")
         if summary.stale:
             print(f"{summary.stale:,} were made by another version of the program; --rerun-stale runs them again")
         if before:

@@ -8,7 +8,6 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -21,6 +20,7 @@ from evo_libra.experiment.store import MANIFEST
 from evo_libra.model.arrays import FloatArray
 from evo_libra.ui.axes import Series
 from evo_libra.ui.folder import folder_at
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.texts import print_json
 
@@ -132,9 +132,9 @@ def _as_json(found: Comparison, groups: Mapping[str, Sequence[RunInfo]]) -> dict
 
 
 def _show(found: Comparison, values: Mapping[str, Sequence[FloatArray]]) -> None:
-    console = Console()
+    console = new_console()
     series = _series(found, values)
-    print(terminal_scatter(series, _label(found.objectives, 1), _label(found.objectives, 0), console))
+    print_styled(terminal_scatter(series, _label(found.objectives, 1), _label(found.objectives, 0), console))
     for index, name in enumerate(found.runs):
         print(f"{_letter(index)}  {name}" + ("" if index < _MOST_SERIES else "  (not drawn)"))
     if len(found.runs) > _MOST_SERIES:
@@ -165,8 +165,8 @@ def _matrix(title: str, names: Mapping[str, object], values: Mapping[tuple[str, 
         cells = ["" if one == other else f"{values[one, other]:.4f}" for other in names]
         table.add_row(_letter(index), *cells)
     # Figures that are cut off tell nothing; a terminal that is too narrow folds the lines.
-    console = Console()
-    Console(width=max(console.width, _CELL * (len(names) + 1))).print(table)
+    console = new_console()
+    new_console(width=max(console.width, _CELL * (len(names) + 1))).print(table)
 
 
 def _letter(index: int) -> str:

@@ -14,6 +14,7 @@ from evo_libra.front.explain import explain
 from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
+from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import number, print_json, short_design
 
 _FAILED = 1
@@ -42,7 +43,7 @@ def evaluate_command(name: str, design: str, assignments: Sequence[str], *, as_j
 
 
 def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:
-    console = Console()
+    console = new_console()
     print(f"{short_design(head['design'])}\ntime   {head['time_ms']:.6g} ms\ncost   {head['cost_usd']:,.2f} USD")
     for label, value in others.items():
         print(f"{label}  {number(value)}")

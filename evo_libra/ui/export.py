@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from rich.console import Console
 from rich.status import Status
 
 from evo_libra.errors import InputError
@@ -16,6 +15,7 @@ from evo_libra.front.export_readme import Exported
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json, short_design
 
@@ -59,7 +59,7 @@ def export_command(
         place = name or str(manifest["source"]["problem"])
     problem = _exported_problem(known, place, model, given, assignments)
     searched = None if isinstance(source, str) else known
-    with Status("writing and predicting", console=Console(stderr=True)):
+    with Status("writing and predicting", console=new_console(stderr=True)):
         exported = export_design(problem, design, folder, searched)
     if as_json:
         print_json({"folder": str(folder), **exported.json()})

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +14,7 @@ from evo_libra.experiment.store import DONE, MANIFEST, PLOT, RunFolder
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective
 from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_plot_of
 from evo_libra.ui.texts import number, print_json, short_design
 
@@ -54,8 +54,8 @@ def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> di
 
 def show_front(front: Front, objectives: Sequence[Objective], name: str, rows: int) -> None:
     """Print a front as a plot and some of it as a table."""
-    console = Console()
-    print(terminal_plot_of(front, objectives, console))
+    console = new_console()
+    print_styled(terminal_plot_of(front, objectives, console))
     table = Table(
         title=f"{name}: {min(rows, len(front))} of {counted(len(front), 'design')} on the front", title_justify="left"
     )

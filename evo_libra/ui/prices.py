@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -18,6 +17,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import Series
 from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json
@@ -72,7 +72,7 @@ def _problem(manifest: Mapping[str, Any], name: str | None, assignments: Sequenc
 
 
 def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
-    frame, console = found.frame, Console()
+    frame, console = found.frame, new_console()
     kept = frame["on_front"].to_numpy()
     column = "cost_value_usd" if score == "regret" else f"{score}_usd"
     label = "least regret, stated prices" if score == "regret" else score
@@ -80,7 +80,7 @@ def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
     time = frame["time_ms"].to_numpy()
     series = [Series(frame[name].to_numpy(), time, text) for name, text in bands]
     series.append(Series(frame[column].to_numpy()[kept], time[kept], label))
-    print(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
+    print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
     shown = Front(frame, ("time_ms", "cost_value_usd")).spread(options["rows"])
     title = f"{len(shown)} of {counted(frame.height, 'design')}, million USD; rank 1 is the least"
     table = Table(title=title, title_justify="left")

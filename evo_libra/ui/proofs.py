@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +24,7 @@ from evo_libra.problem.optimize import Allocation, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import number, print_json, short_design
 
 _FAILED, _INTERRUPTED = 1, 130
@@ -96,7 +96,7 @@ def _binding_json(binding: Binding) -> dict[str, Any]:
 
 
 def _show_allocation(found: Allocation, objective: str) -> None:
-    console = Console()
+    console = new_console()
     table = Table(title=Text("best bandwidths [GB/s per NPU]"), title_justify="left")
     for column in ("dimension", "best", "equal split"):
         table.add_column(column, justify="left" if column == "dimension" else "right", no_wrap=True)
@@ -135,7 +135,7 @@ def certify_command(
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     problem = problem_of_result(manifest, name, assignments)
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
         for found in certificates(problem, front):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +18,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.axes import Series
 from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json, short_design
@@ -75,11 +75,11 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
     if before == after:
         before, after = f"{before} (run)", f"{after} (now)"
     frame = found.frame
-    console = Console()
+    console = new_console()
     if "cost_usd" in front.objectives:
         cost, times = frame["cost_usd"].to_numpy(), (frame["time_ms"].to_numpy(), frame["time_ms_rescored"].to_numpy())
         series = [Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)]
-        print(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
+        print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
     shown = Front(frame, front.objectives).spread(rows)
     table = Table(title=f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest", title_justify="left")
     both = [f"{what}\n{model}" for what in ("time [ms]", "rank") for model in (before, after)]

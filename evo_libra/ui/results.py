@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +19,7 @@ from evo_libra.experiment.record import RunInfo, counts, read_run
 from evo_libra.experiment.store import CHECKPOINT, MANIFEST, RunFolder
 from evo_libra.experiment.words import course
 from evo_libra.ui.folder import looked_at, run_folder
+from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import duration, print_json
 
 _FAILED = 1
@@ -49,9 +49,9 @@ def run_json(run: RunInfo) -> dict[str, Any]:
 
 
 def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
-    console = Console()
+    console = new_console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
+        console = new_console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
     columns = _ALL if console.width >= _WIDE else _FEW
     table = Table()
     for column in columns:
@@ -90,7 +90,7 @@ def show_command(name: str, results: Path, *, as_json: bool) -> int:
         print_json({"run": {**run_json(run), **state}, "manifest": manifest, "damaged": list(damaged)})
     else:
         for label, value in _facts(run, manifest, damaged):
-            Console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
+            new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
     return _FAILED if damaged else 0
 
 
@@ -161,7 +161,7 @@ def reproduce_command(name: str, results: Path, *, as_json: bool) -> int:
     from evo_libra.experiment.reproduce import reproduce  # noqa: PLC0415 - imports NumPy
 
     folder = RunFolder(run_folder(name, results))
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     with Status("", console=console) as status:
         spec, found = reproduce(folder, lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")))
     if as_json:

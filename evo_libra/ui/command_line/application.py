@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import EvoLibraError, InputError, shortened
 from evo_libra.ui.command_line.commands import COMMANDS
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
@@ -32,8 +32,8 @@ def run(words: list[str]) -> int:
 
 def complain(text: str) -> None:
     """Say on the error stream what went wrong."""
-    for line in text.splitlines():
-        print(f"evo-libra: {line}", file=sys.stderr)
+    for line in text.split("\n"):
+        print(f"evo-libra: {shortened(line)}", file=sys.stderr)
 
 
 def plain_ui(words: list[str]) -> tuple[str, frozenset[str]] | None:
