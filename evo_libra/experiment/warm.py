@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def genes_from(problem: SearchProblem, paths: Sequence[Path]) -> FloatArray:
 
 
 def _of_path(problem: SearchProblem, path: Path) -> FloatArray:
-    if not path.exists():
+    if not os.path.exists(path):  # noqa: PTH110 - false for what cannot be the name of a file
         raise _error(f"there is no {path}; the folder of a run or the file of a front is needed")
     genes = _of_file(problem, path) if isinstance(problem, Problem) else _of_checkpoint(problem, path)
     if not genes.shape[1]:

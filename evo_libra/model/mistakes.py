@@ -50,13 +50,21 @@ _LISTED = ("literal_error", "enum")
 _OWN_WORDS = ("value_error", "assertion_error")
 
 
-def mistakes_of(error: ValidationError, model: type[BaseModel], data: Data) -> list[tuple[KeyPath, str]]:
+def mistakes_of(
+    error: ValidationError, model: type[BaseModel], data: Data, limit: int | None = None
+) -> list[tuple[KeyPath, str]]:
     """Return the path and the sentence of each mistake that pydantic found.
 
     An unknown key that resembles a missing one of the same mapping is told as one mistake. Of a union, only the errors
     of the member that was most likely meant are told.
+
+    Parameters
+    ----------
+    error, model, data : what pydantic found wrong with data that should have been a model.
+    limit : errors that are told of; those of unknown keys, of which a file may have thousands, come last.
     """
-    errors = [(tuple(details["loc"]), details) for details in error.errors(include_url=False)]
+    found = sorted(error.errors(include_url=False), key=lambda details: details["type"] == "extra_forbidden")
+    errors = [(tuple(details["loc"]), details) for details in found[:limit]]
     return list(_located(model, data, (), errors))
 
 

@@ -10,6 +10,7 @@ from evo_libra.model.catalog import MODELS_FILE, load_models
 from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.model.chakra.groups import read_groups
 from evo_libra.model.chakra.read import read_traces, trace_files
+from evo_libra.model.chakra.trace import Kind
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
 from evo_libra.model.generators.moe import Mixture, moe
@@ -119,6 +120,8 @@ class WorkloadLoader:
         traces = [nodes for _, nodes in read_traces(prefix)]
         if len(traces) not in (1, npus):
             raise self.fail((*path, "trace"), f"found traces of {len(traces)} NPUs; the problem has {npus}")
+        if all(node.kind is Kind.METADATA for nodes in traces for node in nodes):
+            raise self.fail((*path, "trace"), "the trace has metadata alone; there is nothing to time")
         name = spec.name or prefix.name.removesuffix(".et")
         return traced_workload(name, traces, groups, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
 

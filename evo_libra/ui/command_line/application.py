@@ -28,6 +28,11 @@ def run(words: list[str]) -> int:
     except EvoLibraError as error:
         complain(str(error))
         return FAILED
+    except OSError as error:
+        if error.filename is None:
+            raise
+        complain(f"{error.filename}: {(error.strerror or str(error)).lower()}")
+        return FAILED
 
 
 def complain(text: str) -> None:
