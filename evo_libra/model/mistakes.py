@@ -61,10 +61,14 @@ def mistakes_of(
     Parameters
     ----------
     error, model, data : what pydantic found wrong with data that should have been a model.
-    limit : errors that are told of; those of unknown keys, of which a file may have thousands, come last.
+    limit : errors that are told of; unknown keys, of which a file may have thousands, are left out first.
     """
-    found = sorted(error.errors(include_url=False), key=lambda details: details["type"] == "extra_forbidden")
-    errors = [(tuple(details["loc"]), details) for details in found[:limit]]
+    found = error.errors(include_url=False)
+    if limit is not None and len(found) > limit:
+        extra = [details for details in found if details["type"] == "extra_forbidden"]
+        left_out = {id(details) for details in extra[max(limit - len(found) + len(extra), 0) :]}
+        found = [details for details in found if id(details) not in left_out][:limit]
+    errors = [(tuple(details["loc"]), details) for details in found]
     return list(_located(model, data, (), errors))
 
 
