@@ -146,3 +146,18 @@ def test_a_folder_with_one_run_in_it_is_that_run(say: Say, capsys: pytest.Captur
     assert near.startswith("there is no run 'gtp3-4k/nsga2' in results; the nearest are gpt3-4k/nsga2-")
     assert near.count("-e100-s") == 2
     assert say("show", "x", "--out", ".") == "there is no run 'x' in ., which has no runs"
+
+
+def test_names_that_look_like_options_go_after_two_dashes(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    say("search", "gpt3-4k", "--evaluations", "100", "--population", "50", "--no-plot", code=0)
+    run_folder = next(Path("results/gpt3-4k").iterdir())
+    run_folder.parent.rename("results/--json-4k")
+    for command in ("show", "front"):
+        for name in ("--json-4k", f"--json-4k/{run_folder.name}"):
+            said = say(command, name)
+            assert said.startswith(f"Unknown option: {name}".split("/")[0])
+            assert said.endswith("; a name that begins with a dash goes after `--`")
+            assert run([command, "--", name]) == 0
+            assert capsys.readouterr().out
+    assert run(["results", "--json", "--", "-gpt3"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["id"].startswith("--json-4k/")

@@ -67,13 +67,15 @@ def _run(words: list[str]) -> int:
 
 
 def _parsed(words: list[str]) -> int:
-    from cyclopts import CycloptsError  # noqa: PLC0415 - see above
+    from cyclopts import CycloptsError, UnknownOptionError  # noqa: PLC0415 - see above
 
     from evo_libra.ui.command_line.shared import app  # noqa: PLC0415 - see above
 
     load(words[0] if words else "")
     try:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    except UnknownOptionError as error:
+        raise InputError(f"{str(error).rstrip('.')}; a name that begins with a dash goes after `--`") from error
     except CycloptsError as error:
         raise InputError(str(error)) from error
     return code if isinstance(code, int) else DONE
