@@ -120,5 +120,5 @@ def unknown(kind: str, found: object, allowed: Iterable[str]) -> str:
     >>> unknown("block", "rings", ["ring", "switch"])
     "unknown block 'rings'; allowed: ring, switch; did you mean 'ring'?"
     """
-    allowed = list(allowed)
+    allowed = list(dict.fromkeys(allowed))
     return f"unknown {kind} '{found}'; allowed: {', '.join(allowed)}{suggestion(found, allowed)}"

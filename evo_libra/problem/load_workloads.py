@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evo_libra.errors import InputError, unknown
+from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
 from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
@@ -33,15 +33,16 @@ class WorkloadLoader:
     ----------
     source : the data, with the place of every key.
     folder : what paths in the file are relative to.
+    spec : what the file says; the data by its schema when left out.
 
     Raises
     ------
     InputError : the data does not follow the schema.
     """
 
-    def __init__(self, source: Source, folder: Path) -> None:
+    def __init__(self, source: Source, folder: Path, spec: ProblemSpec | None = None) -> None:
         self.source, self.folder = source, folder
-        self.spec = validate(ProblemSpec, source)
+        self.spec = validate(ProblemSpec, source) if spec is None else spec
 
     def fail(self, path: KeyPath, message: str) -> InputError:
         """Return the error for a key of the file."""
@@ -50,7 +51,7 @@ class WorkloadLoader:
     def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
         """Return the compiled workloads of the file."""
         time = time_spec(self.spec)
-        parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
+        parts = self._workloads()
         weights = [spec.weight for spec in self.spec.workloads]
         if time.weights == "normalised":
             for index, (workload, _) in enumerate(parts):
@@ -79,6 +80,18 @@ class WorkloadLoader:
             for path in (*traces, *others):
                 found[path.name] = file_digest(path)
         return found
+
+    def _workloads(self) -> list[tuple[Workload | TracedWorkload, dict[str, int]]]:
+        """Return each workload with its degrees; the mistakes of all are raised together."""
+        parts, mistakes = [], list[Mistake]()
+        for index, spec in enumerate(self.spec.workloads):
+            try:
+                parts.append(self._workload(index, spec))
+            except InputError as error:
+                mistakes += error.mistakes
+        if mistakes:
+            raise InputError(mistakes)
+        return parts
 
     def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload | TracedWorkload, dict[str, int]]:
         path: KeyPath = ("workloads", index)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from evo_libra.model import mistakes
 from evo_libra.ui.command_line.application import run
 from evo_libra.ui.starter import STARTER
 
@@ -161,3 +163,80 @@ def test_names_that_look_like_options_go_after_two_dashes(say: Say, capsys: pyte
             assert capsys.readouterr().out
     assert run(["results", "--json", "--", "-gpt3"]) == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["id"].startswith("--json-4k/")
+
+
+MANY = """\
+name: my cluster
+npus: 64
+fabric:
+  catalog: libra-cosearch
+  technologies: [chiplet, nod]
+workloads:
+  - model: gpt-4
+    parallelism: {tp: 4}
+  - model: resnet-50
+    parallelism: {tp: 5}
+time: {model: libra, chunks: 4, latency_ns: 5}
+objectives: [time, ownership]
+constraints: ["cost < 5 MUSD", "bw[0] <= 5 parsec"]
+bandwidth: {min_GBps: 5, max_GBps: 1}
+search: {population: 1}
+"""
+
+
+def test_all_mistakes_of_a_file_are_said_in_one_go(say: Say) -> None:
+    Path("mine.yaml").write_text(MANY)
+    said = say("search", "mine.yaml").splitlines()
+    lines = [int(one.split(":")[1]) for one in said]
+    assert lines == sorted(lines)
+    assert {1, 5, 7, 9, 10, 11, 12, 14, 15} - set(lines) <= {9, 12}
+    assert sum(line == 11 for line in lines) == 2
+    assert "letters, digits, dots, dashes and underscores" in said[0]
+    Path("mine.yaml").write_text(MANY.replace("chiplet, nod]", "chiplet, node]"))
+    said = say("search", "mine.yaml").splitlines()
+    assert any("'<' is no relation; '<=' is" in one for one in said)
+    assert any("parsec" in one for one in said)
+
+
+def test_what_depends_on_a_mistake_is_not_said(say: Say) -> None:
+    parts = "fabric: {catalog: parts-2024, max_dimensions: 2}"
+    problem(
+        STARTER.split("fabric:")[0] + parts + "\n\nworkloads:" + STARTER.split("workloads:")[1].split("bandwidth:")[0]
+    )
+    with Path("mine.yaml").open("a") as file:
+        file.write("\nbandwidth: lanse\n")
+    (said,) = say("search", "mine.yaml").splitlines()
+    assert "did you mean 'lanes'" in said
+
+
+def test_lists_of_what_is_allowed_are_complete_and_without_doubles(say: Say) -> None:
+    problem(STARTER.replace("libra-cosearch ", "libra-2 "))
+    assert "allowed: libra, libra-cosearch, parts-2024, wafer, or the path of a .yaml file" in say(
+        "search", "mine.yaml"
+    )
+    said = say("search", "moe-4k", "--set", "constraints=['bw[pod] <= 5 GB/s']")
+    allowed = said.split("allowed: ")[1].split("; did")[0].split(", ")
+    assert len(allowed) == len(set(allowed)) > 1
+
+
+def test_a_block_that_nothing_builds_is_an_error(say: Say) -> None:
+    said = say("search", "gpt3-4k", "--set", "fabric.blocks=[ring, torus-3d]")
+    assert said.endswith("fabric.blocks[1]: no technology that is chosen can build torus-3d")
+    said = say("search", "moe-4k", "--set", "fabric.blocks=[switch, fred-a]")
+    assert "no technology that is chosen can build fred-a" in said
+
+
+def test_a_span_that_is_the_reason_is_named(say: Say) -> None:
+    said = say("search", "moe-4k", "--set", "fabric.technologies=[nvlink4]", "--set", "fabric.blocks=[ring]")
+    assert "nvlink4 any" not in said
+    assert re.search(r"\(nvlink4 \d+ with all inside it\)", said)
+
+
+def test_no_regular_expression_is_shown(say: Say) -> None:
+    text = Path(mistakes.__file__).parents[1]
+    patterns = {
+        found for path in text.rglob("*.py") for found in re.findall(r'\bpattern=r?"([^"]+)"', path.read_text())
+    }
+    assert patterns
+    assert patterns <= mistakes._PATTERNS.keys()  # noqa: SLF001 - a fact of the source
+    assert "^" not in say("search", "gpt3-4k", "--set", "name=-x")

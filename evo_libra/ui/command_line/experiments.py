@@ -79,7 +79,8 @@ def results(
     Parameters
     ----------
     query:
-        Words that all hold, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after `--`, -word turns one round.
+        Words that all hold, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word
+        turns one round.
     out:
         Folder of results.
     sort:
