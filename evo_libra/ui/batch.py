@@ -18,7 +18,7 @@ from rich.text import Text
 
 from evo_libra.errors import InputError, counted, shortened
 from evo_libra.experiment.batch import Ended, Summary, run_batch
-from evo_libra.experiment.estimate import Estimate, estimate
+from evo_libra.experiment.estimate import Estimate, estimate, start_seconds
 from evo_libra.experiment.executor import Executor, InProcess, join, local_cluster
 from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
@@ -60,15 +60,17 @@ def plan_command(path: Path, results: Path, workers: int | None, rows: int, *, a
     todo = wanted(planned, ())
     count = _workers(workers, len(todo))
     guess = estimate(todo, results)
+    start = start_seconds(count) if todo else 0.0
+    wall = start + guess.seconds / max(count, 1)
     if as_json:
         print_json({
             "experiment": experiment.name, "runs": [_run_json(run) for run in planned], "to_run": len(todo),
-            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds,
-            "wall_s": guess.seconds / max(count, 1),
+            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds, "start_s": start,
+            "wall_s": wall,
         })  # fmt: skip
     else:
         _show_plan(experiment, planned, rows)
-        _show_estimate(planned, todo, guess, count)
+        _show_estimate(planned, todo, guess, (count, start, wall))
     return _DONE
 
 
@@ -115,7 +117,9 @@ def _ranges(seeds: Sequence[int]) -> str:
     return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
-def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, workers: int) -> None:
+def _show_estimate(
+    planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, when: tuple[int, float, float]
+) -> None:  # fmt: skip
     evaluations = counted(guess.evaluations, "evaluation")
     print(f"\n{len(todo):,} of {counted(len(planned), 'run')} to be executed: {evaluations}")
     for state, option in (("stale", "--rerun-stale"), ("failed", "--retry-failed")):
@@ -124,8 +128,11 @@ def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Es
                 f"{counted(count, f'{state} run')} left as before; {option} runs {'it' if count == 1 else 'them'} again"
             )
     if todo:
-        wall = guess.seconds / max(workers, 1)
-        print(f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {workers} workers")
+        workers, start, wall = when
+        print(
+            f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {counted(workers, 'worker')}, "
+            f"{duration(start)} of it to start"
+        )
         sources = (
             (guess.from_earlier, "earlier runs"), (guess.from_trial, "a trial just now"),
             (guess.from_similar, "the other runs"),

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,7 @@ from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import number, print_json
+from evo_libra.ui.texts import number, print_json, time_unit
 
 _FILE = "prices.parquet"
 _MOST_SCENARIOS = 100_000
@@ -85,11 +86,12 @@ def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
     title = f"{len(shown)} of {counted(frame.height, 'design')}, million USD; rank 1 is the least"
     table = Table(title=title, title_justify="left")
     last = ["as a\nfactor"] if score == "regret" else ["rank", f"rank by\n{score}"]
-    heads = ["id", "time [ms]", "low", "as\nstated", "high", score, *last, "on\nfront"]
+    unit, size = time_unit(float(np.median(time)))
+    heads = ["id", f"time [{unit}]", "low", "as\nstated", "high", score, *last, "on\nfront"]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     for row in shown.to_dicts():
-        table.add_row(*map(Text, _cells(row, score)))
+        table.add_row(*map(Text, _cells(row, score, size)))
     console.print(table)
     print(
         f"\n{counted(options['scenarios'], 'scenario')} of {counted(len(found.parts), 'part')}, seed {options['seed']}"
@@ -100,9 +102,9 @@ def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
     print(f"on the front by {score}: {int(kept.sum()):,} of {counted(frame.height, 'design')}")
 
 
-def _cells(row: Mapping[str, Any], score: Score) -> list[str]:
+def _cells(row: Mapping[str, Any], score: Score, size: float) -> list[str]:
     names = ("cost_low_usd", "cost_value_usd", "cost_high_usd", f"{score}_usd")
     costs = [f"{row[name] / _MILLION:.4g}" for name in names]
     factor = "" if row["regret_factor"] is None else f"{row['regret_factor']:.4f}"
     last = [factor] if score == "regret" else [str(row["rank"]), str(row["rank_scored"])]
-    return [str(row["id"]), number(row["time_ms"]), *costs, *last, "yes" if row["on_front"] else "no"]
+    return [str(row["id"]), number(row["time_ms"] / size), *costs, *last, "yes" if row["on_front"] else "no"]

@@ -25,7 +25,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.texts import number, print_json, short_design, time_text
 
 _FAILED, _INTERRUPTED = 1, 130
 
@@ -103,7 +103,7 @@ def _show_allocation(found: Allocation, objective: str) -> None:
     for part, best, equal in zip(found.design.split("_"), found.bandwidth, found.equal_bandwidth, strict=True):
         table.add_row(Text(part.partition(":")[0]), f"{best / GIGA:.6g}", f"{equal / GIGA:.6g}")
     table.add_section()
-    table.add_row(Text("time [ms]"), f"{found.time * 1e3:.6g}", f"{found.equal_time * 1e3:.6g}")
+    table.add_row("time", time_text(found.time * 1e3), time_text(found.equal_time * 1e3))
     table.add_row(Text("cost [USD]"), number(found.cost), number(found.equal_cost))
     console.print(table)
     print(f"\nthan the equal split: {found.speedup:.4g} times as fast, {found.performance_per_cost:.4g} times")
@@ -216,7 +216,7 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
     print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
     print(f"  each design        {_spread(found)}")
-    print(f"  fastest            no design takes less than {number(found.fastest * 1e3)} ms")
+    print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
     how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
     print(f"it rests on {how} all {found.structures:,} structures;")
     print(f"{found.looked:,} looked at, {found.solved:,} programs solved, each with its own proof.")

@@ -21,7 +21,7 @@ from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.texts import number, print_json, short_design, time_unit
 
 
 def rescore_command(
@@ -82,12 +82,13 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
         print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
     shown = Front(frame, front.objectives).spread(rows)
     table = Table(title=f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest", title_justify="left")
-    both = [f"{what}\n{model}" for what in ("time [ms]", "rank") for model in (before, after)]
+    unit, size = time_unit(float(np.median(frame["time_ms_rescored"].to_numpy())))
+    both = [f"{what}\n{model}" for what in (f"time [{unit}]", "rank") for model in (before, after)]
     for column in ("id", *both, "on\nfront"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("design", overflow="fold")
     for row in shown.to_dicts():
-        table.add_row(*map(Text, _cells(row)), Text(short_design(row["design"])))
+        table.add_row(*map(Text, _cells(row, size)), Text(short_design(row["design"])))
     console.print(table)
     ratio = frame["time_ms_rescored"].to_numpy() / frame["time_ms"].to_numpy()
     print(f"\ntime under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
@@ -102,7 +103,7 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
     print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), 'design')}")
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cells(row: Mapping[str, Any], size: float) -> list[str]:
     kept = "yes" if row["on_front"] else "no" if row["feasible"] else "infeasible"
-    figures = [number(row["time_ms"]), number(row["time_ms_rescored"]), str(row["rank"]), str(row["rank_rescored"])]
-    return [str(row["id"]), *figures, kept]
+    times = [number(row[name] / size) for name in ("time_ms", "time_ms_rescored")]
+    return [str(row["id"]), *times, str(row["rank"]), str(row["rank_rescored"]), kept]

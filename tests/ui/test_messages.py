@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from evo_libra import search
+from evo_libra.front.front import Front
 from evo_libra.model import mistakes
+from evo_libra.problem.protocol import COST, TIME
 from evo_libra.ui.command_line.application import run
+from evo_libra.ui.fronts import show_front
 from evo_libra.ui.starter import STARTER
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from problems.two_tier import TwoTier
 
 Say = Callable[..., str]
 GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
@@ -240,3 +248,58 @@ def test_no_regular_expression_is_shown(say: Say) -> None:
     assert patterns
     assert patterns <= mistakes._PATTERNS.keys()  # noqa: SLF001 - a fact of the source
     assert "^" not in say("search", "gpt3-4k", "--set", "name=-x")
+
+
+def table_of(text: str) -> tuple[int, int]:
+    """Return how many designs the title of a table names, and how many rows it has."""
+    titled = re.search(r": (\d+) of \d+ designs? on the front", text)
+    assert titled is not None
+    return int(titled[1]), len(re.findall(r"^│ +\d+ │", text, re.MULTILINE))
+
+
+def test_the_title_of_a_front_counts_the_rows_of_its_table(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    say("search", "gpt3-4k", "--evaluations", "400", "--population", "100", "--no-plot", "--json", code=0)
+    for rows in (1, 7, 12, 40, 1000):
+        assert run(["front", "results", "--rows", str(rows)]) == 0
+        named, shown = table_of(capsys.readouterr().out)
+        assert named == shown
+
+
+def test_designs_of_a_problem_in_python_are_told_by_what_it_says_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    problem = TwoTier()
+    front = search(problem, evaluations=200, population=50)
+    show_front(front, problem.objectives, problem.name, rows=5)
+    assert re.search(r"radix=\d+, fast_GBps=[\d.,]+", " ".join(capsys.readouterr().out.split()))
+
+
+@pytest.mark.parametrize(
+    ("factor", "column"), [(1e-9, "time_ns"), (1.0, "time_ms"), (1e6, "time_h"), (1e7, "time_d"), (1e9, "time_years")]
+)
+def test_times_choose_their_unit(capsys: pytest.CaptureFixture[str], factor: float, column: str) -> None:
+    frame = pl.DataFrame({"id": [0, 1], "time_ms": [150 * factor, 100 * factor], "cost_usd": [1.0, 2.0]})
+    show_front(Front(frame, ("time_ms", "cost_usd")), (TIME, COST), "some", rows=5)
+    shown = capsys.readouterr().out
+    assert f" {column} " in shown
+    assert "e+" not in shown.split("some:")[1]
+
+
+def test_a_breakdown_chooses_units_too(capsys: pytest.CaptureFixture[str]) -> None:
+    design = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
+    assert run(["evaluate", "gpt3-4k", "--design", design, "--set", "workloads[0].compute_TFLOPS=1e-6"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"time   [\d.]+ (d|years)\n", shown)
+    assert " ms of it compute" not in shown
+
+
+def test_a_plan_counts_what_starting_takes(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("exp.yaml").write_text("problem: gpt3-4k\nevaluations: 200\npopulation: 50\n")
+    assert run(["plan", "exp.yaml", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["start_s"] > 0.2  # two interpreters with NumPy
+    assert found["wall_s"] == pytest.approx(found["start_s"] + found["core_s"] / found["workers"])
+    assert run(["plan", "exp.yaml", "--workers", "0"]) == 0
+    assert re.search(r"with 0 workers, [\d.]+ s of it to start", capsys.readouterr().out)
+    say("search", "gpt3-4k", "--evaluations", "200", "--population", "50", "--no-plot", code=0)
+    assert run(["plan", "exp.yaml", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert (done["to_run"], done["wall_s"]) == (0, 0)
