@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+termios = pytest.importorskip("termios", reason="there are no terminals")
 pty = pytest.importorskip("pty", reason="there are no pseudo-terminals")
 
 COMMAND = str(Path(sys.executable).parent / "evo-libra")
@@ -55,3 +56,57 @@ def test_the_ui_ends_when_it_is_told_to(shown: tuple[subprocess.Popen[bytes], in
     os.close(inner)
     assert program.wait(timeout=20) == 0
     assert b"\x1b[?1049l" in last  # the terminal is as it was
+
+
+CRASHING = """
+import sys, threading, asyncio
+from pathlib import Path
+from evo_libra.ui.terminal.app import TerminalUI
+from evo_libra.ui.terminal.start import show
+
+def crash(self):
+    threading.Thread(target=threading.Event().wait).start()  # one that nothing ends
+    raise RuntimeError("a mistake of ours")
+
+TerminalUI.on_terminal_ui_arrived = crash
+asyncio.run(show(TerminalUI(Path(sys.argv[1]))))
+"""
+DEAF = """
+import sys, threading
+from evo_libra.ui.terminal.hang_up import on_hang_up
+
+threading.Thread(target=threading.Event().wait).start()  # Python waits for it
+on_hang_up(sys.stdin.fileno(), lambda: print("nobody leaves", file=sys.stderr))
+print("ready", flush=True)
+"""
+
+
+def in_terminal(program: str, *words: str) -> tuple[subprocess.Popen[bytes], int]:
+    inner, outer = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *words], stdin=outer, stdout=outer, stderr=outer, start_new_session=True,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )  # fmt: skip
+    os.close(outer)
+    return process, inner
+
+
+def test_an_exception_inside_the_ui_ends_the_process_with_the_terminal_restored(store: Path) -> None:
+    process, inner = in_terminal(CRASHING, str(store))
+    before = termios.tcgetattr(inner)
+    printed = b""
+    with contextlib.suppress(OSError):  # nobody is at the other end any more
+        while select.select([inner], [], [], 60)[0] and (new := os.read(inner, 1 << 16)):
+            printed += new
+    assert process.wait(timeout=30) == 1
+    assert printed.rindex(b"\x1b[?1049l") < printed.index(b"a mistake of ours")
+    assert termios.tcgetattr(inner)[:4] == before[:4]
+    os.close(inner)
+
+
+def test_a_process_that_does_not_leave_a_terminal_that_is_gone_is_ended() -> None:
+    process, inner = in_terminal(DEAF)
+    while b"ready" not in os.read(inner, 1 << 12):
+        pass
+    os.close(inner)
+    assert process.wait(timeout=60) == 1

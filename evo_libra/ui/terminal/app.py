@@ -10,11 +10,12 @@ import threading
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.events import Event, InputEvent
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
@@ -81,6 +82,17 @@ class TerminalUI(App[None]):
         self.main = MainScreen(results, ascii_only=ascii_only)
         self._state, self._at_once = State(), False
         self._wake, self._leaving = threading.Event(), threading.Event()
+        self._exited = False
+
+    def exit(self, *details: Any, **named: Any) -> None:  # noqa: ANN401 - as Textual's own
+        """Leave; see `textual.app.App.exit`."""
+        self._exited = True
+        super().exit(*details, **named)
+
+    async def on_event(self, event: Event) -> None:
+        """Handle an event; keys that come while the UI leaves find no screen, and are dropped."""
+        if not (isinstance(event, InputEvent) and (self._exited or not self.is_running)):
+            await super().on_event(event)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return the colours that the theme does not have."""

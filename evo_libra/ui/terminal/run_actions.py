@@ -190,15 +190,13 @@ class RunActions(Base):
         self._edit_copy(run, name, text, "")
 
     def _edit_copy(self, run: RunInfo, name: str, text: str, wrong: str) -> None:
-        dialog = Editor(f"Copy of {self.scene.names.get(run.id, run.id)}: edit, then start", text, "Start")
+        dialog = Editor(f"Copy of {self.scene.names.get(run.id, run.id)}: edit, then start", text, "Start", wrong)
 
         def take(answer: str | None) -> None:
             if answer is not None:
                 self._start_copy(run, name, answer)
 
         self.app.push_screen(dialog, take)
-        if wrong:
-            self.call_after_refresh(dialog.complain, wrong)
 
     @work(thread=True, group="launch")
     def _start_copy(self, run: RunInfo, name: str, text: str) -> None:

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
@@ -18,10 +18,25 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
-_ESCAPE = Binding("escape", "leave", "Leave")
+Answer = TypeVar("Answer")
 
 
-class Confirm(ModalScreen[str | None]):
+class Dialog(ModalScreen[Answer | None]):
+    """A box that takes one answer; keys and clicks that come after the answer change nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave")]
+
+    def answer(self, answer: Answer | None) -> None:
+        """Close the box and return an answer, unless the box is closed or another screen lies on top of it."""
+        if self.is_active:
+            self.dismiss(answer)
+
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.answer(None)
+
+
+class Confirm(Dialog[str]):
     """A question with a few answers.
 
     Parameters
@@ -30,8 +45,10 @@ class Confirm(ModalScreen[str | None]):
     answers : each with what is returned for it; the first one has the focus.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [_ESCAPE, Binding("left", "app.focus_previous", show=False),
-                                             Binding("right", "app.focus_next", show=False)]  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
+    ]
 
     def __init__(self, question: str, answers: Sequence[tuple[str, str]]) -> None:
         super().__init__()
@@ -49,11 +66,7 @@ class Confirm(ModalScreen[str | None]):
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Return the answer."""
         name = event.button.id or ""
-        self.dismiss(name.removeprefix("answer-") if name.startswith("answer-") else None)
-
-    def action_leave(self) -> None:
-        """Leave without an answer."""
-        self.dismiss(None)
+        self.answer(name.removeprefix("answer-") if name.startswith("answer-") else None)
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ class Field:
     hint: str = ""
 
 
-class Form(ModalScreen[dict[str, str] | None]):
+class Form(Dialog[dict[str, str]]):
     """A few lines to be filled in.
 
     Parameters
@@ -83,8 +96,6 @@ class Form(ModalScreen[dict[str, str] | None]):
     fields : the lines.
     button : what the button says.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [_ESCAPE]
 
     def __init__(self, question: str, fields: Sequence[Field], button: str) -> None:
         super().__init__()
@@ -101,23 +112,19 @@ class Form(ModalScreen[dict[str, str] | None]):
                 yield Button(self._button, id="go", variant="primary")
                 yield Button("Cancel", id="cancel")
 
-    def _answer(self) -> dict[str, str]:
+    def _filled(self) -> dict[str, str]:
         return {field.key: self.query_one(f"#field-{field.key}", Input).value.strip() for field in self._fields}
 
     def on_input_submitted(self) -> None:
         """Return what is filled in."""
-        self.dismiss(self._answer())
+        self.answer(self._filled())
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Return what is filled in, or nothing."""
-        self.dismiss(self._answer() if event.button.id == "go" else None)
-
-    def action_leave(self) -> None:
-        """Leave without an answer."""
-        self.dismiss(None)
+        self.answer(self._filled() if event.button.id == "go" else None)
 
 
-class Choose(ModalScreen[int | None]):
+class Choose(Dialog[int]):
     """A list to choose from.
 
     Parameters
@@ -126,8 +133,6 @@ class Choose(ModalScreen[int | None]):
     options : what there is; the index of one is returned.
     chosen : the one that the cursor is on.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [_ESCAPE]
 
     def __init__(self, question: str, options: Sequence[str], chosen: int = 0) -> None:
         super().__init__()
@@ -145,14 +150,10 @@ class Choose(ModalScreen[int | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Return the choice."""
-        self.dismiss(event.option_index)
-
-    def action_leave(self) -> None:
-        """Leave without an answer."""
-        self.dismiss(None)
+        self.answer(event.option_index)
 
 
-class Editor(ModalScreen[str | None]):
+class Editor(Dialog[str]):
     """A text to be edited, here or in the user's own editor.
 
     Parameters
@@ -160,32 +161,28 @@ class Editor(ModalScreen[str | None]):
     question : what is asked.
     text : what it begins with.
     button : what the button says.
+    wrong : what is wrong with the text.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        _ESCAPE,
         Binding("ctrl+s", "go", "Go", priority=True),
         Binding("ctrl+e", "edit", "Editor", priority=True),
     ]
 
-    def __init__(self, question: str, text: str, button: str) -> None:
+    def __init__(self, question: str, text: str, button: str, wrong: str) -> None:
         super().__init__()
-        self._question, self._text, self._button = question, text, button
+        self._question, self._text, self._button, self._wrong = question, text, button, wrong
 
     def compose(self) -> ComposeResult:
         """Make the box."""
         with Vertical(classes="box large"):
             yield Static(self._question, markup=False, classes="question")
             yield TextArea(self._text, id="text", tab_behavior="indent", compact=True)
-            yield Static("", id="wrong", markup=False)
+            yield Static(self._wrong, id="wrong", markup=False)
             with Horizontal(classes="buttons"):
                 yield Button(f"{self._button} (^s)", id="go", variant="primary")
                 yield Button("$EDITOR (^e)", id="edit")
                 yield Button("Cancel", id="cancel")
-
-    def complain(self, sentences: str) -> None:
-        """Say what is wrong with the text."""
-        self.query_one("#wrong", Static).update(sentences)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""
@@ -194,11 +191,11 @@ class Editor(ModalScreen[str | None]):
         elif event.button.id == "edit":
             self.action_edit()
         else:
-            self.dismiss(None)
+            self.answer(None)
 
     def action_go(self) -> None:
         """Return the text."""
-        self.dismiss(self.query_one(TextArea).text)
+        self.answer(self.query_one(TextArea).text)
 
     def action_edit(self) -> None:
         """Let the user's own editor have the text."""
@@ -211,16 +208,12 @@ class Editor(ModalScreen[str | None]):
                 with self.app.suspend():
                     subprocess.run([*command, str(path)], check=False)  # noqa: S603 - the user's own editor
             except (SuspendNotSupported, OSError) as error:
-                self.complain(f"{command[0]} cannot be started: {error}")
+                self.query_one("#wrong", Static).update(f"{command[0]} cannot be started: {error}")
                 return
             area.text = path.read_text(encoding="utf-8")
 
-    def action_leave(self) -> None:
-        """Leave without an answer."""
-        self.dismiss(None)
 
-
-class Help(ModalScreen[None]):
+class Help(Dialog[None]):
     """Every key.
 
     Parameters
@@ -249,7 +242,3 @@ class Help(ModalScreen[None]):
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
-
-    def action_leave(self) -> None:
-        """Go back."""
-        self.dismiss(None)
