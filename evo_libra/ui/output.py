@@ -35,8 +35,8 @@ class CleanStream(io.TextIOWrapper):
     """
 
     def __init__(self, stream: TextIO) -> None:
-        buffering = {"line_buffering": stream.isatty(), "write_through": True}
-        super().__init__(stream.buffer, stream.encoding, "backslashreplace", **buffering)
+        lines = stream.isatty()
+        super().__init__(stream.buffer, stream.encoding, "backslashreplace", line_buffering=lines, write_through=True)
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
