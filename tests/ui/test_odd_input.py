@@ -61,7 +61,7 @@ def test_of_thousands_of_unknown_keys_the_first_are_named(
     assert len(said) == 51
     assert "unknown key 'unknown_key_0'" in said[0]
     assert said[-1] == "many.yaml: and 4,950 mistakes more"
-    assert len(compared) <= 200
+    assert len(compared) <= 10 * 50  # not with every key, and thousands of times
 
 
 @pytest.mark.parametrize("name", ['"a\\0b"', LONG])
