@@ -53,7 +53,8 @@ def _schema(path: Path) -> Schema:
     try:
         return schema_of(path)
     except InputError:
-        if path.is_file() and (other := refusal_of_file(path, "trace")):
+        # What is called a trace, be it gzipped, is a damaged one.
+        if ".et" not in path.suffixes and path.is_file() and (other := refusal_of_file(path, "trace")):
             raise InputError(Mistake(other, str(path))) from None
         raise
 
