@@ -63,22 +63,17 @@ def write_files(page: Path, folder: Path) -> None:
 def run_block(block: Block, folder: Path) -> None:
     """Run commands in a shell that stops at the first that fails, and end what they have left at work."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    with subprocess.Popen(
-        ["bash", "-euo", "pipefail", "-c", block.text], cwd=folder, start_new_session=True, text=True,
-        env={**os.environ, "PATH": path}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    log = folder / "said.txt"  # a pipe would be held by what runs on in the background
+    with log.open("w") as file, subprocess.Popen(
+        ["bash", "-euo", "pipefail", "-c", block.text], cwd=folder, start_new_session=True,
+        env={**os.environ, "PATH": path}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
     ) as shell:  # fmt: skip
         try:
-            assert shell.stdout is not None
-            said = ""
-            # What runs on in the background holds the pipe: the shell's end counts.
-            while shell.poll() is None or not said:
-                line = shell.stdout.readline()
-                said += line
-                if not line:
-                    break
             code = shell.wait(_SECONDS)
         finally:
-            os.killpg(shell.pid, signal.SIGKILL) if _is_there(shell.pid) else None
+            if _is_there(shell.pid):
+                os.killpg(shell.pid, signal.SIGKILL)
+    said = log.read_text()
     assert code == 0, f"{block.page.name}:\n{block.text}\n{said}"
     assert "Traceback" not in said
 
