@@ -6,6 +6,9 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+LONGEST = 500
+"""Characters of a message."""
+
 
 class EvoLibraError(Exception):
     """Base of every error that a user, and not the program, has caused."""
@@ -30,7 +33,7 @@ class Mistake:
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part not in ("", None))
-        return ": ".join(part for part in (place, self.key, self.message) if part)
+        return shortened(printable(": ".join(part for part in (place, self.key, self.message) if part)))
 
 
 class InputError(EvoLibraError):
@@ -38,12 +41,12 @@ class InputError(EvoLibraError):
 
     Parameters
     ----------
-    mistakes : the mistakes, or the message of a single one that has no place in a file.
+    mistakes : the mistakes, or their messages, a line each, where they have no place in a file.
     """
 
     def __init__(self, mistakes: str | Mistake | Iterable[Mistake]) -> None:
         if isinstance(mistakes, str):
-            mistakes = Mistake(mistakes)
+            mistakes = [Mistake(line) for line in mistakes.split("\n")]
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
 
@@ -79,7 +82,21 @@ def printable(text: str) -> str:
     >>> printable("two\nlines")
     'two\\nlines'
     """
-    return text if text.isprintable() else repr(text)[1:-1]
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def shortened(text: str, limit: int = LONGEST) -> str:
+    """Return a text without its middle where it is too long: the end may say what to do.
+
+    >>> shortened("a very long sentence", 15)
+    'a very ...tence'
+    """
+    if len(text) <= limit:
+        return text
+    end = limit // 3
+    return f"{text[: limit - end - 4].rstrip()} ...{text[len(text) - end :]}"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -109,5 +126,5 @@ def unknown(kind: str, found: object, allowed: Iterable[str]) -> str:
     >>> unknown("block", "rings", ["ring", "switch"])
     "unknown block 'rings'; allowed: ring, switch; did you mean 'ring'?"
     """
-    allowed = list(allowed)
+    allowed = list(dict.fromkeys(allowed))
     return f"unknown {kind} '{found}'; allowed: {', '.join(allowed)}{suggestion(found, allowed)}"

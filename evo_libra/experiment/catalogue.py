@@ -5,6 +5,7 @@ Reading does not write to the folder of results. What is asked of a run goes thr
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import sqlite3
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
     from evo_libra.front.front import Front
     from evo_libra.model.arrays import FloatArray
+
+_NEAREST = 3
 
 
 class Catalogue:
@@ -184,9 +187,17 @@ class Catalogue:
         if len(found) == 1:
             return found[0]
         if not found:
-            raise InputError(f"there is no run '{name}' in {self.results}; `evo-libra results` lists all")
+            raise InputError(f"there is no run '{name}' in {self.results}{self._near(name)}")
         shown = ", ".join(run.id for run in found[:3])
         raise InputError(f"'{name}' stands for {len(found)} runs, such as {shown}; name one")
+
+    def _near(self, name: str) -> str:
+        """Return the ids that resemble what is no part of any, as the end of a sentence."""
+        if not self._runs:
+            return ", which has no runs"
+        ends = {part: run_id for run_id in self._runs for part in (run_id, *run_id.split("/"))}
+        near = difflib.get_close_matches(name, ends, n=_NEAREST, cutoff=0.0)
+        return f"; the nearest are {', '.join(dict.fromkeys(ends[end] for end in near))}"
 
     def frame(self, query: str = "", sort: str = "id") -> pl.DataFrame:
         """Return runs as a Polars frame, a row a run; see `runs`.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -69,6 +71,19 @@ def estimate(runs: Sequence[RunSpec], results: Path) -> Estimate:
     )
     seconds = work + OVERHEAD_SECONDS * len(runs)
     return Estimate(seconds, sum(new), sources["earlier"], sources["trial"], sources["similar"])
+
+
+def start_seconds(workers: int) -> float:
+    """Return how long it takes on this machine until runs begin: this program starts, and then its workers do.
+
+    Parameters
+    ----------
+    workers : processes that are started besides this one; they start at the same time.
+    """
+    begun = time.perf_counter()
+    code = "import evo_libra.experiment.worker"
+    subprocess.run([sys.executable, "-P", "-c", code], check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - our own
+    return (time.perf_counter() - begun) * (2 if workers else 1)
 
 
 def _earlier(results: Path) -> Mapping[str, float]:

@@ -102,7 +102,7 @@ def _runs(
             origin = _origin(source, variant)
             yield from _of_origin(source, where, origin, variant, block, mistakes, run_code=run_code)
         except InputError as error:
-            mistakes += [_placed(source, variant, mistake) for mistake in error.mistakes]
+            mistakes += [_placed(source, where, variant, mistake) for mistake in error.mistakes]
         if len(mistakes) > _ENOUGH:
             return
 
@@ -234,8 +234,10 @@ def _origin(source: Source, variant: _Variant) -> Origin:
     return origin_of(variant.problem, words, folder_of(source, variant.place))
 
 
-def _placed(source: Source, variant: _Variant, mistake: Mistake) -> Mistake:
-    """Return a mistake of a problem as one of the experiment file: at the change it is about, else at the problem."""
+def _placed(source: Source, where: KeyPath, variant: _Variant, mistake: Mistake) -> Mistake:
+    """Return a mistake as one of the experiment file: at the setting or the change it is about, else at the problem."""
+    if not mistake.file and mistake.key in METHOD:
+        return source.mistake(_place(source, where, mistake.key), f"{mistake.message}{_in(variant)}")
     changed = [place for key, _, place in variant.assignments if _is_within(mistake.key, key)]
     inner = replace(mistake, file="", line=None, column=None) if changed else mistake
     return source.mistake(changed[-1] if changed else variant.place, f"{inner}{_in(variant)}")
@@ -251,5 +253,5 @@ def _is_within(key: str, changed: str) -> bool:
 
 def _once(mistakes: Sequence[Mistake]) -> list[Mistake]:
     """Return the first of those mistakes that several variants share."""
-    shared = {(one.file, one.line, one.column, one.message.rpartition(" (in ")[0]): one for one in reversed(mistakes)}
+    shared = {(one.file, one.line, one.column, one.message.rsplit(" (in ", 1)[0]): one for one in reversed(mistakes)}
     return list(reversed(shared.values()))[:_MOST_MISTAKES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,10 +31,10 @@ def read_with_includes(path: Path, above: tuple[Path, ...] = ()) -> Source:
             return source  # the schema says what is wrong
         place: KeyPath = (_KEY, index) if isinstance(names, list) else (_KEY,)
         other = path.parent / name
+        if not os.path.isfile(other):  # noqa: PTH113 - false for what cannot be the name of a file
+            raise InputError(source.mistake(place, f"there is no file {other}"))
         if other.resolve() in [one.resolve() for one in (*above, path)]:
             raise InputError(source.mistake(place, f"'{name}' includes itself"))
-        if not other.is_file():
-            raise InputError(source.mistake(place, f"there is no file {other}"))
         part = _without_key(read_with_includes(other, (*above, path)))
         merged = part if merged is None else _merged(merged, part)
     return source if merged is None else _merged(merged, source)

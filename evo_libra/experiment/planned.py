@@ -36,9 +36,10 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
         refuse_code(code_of("", spec.engine), "it", EngineError)
     problem, method = build(origin), spec.method
     if start:
-        paths = [((folder or Path()) / one).resolve() for one in start]
+        paths = [(folder or Path()) / one for one in start]
         genes = genes_from(problem, paths)
-        method = replace(method, start_from=tuple(map(str, paths)), start_digest=digest_of(genes))
+        stable = tuple(str(path.resolve()) for path in paths)
+        method = replace(method, start_from=stable, start_digest=digest_of(genes))
     spec = replace(spec, method=method)
     check(spec, problem)
     return spec

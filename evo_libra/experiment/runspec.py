@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -131,14 +132,15 @@ def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None)
     ------
     InputError : as for `load_problem`.
     """
-    folder = (folder or Path()).resolve()
-    found = problem_source(name, assignments, folder)
+    found = problem_source(name, assignments, folder or Path())
     if found is not None:
         source, path = found
-        return Origin(_stable(name, path), tuple(assignments), source.data, str(path.parent.resolve()))
+        origin = Origin(_stable(name, path), tuple(assignments), source.data, str(path.parent.resolve()))
+        _remember(origin, source, path.parent)
+        return origin
     if assignments:
         raise InputError(f"values of a problem file can be changed, and '{name}' is none")
-    return Origin(name, (), None, str(folder))
+    return Origin(name, (), None, str((folder or Path()).resolve()))
 
 
 def build(origin: Origin) -> SearchProblem:
@@ -148,27 +150,31 @@ def build(origin: Origin) -> SearchProblem:
     ------
     InputError : as for `load_problem`.
     """
-    text = json.dumps(asdict(origin))
+    text = _text(origin)
     known = _BUILT.pop(text, None)
     if known is None or known[1] != _stamps(known[1]):
         stamps = _stamps(_files_of(origin))  # before they are read: whoever changes one meanwhile is noticed
-        known = build_afresh(origin), stamps
+        known = _built(origin, _READ.get(text)), stamps
     _BUILT[text] = known
     if len(_BUILT) > _KEPT:
-        del _BUILT[next(iter(_BUILT))]
+        _BUILT.popitem(last=False)
     return known[0]
 
 
 def build_afresh(origin: Origin) -> SearchProblem:
-    """Build a problem from its files as they are now; a module is imported once in each process all the same.
+    """Build a problem from its data and its files as they are now; a module is imported once in each process.
 
     Raises
     ------
     InputError : as for `load_problem`.
     """
+    return _built(origin, None)
+
+
+def _built(origin: Origin, read: tuple[Source, Path] | None) -> SearchProblem:
     if origin.data is None:
         return load_python_problem(origin.name, Path(origin.folder))
-    return problem_of(_source_of(origin), Path(origin.folder))
+    return problem_of(*(read or (_source_of(origin), Path(origin.folder))))
 
 
 def _source_of(origin: Origin) -> Source:
@@ -179,9 +185,21 @@ def _files_of(origin: Origin) -> list[Path]:
     return [] if origin.data is None else files_of(_source_of(origin), Path(origin.folder))
 
 
+def _text(origin: Origin) -> str:
+    return json.dumps(asdict(origin))  # in the order of its keys, which says something
+
+
+def _remember(origin: Origin, source: Source, folder: Path) -> None:
+    """Keep what this process has read, for the places of mistakes and for paths as the user gave them."""
+    _READ[_text(origin)] = source, folder
+    if len(_READ) > _KEPT:
+        _READ.popitem(last=False)
+
+
 _KEPT = 16
 _Stamps = Mapping[Path, tuple[int, ...]]
-_BUILT: dict[str, tuple[SearchProblem, _Stamps]] = {}
+_READ: OrderedDict[str, tuple[Source, Path]] = OrderedDict()
+_BUILT: OrderedDict[str, tuple[SearchProblem, _Stamps]] = OrderedDict()
 """Problems with the stamps of their files, by where they come from; the one used last comes last."""
 
 

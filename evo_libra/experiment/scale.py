@@ -8,6 +8,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.search.checked import evaluate_checked
 from evo_libra.search.expensive import ExpensiveProblem, SlowProblem
 
 _SAMPLE, _SEED = 128, 0
@@ -25,7 +26,7 @@ def scale_of(problem: SearchProblem) -> Scale | None:
     if isinstance(problem, (ExpensiveProblem, SlowProblem)):
         return None
     genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
-    worth = problem.evaluate_genes(genes)
+    worth = evaluate_checked(problem, genes)
     best = Archive.empty(len(problem.genome), len(problem.objectives))
     best = best.add(genes, worth.objectives, worth.violation)
     if not len(best):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.runspec import RunSpec
 from evo_libra.experiment.sealed import read_genes
 from evo_libra.experiment.store import FRONT, RunFolder
@@ -56,12 +57,16 @@ def genes_from(problem: SearchProblem, paths: Sequence[Path]) -> FloatArray:
 
 
 def _of_path(problem: SearchProblem, path: Path) -> FloatArray:
-    if not path.exists():
-        raise InputError(f"start_from: there is no {path}; the folder of a run or the file of a front is needed")
+    if not os.path.exists(path):  # noqa: PTH110 - false for what cannot be the name of a file
+        raise _error(f"there is no {path}; the folder of a run or the file of a front is needed")
     genes = _of_file(problem, path) if isinstance(problem, Problem) else _of_checkpoint(problem, path)
     if not genes.shape[1]:
-        raise InputError(f"start_from: {path} has no design of '{problem.name}'")
+        raise _error(f"{path} has no design of '{problem.name}'")
     return genes
+
+
+def _error(message: str) -> InputError:
+    return InputError(Mistake(message, key="start_from"))
 
 
 def digest_of(genes: FloatArray) -> str:
@@ -72,21 +77,20 @@ def digest_of(genes: FloatArray) -> str:
 def _of_file(problem: Problem, path: Path) -> FloatArray:
     file = path / FRONT if path.is_dir() else path
     if not file.is_file():
-        raise InputError(f"start_from: {path} has no front: its run was not finished")
+        raise _error(f"{path} has no front: its run was not finished")
     try:
         return front_genes(problem, Front.read(file)).genes
     except InputError as error:
-        raise InputError(f"start_from: {file}: {error}") from None
+        raise _error(f"{file}: {error}") from None
 
 
 def _of_checkpoint(problem: SearchProblem, path: Path) -> FloatArray:
     genes = read_genes(RunFolder(path))
     if genes is None:
-        raise InputError(f"start_from: {path} has no checkpoint; a problem in Python starts from the folder of a run")
+        raise _error(f"{path} has no checkpoint; a problem in Python starts from the folder of a run")
     if len(genes) != len(problem.genome):
-        raise InputError(
-            f"start_from: the designs of {path} have {len(genes)} genes; those of '{problem.name}' have "
-            f"{len(problem.genome)}"
+        raise _error(
+            f"the designs of {path} have {len(genes)} genes; those of '{problem.name}' have {len(problem.genome)}"
         )
     legal = problem.genome.repair(genes)
     return np.asarray(legal[:, (legal == genes).all(axis=0)])

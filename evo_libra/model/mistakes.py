@@ -42,21 +42,39 @@ _NEEDED = {
     "less_than_equal": ("", "a number of at most {le}"),
     "multiple_of": ("", "a multiple of {multiple_of}"),
     "finite_number": ("", "a finite number"),
-    "string_pattern_mismatch": ("", "text that matches {pattern}"),
+    "string_pattern_mismatch": ("", "{words}"),
     **dict.fromkeys(("too_short", "string_too_short"), ("", "a length of at least {min_length}")),
     **dict.fromkeys(("too_long", "string_too_long"), ("", "a length of at most {max_length}")),
 }
+_PATTERNS = {
+    r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$": "a name of at most 64 letters, digits, dots, dashes and underscores that "
+    "begins with a letter or a digit",
+    r"^[A-Za-z][A-Za-z0-9.-]*$": "a name of letters, digits, dots and dashes that begins with a letter",
+}
+"""What the regular expressions of schemas ask for."""
 _LISTED = ("literal_error", "enum")
 _OWN_WORDS = ("value_error", "assertion_error")
 
 
-def mistakes_of(error: ValidationError, model: type[BaseModel], data: Data) -> list[tuple[KeyPath, str]]:
+def mistakes_of(
+    error: ValidationError, model: type[BaseModel], data: Data, limit: int | None = None
+) -> list[tuple[KeyPath, str]]:
     """Return the path and the sentence of each mistake that pydantic found.
 
     An unknown key that resembles a missing one of the same mapping is told as one mistake. Of a union, only the errors
     of the member that was most likely meant are told.
+
+    Parameters
+    ----------
+    error, model, data : what pydantic found wrong with data that should have been a model.
+    limit : errors that are told of; unknown keys, of which a file may have thousands, are left out first.
     """
-    errors = [(tuple(details["loc"]), details) for details in error.errors(include_url=False)]
+    found = error.errors(include_url=False)
+    if limit is not None and len(found) > limit:
+        extra = [details for details in found if details["type"] == "extra_forbidden"]
+        left_out = {id(details) for details in extra[max(limit - len(found) + len(extra), 0) :]}
+        found = [details for details in found if id(details) not in left_out][:limit]
+    errors = [(tuple(details["loc"]), details) for details in found]
     return list(_located(model, data, (), errors))
 
 
@@ -172,6 +190,8 @@ def _needed(error: ErrorDetails) -> tuple[str, str]:
     if error["type"] in _LISTED:
         return "text" if "'" in context["expected"] else "number", context["expected"]
     kind, words = _NEEDED.get(error["type"], ("", ""))
+    if "pattern" in context:
+        context["words"] = _PATTERNS.get(context["pattern"], "text of another form")
     return kind, words.format_map(context)
 
 

@@ -24,7 +24,8 @@ from ruamel.yaml import events as yaml_events
 from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.reader import Reader
 
-from evo_libra.errors import InputError, Mistake, printable
+from evo_libra.errors import InputError, Mistake, counted, printable
+from evo_libra.model.file_kinds import refusal_of_bytes, refusal_of_data, refusal_of_folder
 from evo_libra.model.mistakes import Data, mistakes_of, short, shown
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ MAX_BYTES = 10_000_000
 MAX_VALUES = 100_000
 MAX_DEPTH = 64
 MAX_DIGITS = 1000
+MAX_MISTAKES = 50
 _SHORT = 20_000
 
 # C0 and C1 controls, and the line breaks of YAML 1.1, which ruamel would fold although YAML 1.2 keeps them.
@@ -111,11 +113,19 @@ def read_source(path: Path) -> Source:
         _refuse_large(len(raw), str(path))
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(Mistake(f"is not UTF-8 text (byte {error.start + 1})", str(path))) from error
+        other = refusal_of_bytes(path, raw) or f"is not UTF-8 text (byte {error.start + 1})"
+        raise InputError(Mistake(other, str(path))) from error
+    except IsADirectoryError:
+        raise InputError(Mistake(refusal_of_folder(path), str(path))) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from error
-    return parse_source(text, str(path))
+    try:
+        return parse_source(text, str(path))
+    except InputError:
+        if _UNREADABLE.search(text) and (other := refusal_of_bytes(path, raw)):
+            raise InputError(Mistake(other, str(path))) from None
+        raise
 
 
 def parse_source(text: str, file: str) -> Source:
@@ -216,8 +226,15 @@ def validate(model: type[M], source: Source) -> M:
     try:
         return model.model_validate_json(json.dumps(source.data))
     except ValidationError as error:
-        mistakes = [source.mistake(path, message) for path, message in mistakes_of(error, model, source.data)]
-    raise InputError(sorted(mistakes, key=lambda mistake: (mistake.line or math.inf, mistake.column or math.inf)))
+        found = error
+    fields = [field.alias or name for name, field in model.model_fields.items()]
+    if other := refusal_of_data(source.data, fields):
+        raise InputError(Mistake(other, source.file))
+    mistakes = [source.mistake(path, message) for path, message in mistakes_of(found, model, source.data, MAX_MISTAKES)]
+    mistakes.sort(key=lambda mistake: (mistake.line or math.inf, mistake.column or math.inf))
+    if (more := found.error_count() - MAX_MISTAKES) > 0:
+        mistakes.append(Mistake(f"and {counted(more, 'mistake')} more", source.file))
+    raise InputError(mistakes)
 
 
 class _CheckedReader(Reader):
@@ -246,6 +263,7 @@ class _Builder:
         self._events = events
         self._file = file
         self._places: dict[KeyPath, Place] = {}
+        self._characters = 0
         self._event, self._mark = next(events)
 
     def source(self) -> Source:
@@ -324,6 +342,9 @@ class _Builder:
             raise self._error(f"the tag {short(printable(self._event.tag))} is not supported here", path)
 
     def _scalar(self, path: KeyPath) -> Scalar:
+        self._characters += len(self._event.value)
+        if self._characters > MAX_BYTES:
+            raise self._error(f"has more than {MAX_BYTES // 10**6} MB of text, that which aliases repeat included", ())
         tag = str(self._event.tag or "").removeprefix(_CORE)
         try:
             if tag not in _TAGGED and not (self._event.implicit[0] and tag == ""):

@@ -28,6 +28,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
     rf"|(?P<name>(?:{_LONG})(?![A-Za-z/])|[A-Za-z][A-Za-z/]*)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
 )
+_STRICT = {"<": "<=", ">": ">=", "=": "=="}
 _INDEX = re.compile(r"\s*(?P<index>[A-Za-z0-9][A-Za-z0-9.-]*)\s*\]")
 
 
@@ -148,7 +149,10 @@ class _Parser:
 
     def peek(self) -> str:
         match = _TOKEN.match(self.text, self.position)
-        if match is None and self.text[self.position :].strip():
+        rest = self.text[self.position :].strip()
+        if rest[:1] in _STRICT and not rest.startswith(("<=", ">=", "==")):
+            raise self.error(f"'{rest[0]}' is no relation; '{_STRICT[rest[0]]}' is")
+        if match is None and rest:
             raise self.error(f"'{self.text[self.position :].strip()[:20]}' is not understood")
         return match.group().strip() if match else ""
 

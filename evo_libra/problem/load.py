@@ -10,22 +10,24 @@ import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.arrays import GIGA
-from evo_libra.model.catalog import Catalog
+from evo_libra.model.catalog import Catalog, Technology
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
 from evo_libra.model.source import KeyPath, Source
+from evo_libra.model.training import Merging
 from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.counting import CountedStructures, count_structures
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures, reaching_structures
 from evo_libra.problem.hardware import buildable
-from evo_libra.problem.kits import kits_of, lanes_constraints
+from evo_libra.problem.kits import KitTechnology, kits_of, lanes_constraints
 from evo_libra.problem.ledger import MEASURES, Ownership
 from evo_libra.problem.load_catalog import CatalogLoader
-from evo_libra.problem.load_time import fidelity_of, merging_of, time_spec
+from evo_libra.problem.load_time import check_keys, fidelity_of, merging_of, time_spec
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, Structures, enumerate_structures
-from evo_libra.problem.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
+from evo_libra.problem.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec, ProblemSpec
+from evo_libra.problem.stages import Stages
 from evo_libra.problem.tables import DimensionChoice, tables_of
 
 _PARTS = "a catalogue of parts: others have no watts"
@@ -42,9 +44,37 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
 
     Raises
     ------
-    InputError : with all mistakes of the file; those of a later stage are looked for when the earlier ones are clean.
+    InputError : with all mistakes of the file, those of later stages included that do not depend on others.
     """
-    return _Loader(source, folder, open_box=open_box).load()
+    try:
+        return _Loader(source, folder, open_box=open_box).load()
+    except ConflictError:
+        raise
+    except InputError as error:
+        raise _with_all_mistakes(error, source, folder, open_box=open_box) from None
+
+
+def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_box: bool) -> InputError:
+    """Return the error with the mistakes of all stages, where the first stage that found any has raised one."""
+    try:
+        stages = Stages(source)
+    except InputError:
+        return first
+    loader = _Loader(source, folder, open_box=open_box, spec=stages.spec)
+    catalog = stages.attempt(loader.catalog, "fabric")
+    ownership = stages.attempt(loader.ownership, "objectives", "ownership")
+    stages.attempt(lambda: loader.loops(None, Merging.PATTERN), "npus", "workloads", "time")
+    pins = stages.attempt(loader.pins, "fabric", "npus")
+    stages.attempt(loader.check_bandwidth, "bandwidth")
+    stages.attempt(lambda: check_keys(time_spec(loader.spec), source), "time")
+    if catalog is not None and pins is not None:
+        stages.attempt(lambda: loader.choices(catalog, pins), "bandwidth")
+        stages.attempt(lambda: loader.constraints(loader.most(pins), catalog, ownership), "constraints")
+    if catalog is not None:
+        stages.attempt(lambda: loader.check_blocks(catalog))
+        stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), "bandwidth", "objectives", "time")
+        stages.attempt(lambda: fidelity_of(time_spec(loader.spec), catalog, source), "time")
+    return stages.error(first)
 
 
 def files_of(source: Source, folder: Path) -> list[Path]:
@@ -60,22 +90,21 @@ def files_of(source: Source, folder: Path) -> list[Path]:
 class _Loader(CatalogLoader):
     """Collects mistakes while it builds the parts of one problem."""
 
-    def __init__(self, source: Source, folder: Path, *, open_box: bool) -> None:
-        super().__init__(source, folder)
+    def __init__(self, source: Source, folder: Path, *, open_box: bool, spec: ProblemSpec | None = None) -> None:
+        super().__init__(source, folder, spec)
         self.open_box = open_box
 
     def load(self) -> Problem:
         catalog = self.catalog()
-        pins = self._pins()
-        choices = self._choices(catalog, pins)
+        self.check_blocks(catalog)
+        pins = self.pins()
+        choices = self.choices(catalog, pins)
         kits = kits_of(catalog)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.source)
-        if fidelity is not None and self._bandwidth().mode == "optimal":
-            raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
-        self._check_mode(parts=bool(kits))
+        self.check_mode(parts=bool(kits))
         time = TimeModel.of(self.loops(fidelity, merging_of(fidelity, kits)), fidelity, kits)
-        ownership = self._ownership()
-        constraints = self._constraints(len(choices), catalog, ownership) + lanes_constraints(catalog, len(choices))
+        ownership = self.ownership()
+        constraints = self.constraints(len(choices), catalog, ownership) + lanes_constraints(catalog, len(choices))
         rules = [
             DimensionRule(
                 pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
@@ -102,8 +131,11 @@ class _Loader(CatalogLoader):
             time if fidelity is None else TimeModel.of(self.loops(None, merging_of(None, kits)), None, kits),
         )
 
-    def _check_mode(self, *, parts: bool) -> None:
+    def check_mode(self, *, parts: bool) -> None:
+        """Refuse a way to choose bandwidths, or an objective, that the catalogue or the time does not allow."""
         mode = self._bandwidth().mode
+        if mode == "optimal" and time_spec(self.spec).model != "libra":
+            raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
         if parts and mode == "search":
             raise self.fail(("bandwidth",), "bandwidths of parts come in lanes; use `bandwidth: lanes`")
         if not parts and mode == "lanes":
@@ -114,7 +146,8 @@ class _Loader(CatalogLoader):
         if watts and not parts:
             raise self.fail(("objectives",), f"{' and '.join(watts)} {'needs' if len(watts) == 1 else 'need'} {_PARTS}")
 
-    def _ownership(self) -> Ownership | None:
+    def ownership(self) -> Ownership | None:
+        """Return what it costs to run a network, if the file says it."""
         given, asked = self.spec.ownership, "ownership" in self.spec.objectives
         if asked and given is None:
             raise self.fail((), "the objective ownership needs the key 'ownership': years, usd_per_kWh and pue")
@@ -166,7 +199,8 @@ class _Loader(CatalogLoader):
         except ConflictError as error:
             raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
 
-    def _pins(self) -> dict[int, PinSpec]:
+    def pins(self) -> dict[int, PinSpec]:
+        """Return what is fixed of dimensions."""
         fabric = self.spec.fabric
         pins = {pin.dimension: pin for pin in fabric.pin}
         if fabric.shape is None:
@@ -197,7 +231,8 @@ class _Loader(CatalogLoader):
             for d, dimension in enumerate(shape.dimensions)
         }
 
-    def _most(self, pins: dict[int, PinSpec]) -> int:
+    def most(self, pins: dict[int, PinSpec]) -> int:
+        """Return the most dimensions of a design."""
         fabric = self.spec.fabric
         if fabric.shape is not None:
             return len(pins)
@@ -217,7 +252,25 @@ class _Loader(CatalogLoader):
     def _fewest(self, pins: dict[int, PinSpec]) -> int:
         return max([self.spec.fabric.min_dimensions, *(d + 1 for d in pins)])
 
-    def _choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
+    def check_blocks(self, catalog: Catalog) -> None:
+        """Refuse blocks that are asked for and that no technology builds."""
+        built = dict.fromkeys(block for technology in catalog.technologies for block in technology.blocks)
+        mistakes = [
+            self.source.mistake(("fabric", "blocks", index), f"no technology that is chosen can build {block}")
+            for index, block in enumerate(self.spec.fabric.blocks or ())
+            if block not in built
+        ]
+        if mistakes:
+            raise InputError(mistakes)
+
+    def choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
+        """Return what each dimension may be built of."""
+        self.check_bandwidth()
+        bandwidth = self._bandwidth()
+        return tuple(self._choice(d, catalog, pins.get(d), bandwidth) for d in range(self.most(pins)))
+
+    def check_bandwidth(self) -> None:
+        """Refuse bounds that leave no bandwidth."""
         bandwidth = self._bandwidth()
         if bandwidth.mode == "search" and not bandwidth.min_GBps:
             raise self.fail(("bandwidth", "min_GBps"), "found 0; a bandwidth that is searched must be above 0")
@@ -225,7 +278,6 @@ class _Loader(CatalogLoader):
             raise self.fail(
                 ("bandwidth", "min_GBps"), f"found {bandwidth.min_GBps:g}; max_GBps is {bandwidth.max_GBps:g}"
             )
-        return tuple(self._choice(d, catalog, pins.get(d), bandwidth) for d in range(self._most(pins)))
 
     def _bandwidth(self) -> BandwidthSpec:
         given = self.spec.bandwidth
@@ -273,13 +325,14 @@ class _Loader(CatalogLoader):
         return DimensionChoice(tuple(blocks), np.array(low), np.array(high))
 
     def _why_no_shape(self, catalog: Catalog, dimensions: int) -> str:
-        limits = ", ".join(f"{t.name} {t.largest_dimension or 'any'}" for t in catalog.technologies)
+        limits = ", ".join(dict.fromkeys(f"{t.name} {_largest(t)}" for t in catalog.technologies))
         return (
             f"no product of up to {dimensions} dimensions within the largest sizes ({limits}) and the pins gives it; "
             "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
         )
 
-    def _constraints(self, dimensions: int, catalog: Catalog, ownership: Ownership | None) -> tuple[Constraint, ...]:
+    def constraints(self, dimensions: int, catalog: Catalog, ownership: Ownership | None) -> tuple[Constraint, ...]:
+        """Return the constraints of the file."""
         found: list[Constraint] = []
         mistakes = []
         for index, text in enumerate(self.spec.constraints):
@@ -293,3 +346,11 @@ class _Loader(CatalogLoader):
         if mistakes:
             raise InputError(mistakes)
         return tuple(found)
+
+
+def _largest(technology: Technology) -> str:
+    """Return how many NPUs a technology connects at most: in a dimension, of parts in a domain."""
+    kit = technology.kit if isinstance(technology, KitTechnology) else None
+    if kit is not None and kit.span is not None:
+        return f"{kit.span} with all inside it"
+    return str(technology.largest_dimension or "any")

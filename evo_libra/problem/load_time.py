@@ -42,6 +42,19 @@ def time_spec(spec: ProblemSpec) -> TimeSpec:
     return spec.time if isinstance(spec.time, TimeSpec) else TimeSpec(model=spec.time)
 
 
+def check_keys(spec: TimeSpec, source: Source) -> None:
+    """Refuse keys that do not belong to the model.
+
+    Raises
+    ------
+    InputError : LIBRA's time is given keys of the others.
+    """
+    given = [key for key in TimeSpec.model_fields if key not in _ALWAYS and getattr(spec, key) is not None]
+    if given and spec.model == "libra":
+        message = "LIBRA's time has bandwidth only; this key belongs to astra and themis"
+        raise InputError([source.mistake(("time", key), message) for key in given])
+
+
 def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | None:
     """Return how collectives are timed; None is LIBRA's time.
 
@@ -50,10 +63,8 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
     InputError : a key does not belong to the model, a latency is missing, a technology is unknown, an algorithm cannot
         run in a block, or a scheduler, be it one of several, lacks the policy.
     """
+    check_keys(spec, source)
     if spec.model == "libra":
-        for key in TimeSpec.model_fields:
-            if key not in _ALWAYS and getattr(spec, key) is not None:
-                raise _fail(source, (key,), "LIBRA's time has bandwidth only; this key belongs to astra and themis")
         return None
     themis = spec.model == "themis"
     schedulers = _several(spec.scheduler) or ("offline-greedy" if themis else "baseline",)

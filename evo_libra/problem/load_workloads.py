@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError, unknown
+from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
 from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.model.chakra.groups import read_groups
 from evo_libra.model.chakra.read import read_traces, trace_files
+from evo_libra.model.chakra.trace import Kind
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
 from evo_libra.model.generators.moe import Mixture, moe
@@ -35,15 +36,16 @@ class WorkloadLoader:
     ----------
     source : the data, with the place of every key.
     folder : what paths in the file are relative to.
+    spec : what the file says; the data by its schema when left out.
 
     Raises
     ------
     InputError : the data does not follow the schema.
     """
 
-    def __init__(self, source: Source, folder: Path) -> None:
+    def __init__(self, source: Source, folder: Path, spec: ProblemSpec | None = None) -> None:
         self.source, self.folder = source, folder
-        self.spec = validate(ProblemSpec, source)
+        self.spec = validate(ProblemSpec, source) if spec is None else spec
 
     def fail(self, path: KeyPath, message: str) -> InputError:
         """Return the error for a key of the file."""
@@ -52,7 +54,7 @@ class WorkloadLoader:
     def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
         """Return the compiled workloads of the file."""
         time = time_spec(self.spec)
-        parts = [self._workload(index, spec) for index, spec in enumerate(self.spec.workloads)]
+        parts = self._workloads()
         weights = [spec.weight for spec in self.spec.workloads]
         if time.weights == "normalised":
             for index, (workload, _) in enumerate(parts):
@@ -107,6 +109,18 @@ class WorkloadLoader:
         spec = load_models()[model]
         return [MODELS_FILE.parent / spec.file] if isinstance(spec, TableSpec) else []
 
+    def _workloads(self) -> list[tuple[Workload | TracedWorkload, dict[str, int]]]:
+        """Return each workload with its degrees; the mistakes of all are raised together."""
+        parts, mistakes = [], list[Mistake]()
+        for index, spec in enumerate(self.spec.workloads):
+            try:
+                parts.append(self._workload(index, spec))
+            except InputError as error:
+                mistakes += error.mistakes
+        if mistakes:
+            raise InputError(mistakes)
+        return parts
+
     def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload | TracedWorkload, dict[str, int]]:
         path: KeyPath = ("workloads", index)
         given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
@@ -147,6 +161,8 @@ class WorkloadLoader:
         traces = [nodes for _, nodes in read_traces(prefix)]
         if len(traces) not in (1, npus):
             raise self.fail((*path, "trace"), f"found traces of {len(traces)} NPUs; the problem has {npus}")
+        if all(node.kind is Kind.METADATA for nodes in traces for node in nodes):
+            raise self.fail((*path, "trace"), "the trace has metadata alone; there is nothing to time")
         name = spec.name or prefix.name.removesuffix(".et")
         return traced_workload(name, traces, groups, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
 

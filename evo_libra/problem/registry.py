@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -99,7 +100,7 @@ def _find_file(name: str) -> Path | None:
     if ":" in name or name in _installed(tuple(sys.path)):
         return None
     for folder in problem_folders():
-        if (folder / f"{name}.yaml").is_file():
+        if os.path.isfile(folder / f"{name}.yaml"):  # noqa: PTH113 - false for what cannot be the name of a file
             return folder / f"{name}.yaml"
     raise InputError(f"{unknown('problem', name, problem_names())} (or give the path of a problem file)")
 

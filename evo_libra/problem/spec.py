@@ -18,7 +18,7 @@ PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
 
 
 def _of_some_size(value: float) -> float:
-    if value < _SMALLEST:
+    if 0 < value < _SMALLEST:
         raise PydanticCustomError("greater_than_equal", "too small", {"ge": _SMALLEST})
     return value
 
@@ -27,7 +27,7 @@ _SMALLEST = 1e-15
 PositiveFloat = Annotated[float, Field(gt=0, le=1e15), AfterValidator(_of_some_size)]
 
 
-NotNegative = Annotated[float, Field(ge=0, le=1e15)]
+NotNegative = Annotated[float, Field(ge=0, le=1e15), AfterValidator(_of_some_size)]
 
 
 class _Strict(BaseModel):

@@ -15,6 +15,7 @@ from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.search.checked import evaluate_checked
 from evo_libra.search.ends import EXHAUSTED, STAGNATION
 from evo_libra.search.engine import WITHOUT_CHANCE, Engine, load_engine
 from evo_libra.search.epochs import Epoch, lived, migrated, packed, shares, unpacked
@@ -148,7 +149,7 @@ def _first_told(
     problem: SearchProblem, engine: Engine, now: Snapshot, population: int, genes: FloatArray, options: Options
 ) -> Snapshot:
     """Return the search once designs have been evaluated, once, and every island has been told."""
-    worth = problem.evaluate_genes(genes)
+    worth = evaluate_checked(problem, genes)
     if options.observe is not None:
         options.observe(genes, worth)
     found = now.found.add(genes, worth.objectives, worth.violation)

@@ -11,6 +11,7 @@ from evo_libra.problem.genome import Genome
 from evo_libra.problem.optimize import GOALS, Allocation, every_network, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.search.checked import evaluate_checked
 from evo_libra.search.engine import EngineState
 
 ACCURACY = 1e-9
@@ -104,7 +105,7 @@ def _genes(problem: Problem) -> FloatArray:
 
 def _check_genes(problem: Problem, best: Allocation, genes: FloatArray) -> None:
     """Refuse genes that do not decode to what was proven, such as those of a budget that none of them can name."""
-    worth = problem.evaluate_genes(genes)
+    worth = evaluate_checked(problem, genes)
     proven = best.time if problem.objectives[0].name == TIME.name else best.time * best.cost
     found = float(worth.objectives[0, 0])
     if worth.violation[0] > 0 or abs(found - proven) > ACCURACY * proven:

@@ -14,6 +14,7 @@ from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front, front_of
 from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation, SearchProblem, SearchSettings
+from evo_libra.search.checked import evaluate_checked
 from evo_libra.search.ends import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.search.engine import Engine, EngineState, load_engine
 from evo_libra.search.memetic import Improve, improved, memetic_share, step_of
@@ -133,7 +134,7 @@ def generations(
 
 def _told(problem: SearchProblem, engine: Engine, now: Snapshot, genes: FloatArray, options: Options) -> Snapshot:
     """Return the search once designs have been evaluated and the engine has been told."""
-    worth = problem.evaluate_genes(genes)
+    worth = evaluate_checked(problem, genes)
     if options.observe is not None:
         options.observe(genes, worth)
     found = now.found.add(genes, worth.objectives, worth.violation)

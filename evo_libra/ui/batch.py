@@ -8,18 +8,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError, counted
+from evo_libra.errors import InputError, counted, shortened
 from evo_libra.experiment.batch import Ended, Summary, run_batch
-from evo_libra.experiment.estimate import Estimate, estimate
+from evo_libra.experiment.estimate import Estimate, estimate, start_seconds
 from evo_libra.experiment.executor import Executor, InProcess, local_cluster
 from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import PlannedRun, batch_folder, plan_of, wanted
@@ -28,6 +27,7 @@ from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.scheduler import Tls, join
 from evo_libra.experiment.store import LOG, make_folder
 from evo_libra.faults import explained
+from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import duration, print_json
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
@@ -66,15 +66,17 @@ def plan_command(
     todo = wanted(planned, ())
     count = _workers(workers, len(todo))
     guess = estimate(todo, results)
+    start = start_seconds(count) if todo else 0.0
+    wall = start + guess.seconds / max(count, 1)
     if as_json:
         print_json({
             "experiment": experiment.name, "runs": [_run_json(run) for run in planned], "to_run": len(todo),
-            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds,
-            "wall_s": guess.seconds / max(count, 1),
+            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds, "start_s": start,
+            "wall_s": wall,
         })  # fmt: skip
     else:
         _show_plan(experiment, planned, rows)
-        _show_estimate(planned, todo, guess, count)
+        _show_estimate(planned, todo, guess, (count, start, wall))
     return _DONE
 
 
@@ -102,7 +104,7 @@ def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int)
     for key, runs in list(groups.items())[:rows]:
         states = ", ".join(f"{n} {state}" for state in _STATES if (n := sum(run.state == state for run in runs)))
         table.add_row(*map(Text, [*key[1:], _ranges([run.spec.seed for run in runs]), states, key[0]]))
-    Console().print(table)
+    new_console().print(table)
     if len(groups) > rows:
         print(f"... and {len(groups) - rows} more rows; --rows shows them, --json has every run")
 
@@ -122,7 +124,9 @@ def _ranges(seeds: Sequence[int]) -> str:
     return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
 
 
-def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, workers: int) -> None:
+def _show_estimate(
+    planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, when: tuple[int, float, float]
+) -> None:  # fmt: skip
     evaluations = counted(guess.evaluations, "evaluation")
     print(f"\n{len(todo):,} of {counted(len(planned), 'run')} to be executed: {evaluations}")
     for state, option in (("stale", "--rerun-stale"), ("failed", "--retry-failed")):
@@ -136,8 +140,11 @@ def _show_estimate(planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Es
     if len(damaged) > _SHOWN_FAILURES:
         print(f"... and {len(damaged) - _SHOWN_FAILURES:,} more damaged runs; --json has every reason")
     if todo:
-        wall = guess.seconds / max(workers, 1)
-        print(f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {workers} workers")
+        workers, start, wall = when
+        print(
+            f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {counted(workers, 'worker')}, "
+            f"{duration(start)} of it to start"
+        )
         sources = (
             (guess.from_earlier, "earlier runs"), (guess.from_trial, "a trial just now"),
             (guess.from_similar, "the other runs"),
@@ -154,7 +161,6 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
     if options.scheduler is None and (words := _tls_words(options.tls)):
         raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
     experiment = load_experiment(path)
-    options = replace(options, results=options.results.absolute())
     planned = plan_of(experiment, options.results)
     if detach:
         return _detach(experiment, options, as_json=as_json)
@@ -198,7 +204,7 @@ class _Lines:
     """Shows what becomes of runs: a bar on a terminal, else a line for each."""
 
     def __init__(self, todo: int, total: int) -> None:
-        console = Console(stderr=True)
+        console = new_console(stderr=True)
         self.plain, self.total = not console.is_terminal, total
         self.failed = 0
         self.progress = Progress(
@@ -223,7 +229,7 @@ class _Lines:
         text = f"[{ended.count}/{ended.total}] {report.ending} {spec.id}" + (f" ({spec.label})" if spec.label else "")
         if report.ending in ("failed", "machine"):
             self.failed += report.ending == "failed"
-            text += f": {report.error}"
+            text += f": {shortened(report.error)}"
         else:
             text += (
                 f" {counted(report.evaluations, 'evaluation')}, {report.front:,} on the front, {duration(report.wall)}"
@@ -272,9 +278,9 @@ def _report(
             + f" of {counted(counts['runs'], 'run')} in {duration(summary.seconds)}"
         )
         for report in bad[:_SHOWN_FAILURES]:
-            print(f"{report.ending} {report.id}: {report.error} ({options.results / report.id / LOG})")
+            print(f"{report.ending} {report.id}: {shortened(report.error)} ({options.results / report.id / LOG})")
         for report in refused[:_SHOWN_FAILURES]:
-            print(f"not executed {report.id}: {report.error}; the same command does it")
+            print(f"not executed {report.id}: {shortened(report.error)}; the same command does it")
         if summary.stale:
             print(f"{summary.stale:,} were made by another version of the program; --rerun-stale runs them again")
         if before:
@@ -289,7 +295,7 @@ def _report(
 def _query(experiment: Experiment, options: RunOptions) -> str:
     """Return the command that lists the runs of an experiment, from where this one was given."""
     words = ["evo-libra", "results", f"experiment:{experiment.name}"]
-    if options.results != Path("results").absolute():
+    if options.results.absolute() != Path("results").absolute():
         words += ["--out", str(options.results)]
     return shlex.join(words)
 
@@ -298,7 +304,7 @@ def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> in
     """Start the batch as a program of its own that no terminal can end."""
     folder = batch_folder(options.results, experiment.name)
     log = folder.path / RUNNER_LOG
-    words = ["run", str(experiment.file.resolve()), "--out", str(options.results)]
+    words = ["run", str(experiment.file.resolve()), "--out", str(options.results.absolute())]
     words += [] if options.workers is None else ["--workers", str(options.workers)]
     words += [] if options.scheduler is None else ["--scheduler", options.scheduler, *_tls_words(options.tls)]
     words += [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in options.again]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -26,6 +25,7 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import MAX_SERIES, Series
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.texts import number, print_json
 
@@ -94,7 +94,7 @@ def _tasks(engines: Sequence[str], settings: Mapping[str, int]) -> list[Task]:
 def _watched(
     problem: SearchProblem, name: str, assignments: Sequence[str], tasks: Sequence[Task], workers: int
 ) -> list[Run]:
-    messages = Console(stderr=True)
+    messages = new_console(stderr=True)
     with Progress(
         BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
         console=messages, transient=True, disable=not messages.is_terminal,
@@ -145,9 +145,9 @@ def _data(found: Comparison, objectives: Sequence[Objective]) -> dict[str, Any]:
 
 
 def _show(found: Comparison, problem: SearchProblem, settings: Mapping[str, int], *, exact: bool) -> None:
-    console = Console()
+    console = new_console()
     if len(problem.objectives) > 1:
-        print(terminal_scatter(_terminal_series(found, problem), *_labels(problem), console))
+        print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), console))
         beside = "" if len(problem.objectives) == 2 else "; other objectives are looked past"  # noqa: PLR2004
         print(f"what 25, 50 and 75 % of {settings['seeds']} seeds attain{beside}")
     title = f"{problem.name}: {settings['evaluations']:,} evaluations, population {settings['population']:,}; median"

@@ -18,6 +18,7 @@ from evo_libra.model.catalog.parts import PartsSpec, is_parts, load_parts, load_
 from evo_libra.model.fabric import BLOCKS
 from evo_libra.problem.registry import problem_names
 from evo_libra.search.engine import engine_names
+from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import print_json
 
 _FILES = (".yaml", ".yml", ".json")
@@ -99,7 +100,7 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
 
 
 def _show_catalog(data: Mapping[str, Any]) -> None:
-    console = Console()
+    console = new_console()
     for name, catalog in data.get("catalogs", {}).items():
         table = Table(
             title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left"

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
 from evo_libra.ui.command_line.at_once import answer
+from evo_libra.ui.output import clean_streams
 
 FAILED, INTERRUPTED = 1, 130
+_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def main() -> None:
     """Run the command line; exit codes: 0 done, 1 failed, 2 wrong input, 3 runs of a batch failed, 130 interrupted."""
+    is_open = clean_streams()
     try:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
+        if not is_open:
+            print("evo-libra: standard output is closed; what was to be printed is lost", file=sys.stderr)
+            code = code or FAILED
     except KeyboardInterrupt:
         print("evo-libra: interrupted", file=sys.stderr)
         code = INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has closed it; Python must not complain about that at its end either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_nowhere()  # whoever read our output has closed it
+        code = FAILED
+    except OSError as error:
+        if error.filename is not None or error.errno not in _OF_STREAMS:
+            raise
+        print(f"evo-libra: standard output cannot be written: {(error.strerror or '').lower()}", file=sys.stderr)
+        _print_nowhere()
         code = FAILED
     sys.exit(code)
+
+
+def _print_nowhere() -> None:
+    """Let Python not complain at its end, too, about what it cannot write."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(words: list[str]) -> int:

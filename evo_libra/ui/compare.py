@@ -10,7 +10,6 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -27,6 +26,8 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.model.mistakes import short
 from evo_libra.problem.protocol import TIME
 from evo_libra.ui.axes import Series
+from evo_libra.ui.folder import folder_at
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.texts import print_json
 
@@ -179,8 +180,8 @@ def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
             raise InputError(f"no run that is done fits '{' '.join(filters)}'")
     for name in names:
         if name not in filters:
-            path = Path(name)
-            runs.append(catalogue(path.resolve().parents[1] if is_run(path) else results).find(name))
+            path = folder_at(name)
+            runs.append(catalogue(results if path is None else path.resolve().parents[1]).find(str(path or name)))
     found = {run.folder.resolve(): run for run in runs}
     for one in catalogues.values():
         one.close()
@@ -256,9 +257,9 @@ def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
 def _show(
     found: Comparison, values: Mapping[str, Sequence[FloatArray]], rates: Mapping[str, float] | None = None
 ) -> None:
-    console = Console()
+    console = new_console()
     series = _series(found, values)
-    print(terminal_scatter(series, _label(found.objectives, 1), _label(found.objectives, 0), console))
+    print_styled(terminal_scatter(series, _label(found.objectives, 1), _label(found.objectives, 0), console))
     for index, name in enumerate(found.runs):
         rate = f"  up to {rates[name]:,.0f} sequences/s" if rates else ""
         print(f"{_letter(index)}  {name}{rate}" + ("" if index < _MOST_SERIES else "  (not drawn)"))
@@ -290,8 +291,8 @@ def _matrix(title: str, names: Mapping[str, object], values: Mapping[tuple[str, 
         cells = ["" if one == other else f"{values[one, other]:.4f}" for other in names]
         table.add_row(_letter(index), *cells)
     # Figures that are cut off tell nothing; a terminal that is too narrow folds the lines.
-    console = Console()
-    Console(width=max(console.width, _CELL * (len(names) + 1))).print(table)
+    console = new_console()
+    new_console(width=max(console.width, _CELL * (len(names) + 1))).print(table)
 
 
 def _letter(index: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -20,7 +19,9 @@ from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.export import design_of
-from evo_libra.ui.texts import number, print_json, short_design, size_of_iteration
+from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console
+from evo_libra.ui.texts import number, print_json, short_design, size_of_iteration, time_text, time_unit
 from evo_libra.ui.warned import show_warnings
 
 _FAILED = 1
@@ -62,13 +63,13 @@ def _of_result(name: str, number_: int, assignments: Sequence[str]) -> tuple[Sea
     """Return the problem of a result as its run built it, wherever its file is by now, and a design of its front."""
     if assignments:
         raise InputError("--set belongs to --design; a design of a result is evaluated as its run did")
-    result = RunFolder(Path(name))
+    result = RunFolder(run_folder(name))
     return problem_as_run(result), design_of(result, number_)
 
 
 def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:
-    console = Console()
-    print(f"{short_design(head['design'])}\ntime   {head['time_ms']:.6g} ms\ncost   {head['cost_usd']:,.2f} USD")
+    console = new_console()
+    print(f"{short_design(head['design'])}\ntime   {time_text(head['time_ms'])}\ncost   {head['cost_usd']:,.2f} USD")
     for label, value in others.items():
         print(f"{label}  {number(value)}")
     for sentence in head["violations"]:
@@ -90,14 +91,16 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
 
 def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]], console: Console) -> None:
     groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
-    print(f"\n{workload['name']} ({groups}): {workload['time_ms']:.6g} ms, {workload['compute_ms']:.6g} of it compute")
-    if size := size_of_iteration(workload):
-        print(size)
+    whole, compute = time_text(workload["time_ms"]), time_text(workload["compute_ms"])
+    print(f"\n{workload['name']} ({groups}): {whole}, {compute} of it compute")
+    if size_said := size_of_iteration(workload):
+        print(size_said)
     entries = [*workload["collectives"], *workload["messages"]]
     beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
-    each = ", and bytes over bandwidth of each" if beyond else " and"
+    ratio = ", and bytes over bandwidth of each" if beyond else " and"
     kinds = "collective and message" if workload["messages"] else "collective"
-    title = f"time by {kinds}{each} dimension [ms]; bold is the bottleneck"
+    unit, size = time_unit(max((entry["time_ms"] for entry in entries), default=1.0))
+    title = f"time by {kinds}{ratio} dimension [{unit}]; bold is the bottleneck"
     table = Table(title=Text(title), title_justify="left")
     what = "communication" if workload["messages"] else "collectives"
     for column in ("phase", what, "time"):
@@ -106,13 +109,12 @@ def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, A
         table.add_column(f"dim {dimension['dimension']}", justify="right", no_wrap=True)
     for entry in entries:
         slowest = entry["bottleneck_dimension"]
-        times = [
-            Text(f"{d['time_ms']:.4g}", style="bold" if d["dimension"] == slowest else "") for d in entry["dimensions"]
-        ]
+        figures = [(f"{d['time_ms'] / size:.4g}", d["dimension"] == slowest) for d in entry["dimensions"]]
+        times = [Text(text, style="bold" if is_slowest else "") for text, is_slowest in figures]
         what = f"{entry['count']} send over dim {slowest}"
         if "collective" in entry:
             what = f"{entry['count']} {entry['collective']} ({entry['group']})"
-        words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms']:.4g}"]
+        words = [entry["phase"].replace("_", " "), what, f"{entry['time_ms'] / size:.4g}"]
         table.add_row(*map(Text, words), *times)
     console.print(table)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from rich.console import Console
 from rich.status import Status
 
 from evo_libra.errors import InputError
@@ -16,6 +15,8 @@ from evo_libra.front.export_readme import Exported
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.registry import load_problem, with_time
+from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console
 from evo_libra.ui.proofs import problem_of_result
 from evo_libra.ui.texts import number, print_json, short_design
 
@@ -52,7 +53,7 @@ def export_command(
         assert name is not None  # noqa: S101 - the command line has looked
         design, known, given, place = source, _problem_file(name), list[str](), name
     else:
-        result = RunFolder(source[0])
+        result = RunFolder(run_folder(source[0]))
         manifest = result.read_json(MANIFEST)
         given = list(manifest.get("source", {}).get("set", []))
         known = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
@@ -60,7 +61,7 @@ def export_command(
         design = design_of(result, source[1])
     problem = _exported_problem(known, place, model, given, assignments)
     searched = None if isinstance(source, str) else known
-    with Status("writing and predicting", console=Console(stderr=True)):
+    with Status("writing and predicting", console=new_console(stderr=True)):
         exported = export_design(problem, design, folder, searched)
     if as_json:
         warnings = [warned.json() for warned in warnings_of(problem, [design])]

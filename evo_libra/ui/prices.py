@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+import numpy as np
 from rich.table import Table
 from rich.text import Text
 
@@ -17,9 +17,11 @@ from evo_libra.front.prices import Priced, Score, price_front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import Series
+from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import number, print_json
+from evo_libra.ui.texts import number, print_json, time_unit
 
 _FILE = "prices.parquet"
 _MOST_SCENARIOS = 100_000
@@ -41,6 +43,7 @@ def prices_command(
         if not least <= options[key] <= most:
             limit = f"from {least} to {most:,}" if key == "scenarios" else f"at least {least}"
             raise InputError(f"--{key}: found {options[key]}; it must be {limit}")
+    result = run_folder(result)
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     if not len(front):
@@ -71,7 +74,7 @@ def _problem(manifest: Mapping[str, Any], name: str | None, assignments: Sequenc
 
 
 def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
-    frame, console = found.frame, Console()
+    frame, console = found.frame, new_console()
     kept = frame["on_front"].to_numpy()
     column = "cost_value_usd" if score == "regret" else f"{score}_usd"
     label = "least regret, stated prices" if score == "regret" else score
@@ -79,16 +82,17 @@ def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
     time = frame["time_ms"].to_numpy()
     series = [Series(frame[name].to_numpy(), time, text) for name, text in bands]
     series.append(Series(frame[column].to_numpy()[kept], time[kept], label))
-    print(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
+    print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
     shown = Front(frame, ("time_ms", "cost_value_usd")).spread(options["rows"])
     title = f"{len(shown)} of {counted(frame.height, 'design')}, million USD; rank 1 is the least"
     table = Table(title=title, title_justify="left")
     last = ["as a\nfactor"] if score == "regret" else ["rank", f"rank by\n{score}"]
-    heads = ["id", "time [ms]", "low", "as\nstated", "high", score, *last, "on\nfront"]
+    unit, size = time_unit(float(np.median(time)))
+    heads = ["id", f"time [{unit}]", "low", "as\nstated", "high", score, *last, "on\nfront"]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     for row in shown.to_dicts():
-        table.add_row(*map(Text, _cells(row, score)))
+        table.add_row(*map(Text, _cells(row, score, size)))
     console.print(table)
     print(
         f"\n{counted(options['scenarios'], 'scenario')} of {counted(len(found.parts), 'part')}, seed {options['seed']}"
@@ -99,9 +103,9 @@ def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:
     print(f"on the front by {score}: {int(kept.sum()):,} of {counted(frame.height, 'design')}")
 
 
-def _cells(row: Mapping[str, Any], score: Score) -> list[str]:
+def _cells(row: Mapping[str, Any], score: Score, size: float) -> list[str]:
     names = ("cost_low_usd", "cost_value_usd", "cost_high_usd", f"{score}_usd")
     costs = [f"{row[name] / _MILLION:.4g}" for name in names]
     factor = "" if row["regret_factor"] is None else f"{row['regret_factor']:.4f}"
     last = [factor] if score == "regret" else [str(row["rank"]), str(row["rank_scored"])]
-    return [str(row["id"]), number(row["time_ms"]), *costs, *last, "yes" if row["on_front"] else "no"]
+    return [str(row["id"]), number(row["time_ms"] / size), *costs, *last, "yes" if row["on_front"] else "no"]

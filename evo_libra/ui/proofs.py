@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -26,7 +25,9 @@ from evo_libra.problem.ledger import unit_of
 from evo_libra.problem.optimize import Allocation, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.registry import load_problem
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console
+from evo_libra.ui.texts import number, print_json, short_design, time_text
 
 _FAILED, _INTERRUPTED = 1, 130
 
@@ -99,7 +100,7 @@ def _binding_json(binding: Binding) -> dict[str, Any]:
 
 
 def _show_allocation(found: Allocation, objective: str) -> None:
-    console = Console()
+    console = new_console()
     table = Table(title=Text("best bandwidths [GB/s per NPU]"), title_justify="left")
     equal = found.equal
     for column in ("dimension", "best", *(["equal split"] if equal else [])):
@@ -109,7 +110,7 @@ def _show_allocation(found: Allocation, objective: str) -> None:
         table.add_row(Text(part.partition(":")[0]), f"{best / GIGA:.6g}", *each)
     table.add_section()
     times, costs = [found.time, *([equal.time] if equal else [])], [found.cost, *([equal.cost] if equal else [])]
-    table.add_row(Text("time [ms]"), *(f"{time * 1e3:.6g}" for time in times))
+    table.add_row("time", *(time_text(time * 1e3) for time in times))
     table.add_row(Text("cost [USD]"), *map(number, costs))
     console.print(table)
     if equal:
@@ -148,10 +149,11 @@ def certify_command(
     """Prove how far a front is from the best one; stopping it keeps what is proven so far."""
     if seconds is not None and not 0 <= seconds < math.inf:
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
+    result = run_folder(result)
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     problem = problem_of_result(manifest, name, assignments, trust_code=trust_code)
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
         for found in certificates(problem, front):
@@ -242,7 +244,7 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
     print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
     print(f"  each design        {_spread(found)}")
-    print(f"  fastest            no design takes less than {number(found.fastest * 1e3)} ms")
+    print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
     how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
     print(f"it rests on {how} all {found.structures:,} structures;")
     print(f"{found.looked:,} looked at, {found.solved:,} programs solved, each with its own proof.")

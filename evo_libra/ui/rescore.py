@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -19,9 +18,11 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import Warned, warnings_of
 from evo_libra.problem.registry import load_problem, with_time
 from evo_libra.ui.axes import Series
+from evo_libra.ui.folder import run_folder
+from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.proofs import problem_of_result
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.texts import number, print_json, short_design, time_unit
 from evo_libra.ui.warned import show_warnings
 
 
@@ -38,6 +39,7 @@ def rescore_command(
     """Look at the front of a result under another time, and keep what it is worth there."""
     if rows < 1:
         raise InputError(f"--rows: found {rows}; it must be at least 1")
+    result = run_folder(result)
     folder = RunFolder(result)
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     if not len(front):
@@ -85,19 +87,20 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
     if before == after:
         before, after = f"{before} (run)", f"{after} (now)"
     frame = found.frame
-    console = Console()
+    console = new_console()
     if "cost_usd" in front.objectives:
         cost, times = frame["cost_usd"].to_numpy(), (frame["time_ms"].to_numpy(), frame["time_ms_rescored"].to_numpy())
         series = [Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)]
-        print(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
+        print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
     shown = Front(frame, front.objectives).spread(rows)
     table = Table(title=f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest", title_justify="left")
-    both = [f"{what}\n{model}" for what in ("time [ms]", "rank") for model in (before, after)]
+    unit, size = time_unit(float(np.median(frame["time_ms_rescored"].to_numpy())))
+    both = [f"{what}\n{model}" for what in (f"time [{unit}]", "rank") for model in (before, after)]
     for column in ("id", *both, "on\nfront"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("design", overflow="fold")
     for row in shown.to_dicts():
-        table.add_row(*map(Text, _cells(row)), Text(short_design(row["design"])))
+        table.add_row(*map(Text, _cells(row, size)), Text(short_design(row["design"])))
     console.print(table)
     ratio = frame["time_ms_rescored"].to_numpy() / frame["time_ms"].to_numpy()
     print(f"\ntime under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
@@ -112,7 +115,7 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
     print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), 'design')}")
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
+def _cells(row: Mapping[str, Any], size: float) -> list[str]:
     kept = "yes" if row["on_front"] else "no" if row["feasible"] else "infeasible"
-    figures = [number(row["time_ms"]), number(row["time_ms_rescored"]), str(row["rank"]), str(row["rank_rescored"])]
-    return [str(row["id"]), *figures, kept]
+    times = [number(row[name] / size) for name in ("time_ms", "time_ms_rescored")]
+    return [str(row["id"]), *times, str(row["rank"]), str(row["rank_rescored"]), kept]

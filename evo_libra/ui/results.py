@@ -10,7 +10,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -19,9 +18,10 @@ from evo_libra.errors import InputError, counted
 from evo_libra.experiment.catalogue import Catalogue
 from evo_libra.experiment.damage import damaged_files
 from evo_libra.experiment.record import RunInfo, counts, read_run
-from evo_libra.experiment.store import MANIFEST, RunFolder, is_run, read_file
+from evo_libra.experiment.store import MANIFEST, RunFolder, read_file
 from evo_libra.experiment.words import course
-from evo_libra.ui.folder import looked_at
+from evo_libra.ui.folder import looked_at, run_folder
+from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import duration, print_json
 
 _FAILED = 1
@@ -56,9 +56,9 @@ def run_json(run: RunInfo) -> dict[str, Any]:
 
 
 def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
-    console = Console()
+    console = new_console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = Console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
+        console = new_console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
     columns = _ALL if console.width >= _WIDE else _FEW
     table = Table()
     for column in columns:
@@ -89,32 +89,16 @@ def _cells(run: RunInfo) -> dict[str, str]:
     }
 
 
-def find_folder(name: str, results: Path) -> RunFolder:
-    """Return the folder of a run that a path, an id or a part of an id names.
-
-    Raises
-    ------
-    InputError : there is none, or there are several.
-    """
-    if is_run(Path(name)):
-        return RunFolder(Path(name))
-    catalogue = Catalogue.open(results)
-    try:
-        return RunFolder(catalogue.find(name).folder)
-    finally:
-        catalogue.close()
-
-
 def show_command(name: str, results: Path, *, as_json: bool) -> int:
     """Show what a run came from and what became of it."""
-    folder = find_folder(name, results)
+    folder = RunFolder(run_folder(name, results))
     damaged = damaged_files(folder)
     run, manifest = _found(folder, damaged)
     if as_json:
         print_json({"run": run_json(run), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
     else:
         for label, value in _facts(run, manifest, damaged):
-            Console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
+            new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
     return _FAILED if damaged else 0
 
 
@@ -174,8 +158,8 @@ def reproduce_command(name: str, results: Path, *, trust_code: bool = False, as_
     """Do a run again and compare."""
     from evo_libra.experiment.reproduce import reproduce  # noqa: PLC0415 - imports NumPy
 
-    folder = find_folder(name, results)
-    console = Console(stderr=True)
+    folder = RunFolder(run_folder(name, results))
+    console = new_console(stderr=True)
     with Status("", console=console) as status:
         spec, found = reproduce(
             folder,

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
@@ -27,6 +26,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import Warned, warnings_of
 from evo_libra.ui.fronts import result_json, show_front
+from evo_libra.ui.output import new_console
 from evo_libra.ui.pictures import figure_of
 from evo_libra.ui.texts import print_json, size_of_iteration
 from evo_libra.ui.warned import show_warnings
@@ -59,7 +59,7 @@ def search_command(
         if plot and len(outcome.front):
             outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, problem.objectives, problem.name, file))
 
-    messages = Console(stderr=True)
+    messages = new_console(stderr=True)
     with Progress(
         SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
         console=messages, transient=True, disable=not messages.is_terminal,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +25,32 @@ def duration(seconds: float) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {name} {int(seconds % size // part)} {smaller}"
     return f"{seconds:.0f} s"
+
+
+_UNITS = (
+    ("ns", 1e-6, 1e-3), ("us", 1e-3, 1.0), ("ms", 1.0, 1e4), ("s", 1e3, 6e5), ("min", 6e4, 3.6e7),
+    ("h", 3.6e6, 1.728e8), ("d", 8.64e7, 6.3e10), ("years", 3.15576e10, math.inf),
+)  # fmt: skip
+"""Units of time with their milliseconds, and the milliseconds from which on the next one reads better."""
+
+
+def time_unit(milliseconds: float) -> tuple[str, float]:
+    """Return the unit in which a time reads best, and its milliseconds.
+
+    >>> time_unit(0.0002), time_unit(58.098), time_unit(1.2e11)
+    (('ns', 1e-06), ('ms', 1.0), ('years', 31557600000.0))
+    """
+    return next(((name, size) for name, size, end in _UNITS if milliseconds < end), ("ms", 1.0))
+
+
+def time_text(milliseconds: float) -> str:
+    """Return a time for reading, in a unit that suits it.
+
+    >>> time_text(58.0981), time_text(12_345), time_text(0.25)
+    ('58.0981 ms', '12.345 s', '250 us')
+    """
+    name, size = time_unit(milliseconds)
+    return f"{milliseconds / size:.6g} {name}"
 
 
 def number(value: float) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +20,7 @@ from evo_libra.model.chakra.read import trace_files
 from evo_libra.model.chakra.summary import Summary, Use, Volume, summarise
 from evo_libra.model.chakra.trace import Kind
 from evo_libra.model.mistakes import short
+from evo_libra.ui.output import new_console
 
 _TERA, _GIGA, _MILLI = 1e12, 1e9, 1e-3
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
@@ -49,7 +49,7 @@ def show_command(trace: Path, *, peak: float | None, memory_bandwidth: float | N
 
 
 def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list[Summary]:
-    messages = Console(stderr=True)
+    messages = new_console(stderr=True)
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True),
         console=messages, transient=True, disable=not messages.is_terminal,
@@ -112,7 +112,7 @@ def _chain_json(chain: Chain) -> dict[str, int]:
 
 
 def _show(trace: Path, summaries: Sequence[Summary], rows: int) -> None:
-    console = Console()
+    console = new_console()
     versions = sorted({printable(summary.version) or "without a version" for summary in summaries})
     files = "one trace" if len(summaries) == 1 else f"traces of {len(summaries):,} NPUs"
     nodes = sum(sum(summary.kinds.values()) for summary in summaries)

@@ -151,10 +151,10 @@ def catalog_file(name: str, folder: Path = Path()) -> Path:
     if name.endswith((".yaml", ".yml", ".json")):
         return folder / name
     if name not in catalog_names():
-        allowed = ", ".join(catalog_names())
+        allowed = sorted(path.stem for path in _FOLDER.glob("*.yaml") if path.stem not in _NOT_CATALOGS)
+        listed = ", ".join(allowed)
         raise InputError(
-            f"unknown catalogue '{name}'; allowed: {allowed}, or the path of a .yaml file"
-            f"{suggestion(name, catalog_names())}"
+            f"unknown catalogue '{name}'; allowed: {listed}, or the path of a .yaml file{suggestion(name, allowed)}"
         )
     return _FOLDER / f"{name}.yaml"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,9 @@ from evo_libra.model.chakra.check import MistakeList
 from evo_libra.model.chakra.decode import DecodeError, decode_metadata, decode_node
 from evo_libra.model.chakra.framing import Message, read_messages
 from evo_libra.model.chakra.graph import graph_of, running_order
-from evo_libra.model.chakra.recognise import schema_of
+from evo_libra.model.chakra.recognise import Schema, schema_of
 from evo_libra.model.chakra.trace import Metadata, Node
+from evo_libra.model.file_kinds import refusal_of_file
 
 Trace = tuple[Metadata, tuple[Node, ...]]
 
@@ -37,7 +39,7 @@ def read_metadata(path: Path) -> Metadata:
     ------
     InputError : the file cannot be read, or does not begin as a trace does.
     """
-    schema = schema_of(path)
+    schema = _schema(path)
     if not schema.has_metadata:
         return Metadata(schema.version)
     message = next(read_messages(path))
@@ -45,6 +47,16 @@ def read_metadata(path: Path) -> Metadata:
         return decode_metadata(message.data, schema.version)
     except DecodeError as error:
         _refuse(path, message, error)
+
+
+def _schema(path: Path) -> Schema:
+    try:
+        return schema_of(path)
+    except InputError:
+        # What is called a trace, be it gzipped, is a damaged one.
+        if ".et" not in path.suffixes and path.is_file() and (other := refusal_of_file(path, "trace")):
+            raise InputError(Mistake(other, str(path))) from None
+        raise
 
 
 def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[Node]:
@@ -68,7 +80,7 @@ def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterat
 
 
 def _nodes(path: Path, watch: Callable[[int], None] | None, largest: int | None) -> Iterator[Node]:
-    schema, so_far = schema_of(path), _SoFar(path, largest)
+    schema, so_far = _schema(path), _SoFar(path, largest)
     for message in read_messages(path, watch):
         try:
             if message.number == 1 and schema.has_metadata:
@@ -142,7 +154,7 @@ def trace_files(prefix: Path) -> tuple[Path, ...]:
     ------
     InputError : there is no such file, one is missing between others, or an NPU has two.
     """
-    if prefix.is_file():
+    if os.path.isfile(prefix):  # noqa: PTH113 - false for what cannot be the name of a file
         return (prefix,)
     found: dict[int, Path] = {}
     for path in sorted(prefix.parent.iterdir()) if prefix.parent.is_dir() else []:

@@ -50,8 +50,9 @@ def read_astra_sim_text(path: Path, name: str | None = None) -> Workload:
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        other = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        reason = getattr(error, "strerror", None) or other
         raise InputError(Mistake(f"the workload cannot be read: {reason}", str(path))) from None
     return parse_astra_sim_text(text, str(path), name or path.stem)
 

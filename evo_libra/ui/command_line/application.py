@@ -6,7 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
-from evo_libra.errors import ConflictError, EvoLibraError, InputError
+from evo_libra.errors import ConflictError, EvoLibraError, InputError, shortened
 from evo_libra.ui.command_line.commands import COMMANDS
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
@@ -31,12 +31,17 @@ def run(words: list[str]) -> int:
     except EvoLibraError as error:
         complain(str(error))
         return FAILED
+    except OSError as error:
+        if error.filename is None:
+            raise
+        complain(f"{error.filename}: {(error.strerror or str(error)).lower()}")
+        return FAILED
 
 
 def complain(text: str) -> None:
     """Say on the error stream what went wrong."""
-    for line in text.splitlines():
-        print(f"evo-libra: {line}", file=sys.stderr)
+    for line in text.split("\n"):
+        print(f"evo-libra: {shortened(line)}", file=sys.stderr)
 
 
 def plain_ui(words: list[str]) -> tuple[str, frozenset[str]] | None:
@@ -65,13 +70,15 @@ def _run(words: list[str]) -> int:
 
 
 def _parsed(words: list[str]) -> int:
-    from cyclopts import CycloptsError  # noqa: PLC0415 - see above
+    from cyclopts import CycloptsError, UnknownOptionError  # noqa: PLC0415 - see above
 
     from evo_libra.ui.command_line.shared import app  # noqa: PLC0415 - see above
 
     load(words[0] if words else "")
     try:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+    except UnknownOptionError as error:
+        raise InputError(f"{str(error).rstrip('.')}; a name that begins with a dash goes after `--`") from error
     except CycloptsError as error:
         raise InputError(str(error)) from error
     return code if isinstance(code, int) else DONE

@@ -96,7 +96,7 @@ def export(
     Parameters
     ----------
     result:
-        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     number:
         The design's id in the front.
     astra_sim:

@@ -99,7 +99,8 @@ def results(
     Parameters
     ----------
     query:
-        Words that all hold, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; -word turns one round.
+        Words that all hold, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word
+        turns one round.
     out:
         Folder of results.
     sort:
@@ -121,7 +122,7 @@ def show(run: str, *, out: Path = Path("results"), json_: Json = False) -> int:
     Parameters
     ----------
     run:
-        Folder of a run, or a part of its name that no other has.
+        Folder of a run, or one with a single run in it; or a part of its name that no other has.
     out:
         Folder of results.
     json_:
@@ -139,7 +140,7 @@ def reproduce(run: str, *, out: Path = Path("results"), trust_code: TrustCode = 
     Parameters
     ----------
     run:
-        Folder of a run, or a part of its name that no other has.
+        Folder of a run, or one with a single run in it; or a part of its name that no other has.
     out:
         Folder of results.
     trust_code:

@@ -15,7 +15,7 @@ def front(result: Path, *, rows: int = 12, json_: Json = False) -> int:
     Parameters
     ----------
     result:
-        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     rows:
         Most rows of the table; they are spread along the front. JSON has all designs.
     json_:
@@ -41,7 +41,7 @@ def certify(
     Parameters
     ----------
     result:
-        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     problem:
         The problem, where its file is no longer where the run found it.
     set_:
@@ -74,7 +74,7 @@ def rescore(
     Parameters
     ----------
     result:
-        Folder of a run, such as results/gpt3-4k/nsga2-1a2b3c4d-s0.
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     time:
         The other model of time.
     problem:
@@ -111,7 +111,7 @@ def prices(
     Parameters
     ----------
     result:
-        Folder of a run on a catalogue of parts.
+        Folder of a run on a catalogue of parts, or one with a single run in it; or a part of its name.
     scenarios:
         Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
     seed:

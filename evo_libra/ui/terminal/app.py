@@ -7,7 +7,7 @@ import gc
 import signal
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,11 +16,13 @@ from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.events import Event, InputEvent
+from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.ui.terminal import themes
+from evo_libra.ui.terminal.clean import CleanLines
 from evo_libra.ui.terminal.hang_up import on_hang_up
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.screen import MainScreen
@@ -29,6 +31,7 @@ from evo_libra.ui.terminal.view_model import State, wanted
 
 UPDATES_PER_SECOND = 4.0
 _PATIENCE = 0.5  # Seconds that reading waits for drawing, once.
+_CLEAN = CleanLines()
 _IN_PALETTE = ("app.command_palette", "app.quit", "Theme", "Quit", "Screenshot")
 
 
@@ -94,6 +97,10 @@ class TerminalUI(App[None]):
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return the colours that the theme does not have."""
         return themes.variables(self.current_theme)
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what every line that is drawn passes through."""
+        return [*super().get_line_filters(), _CLEAN]
 
     def get_default_screen(self) -> Screen[object]:
         """Return the main screen."""

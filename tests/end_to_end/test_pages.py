@@ -1,0 +1,103 @@
+"""Every command of every page does what the page says: literally, in order, in a temporary folder.
+
+A page may say, in a comment before a block of commands, how it is run here: ``quick: OLD -> NEW; ...`` replaces parts
+of the commands, ``not run: WHY`` leaves the block out. ``file: NAME + TEXT``, anywhere, makes a module of the page's
+first example in Python. Blocks that begin with ``#!`` are files. The pages of studies are run by `tests/experiments`.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs").glob("[hrw]*/*.md"))]
+_BLOCK = re.compile(r"(?:<!-- (?P<how>quick|not run): (?P<what>.*?) -->\n+)?```sh\n(?P<text>.*?)```", re.DOTALL)
+_FILE = re.compile(r"<!-- file: (?P<name>\S+) \+ (?P<text>.*?) -->")
+_EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+_SECONDS = 300
+
+
+class Block(NamedTuple):
+    """Commands of a page, as they are run here."""
+
+    page: Path
+    text: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """Return the blocks of commands of a page that are run."""
+    found = []
+    for match in _BLOCK.finditer(page.read_text()):
+        text = match["text"]
+        if match["how"] == "not run" or text.startswith("#!"):
+            continue
+        for change in (match["what"] or "").split("; ") if match["how"] else []:
+            old, _, new = change.partition(" -> ")
+            assert old in text, f"{page.name}: no '{old}' to be quick about"
+            text = text.replace(old, new)
+        found.append(Block(page, text))
+    return found
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """Write the modules that a page describes."""
+    text = page.read_text()
+    for match in _FILE.finditer(text):
+        first = _EXAMPLE.search(text)
+        assert first is not None
+        examples = doctest.DocTestParser().get_examples(first[1])
+        source = "".join(example.source for example in examples if not example.want)
+        (folder / match["name"]).write_text(f"{source}\n{match['text']}\n")
+
+
+def run_block(block: Block, folder: Path) -> None:
+    """Run commands in a shell that stops at the first that fails, and end what they have left at work."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    log = folder / "said.txt"  # a pipe would be held by what runs on in the background
+    with log.open("w") as file, subprocess.Popen(
+        ["bash", "-euo", "pipefail", "-c", block.text], cwd=folder, start_new_session=True,
+        env={**os.environ, "PATH": path}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+    ) as shell:  # fmt: skip
+        try:
+            code = shell.wait(_SECONDS)
+        finally:
+            if _is_there(shell.pid):
+                os.killpg(shell.pid, signal.SIGKILL)
+    said = log.read_text()
+    assert code == 0, f"{block.page.name}:\n{block.text}\n{said}"
+    assert "Traceback" not in said
+
+
+def _is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.stem)
+def test_every_command_of_a_page_does_its_work(page: Path, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "problems", tmp_path / "problems")
+    shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
+    write_files(page, tmp_path)
+    for block in blocks_of(page):
+        run_block(block, tmp_path)
+
+
+def test_no_page_and_no_help_names_a_run_that_is_nowhere() -> None:
+    sources = [*PAGES, *(ROOT / "evo_libra" / "ui").rglob("*.py")]
+    named = {
+        (path.name, found) for path in sources for found in re.findall(r"results/[\w-]+/[\w:]+-\w+", path.read_text())
+    }
+    assert named == set()

@@ -1,0 +1,163 @@
+"""What is printed cannot steer the terminal, fits it, and ends in a sentence where it cannot be printed."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.ui.command_line.application import complain, run
+from evo_libra.ui.output import STEERING, CleanStream, new_console
+from evo_libra.ui.terminal.app import TerminalUI
+
+COMMAND = str(Path(sys.executable).parent / "evo-libra")
+EVIL = "\x1b]0;owned\x07\x1b[31m\x9b2Jname\x08\r\u202e"
+UI = Path(__file__).parents[2] / "evo_libra" / "ui"
+
+
+def evaluated(folder: Path, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, *words], cwd=folder, text=True, timeout=120, check=False, **{"capture_output": True, **options}
+    )
+
+
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    words = ["/bin/sh", "-c", line]
+    return subprocess.run(words, cwd=folder, text=True, timeout=120, check=False, capture_output=True)
+
+
+@pytest.fixture
+def evil_store(tmp_path: Path) -> Path:
+    """Return a folder of results whose run has escapes wherever a run has text."""
+    folder = tmp_path / "results" / "one" / "nsga2-00000000-e10-s0"
+    folder.mkdir(parents=True)
+    manifest = {
+        "name": EVIL, "engine": EVIL, "seed": 0, "population": 10, "budget": 10, "keep": "front", "hash": EVIL,
+        "search": EVIL, "experiment": EVIL, "label": EVIL, "program": EVIL, "command": [EVIL], "status": EVIL,
+        "source": {"problem": EVIL, "set": [EVIL], "data": None, "folder": EVIL}, "objectives": [],
+        "machine": {"host": EVIL}, "versions": {EVIL: EVIL}, "git": {"commit": EVIL, "clean": False}, "started": EVIL,
+        "problem": {}, "method": {},
+    }  # fmt: skip
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "failed.json").write_text(json.dumps({"error": EVIL, "attempts": 3}))
+    (tmp_path / "results" / EVIL.replace("/", "") / "x").mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Return what runs a command line in this process as on a terminal, and gives what it prints."""
+
+    def command(*words: str) -> str:
+        streams = [io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2)]
+        for stream, name in zip(streams, ("stdout", "stderr"), strict=True):
+            monkeypatch.setattr(sys, name, CleanStream(stream))
+        run([*words])
+        for stream in streams:
+            stream.flush()
+        return "".join(stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+
+    return command
+
+
+def test_commands_print_no_escape_of_any_file(
+    evil_store: Path, printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(evil_store)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    written = evil_store / f"{EVIL.replace('/', '')}.yaml"
+    written.write_text(f"{json.dumps(EVIL)}: 1\nname: {json.dumps(EVIL)}\n")
+    commands = (
+        ["results"], ["show", "nsga2-00000000"], ["show", EVIL], ["front", EVIL], ["search", written.name],
+        ["search", EVIL], ["plan", f"{EVIL}.yaml"], [EVIL], ["results", f"name:{EVIL}"], ["compare", EVIL, "one"],
+        ["search", "gpt3-4k", "--set", f"{EVIL}=3"], ["workload", "show", written.name], ["catalog", EVIL],
+        ["evaluate", "gpt3-4k", "--design", EVIL],
+    )  # fmt: skip
+    said = [printed(*words) for words in commands]
+    done = evaluated(evil_store, "show", "nsga2-00000000")
+    text = "".join(said) + done.stdout
+    assert text.count("owned") > 20
+    assert "owned" in done.stdout
+    for escape in ("\x1b]", "\x1b[31m", "\x9b", "\x07", "\x08", "\u202e"):
+        assert escape not in text
+
+
+def test_the_terminal_ui_draws_no_escape_of_any_file(evil_store: Path, tmp_path: Path) -> None:
+    async def look() -> str:
+        app = TerminalUI(evil_store / "results", cache=tmp_path / "cache")
+        async with app.run_test(size=(160, 45)) as pilot:
+            return await _drawn(app, pilot)
+
+    drawn = asyncio.run(look())
+    assert "owned" in drawn
+    assert not STEERING.search(drawn)
+
+
+async def _drawn(app: TerminalUI, pilot: Pilot[None]) -> str:
+    for _ in range(50):
+        await pilot.pause(0.05)
+        strips = app.screen._compositor.render_strips()  # noqa: SLF001 - what is drawn is kept nowhere else
+        text = "\n".join("".join(segment.text for segment in strip) for strip in strips)
+        if "owned" in text:
+            break
+    return text
+
+
+def test_everything_is_printed_through_one_module() -> None:
+    direct = re.compile(r"\bConsole\(|__stdout__|sys\.stdout\.write|sys\.stderr\.write")
+    found = {path.name for path in UI.rglob("*.py") if direct.search(path.read_text())}
+    assert found == {"formatter.py"}  # help is laid out in memory
+
+
+def test_a_console_keeps_its_own_styles(capsys: pytest.CaptureFixture[str]) -> None:
+    console = new_console(force_terminal=True, color_system="standard", width=30)
+    console.print(f"[red]{EVIL}[/red] plain", highlight=False)
+    shown = capsys.readouterr().out
+    assert shown.startswith("\x1b[31m]0;owned[31m2Jname\x1b[0m")
+    assert "\x9b" not in shown
+
+
+def test_messages_are_short_and_keep_their_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    allowed = ", ".join(f"name{n}" for n in range(1000))
+    complain(
+        str(InputError([Mistake(f"unknown key 'x'; allowed: {allowed}; did you mean 'name7'?", "f" * 4000, 1, 1)]))
+    )
+    complain("e" * 10_000)
+    first, second = capsys.readouterr().err.splitlines()
+    assert len(first) < 520
+    assert first.endswith("did you mean 'name7'?")
+    assert len(second) < 520
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("words", [["catalog"], ["catalog", "--json"], ["--help"]])
+def test_a_full_output_is_one_sentence(tmp_path: Path, words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = evaluated(tmp_path, *words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.stderr == "evo-libra: standard output cannot be written: no space left on device\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("words", ["results", "--help"])
+def test_a_closed_output_is_one_sentence(tmp_path: Path, words: str) -> None:
+    done = shell(tmp_path, f"{COMMAND} {words} >&-")
+    assert done.stderr == "evo-libra: standard output is closed; what was to be printed is lost\n"
+    assert done.returncode == 1
+    assert shell(tmp_path, f"{COMMAND} {words} 2>&-").returncode == 0
+
+
+def test_names_that_are_no_text_are_printed(tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff\xfe.yaml")
+    assert evaluated(tmp_path, "search", name).stderr.startswith("evo-libra: \\udcff\\udcfe.yaml: cannot be read")
