@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.catalogue import Catalogue, can_be_read
-from evo_libra.experiment.store import MANIFEST
+from evo_libra.experiment.store import MANIFEST, is_run
 from evo_libra.model.file_kinds import refusal_of_file
 
 DEFAULT = Path("results")
