@@ -30,6 +30,7 @@ from evo_libra.problem.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, P
 from evo_libra.problem.stages import Stages
 from evo_libra.problem.tables import DimensionChoice, tables_of
 
+_OF_MODE = ("bandwidth", "objectives", "time", "workloads")
 _PARTS = "a catalogue of parts: others have no watts"
 
 
@@ -72,7 +73,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
         stages.attempt(lambda: loader.constraints(loader.most(pins), catalog, ownership), "constraints")
     if catalog is not None:
         stages.attempt(lambda: loader.check_blocks(catalog))
-        stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), "bandwidth", "objectives", "time")
+        stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), *_OF_MODE)
         stages.attempt(lambda: fidelity_of(time_spec(loader.spec), catalog, source), "time")
     return stages.error(first)
 
@@ -136,6 +137,13 @@ class _Loader(CatalogLoader):
         mode = self._bandwidth().mode
         if mode == "optimal" and time_spec(self.spec).model != "libra":
             raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
+        traces = [index for index, workload in enumerate(self.spec.workloads) if workload.trace is not None]
+        if mode == "optimal" and traces:
+            raise self.fail(
+                ("workloads", traces[0], "trace"),
+                "bandwidths can be solved for only where all workloads are training loops; with `bandwidth: "
+                f"{'lanes' if parts else 'search'}` a problem with a trace can be searched",
+            )
         if parts and mode == "search":
             raise self.fail(("bandwidth",), "bandwidths of parts come in lanes; use `bandwidth: lanes`")
         if not parts and mode == "lanes":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from evo_libra.errors import InputError
 from evo_libra.model.chakra.nodes import collective_node, compute_node
 from evo_libra.model.chakra.trace import CollectiveType, Metadata
 from evo_libra.model.chakra.write import write_trace
@@ -19,15 +20,25 @@ LAYERS = (
     "a -1 1000 ALLREDUCE {0} 2000 ALLREDUCE {0} 3000 ALLREDUCE {1} 0\n"
     "b -1 1500 ALLGATHER {0} 2500 NONE 0 3500 REDUCESCATTER {1} 0\n"
 )
-PARTS_BLOCKS = {
-    "parts-2024": ["ring", "fully-connected", "switch", "any-to-any", "ocs-rail", "torus-2d", "torus-3d", "hypercube"],
-    "wafer": ["mesh-2d", "fred-a", "fred-b", "fred-c", "fred-d"],
-}
 TIMED = ["ring", "fully-connected", "switch", "any-to-any"]
 TECHNOLOGIES = {
-    "parts-2024": ["nvlink4", "ici-v5e", "copper-400g", "optics-400g"],
-    "wafer": ["wafer-mesh", "wafer-fred"],
+    "parts-2024": {
+        "nvlink4": ["ring", "fully-connected", "switch", "hypercube"],
+        "ici-v5e": ["torus-2d"],
+        "ici-v4": ["torus-3d"],
+        "copper-400g": ["ring", "switch"],
+        "optics-400g": ["ring", "switch", "any-to-any", "ocs-rail"],
+    },
+    "wafer": {"wafer-mesh": ["mesh-2d"], "wafer-fred": ["fred-a", "fred-b", "fred-c", "fred-d"]},
 }
+
+
+REFUSALS = ("NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range")
+"""Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
+
+
+def refused(error: InputError) -> bool:
+    return all(any(part in mistake.message for part in REFUSALS) for mistake in error.mistakes)
 
 
 def some(pick: Pick, options: Sequence[T]) -> list[T]:
@@ -44,20 +55,22 @@ def shuffled(pick: Pick, items: Sequence[T]) -> list[T]:
 
 
 def write_problem(folder: Path, pick: Pick) -> Path:
-    """Write a problem and its files to a folder; return its path. Not every one can be built."""
+    """Write a problem and its files to a folder; return its path. Not every one can be built: see `REFUSALS`."""
     kind = pick(["linear", "linear", "own", "parts-2024", "parts-2024", "wafer"])
-    time = pick(["libra", "libra", "astra", "themis"])
+    time = "libra" if kind == "wafer" else pick(["libra", "libra", "astra", "themis"])
     npus = pick([16, 32, 48, 64, 128])
+    workloads = [_workload(folder, pick, npus, n) for n in range(pick([1, 1, 2]))]
+    solved = time == "libra" and not any("trace" in workload for workload in workloads)
     data = {
         "name": "drawn",
         "npus": npus,
         "fabric": _fabric(folder, pick, kind, timed=time != "libra"),
-        "workloads": [_workload(folder, pick, npus, n) for n in range(pick([1, 1, 2]))],
+        "workloads": workloads,
         "time": _time(pick, time),
         "objectives": _objectives(pick, watts=kind == "parts-2024"),
         "ownership": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
         "constraints": pick([[], [], ["bw[0] >= bw[1]"], ["sum(bw) <= 2000 GB/s"], ["cost <= 9e9 USD"]]),
-        "bandwidth": _bandwidth(pick, kind, time),
+        "bandwidth": _bandwidth(pick, kind, solved=solved),
     }
     if kind not in TECHNOLOGIES:
         del data["ownership"]
@@ -69,15 +82,20 @@ def write_problem(folder: Path, pick: Pick) -> Path:
 def _fabric(folder: Path, pick: Pick, kind: str, *, timed: bool) -> dict[str, Any]:
     depth = pick([1, 2, 3, 4])
     if kind in TECHNOLOGIES:
-        blocks = [block for block in PARTS_BLOCKS[kind] if not timed or block in TIMED] or ["ring"]
-        chosen = {"technologies": shuffled(pick, some(pick, TECHNOLOGIES[kind])), "blocks": some(pick, blocks)}
-        return {"catalog": kind, "max_dimensions": depth, **chosen}
+        return {"catalog": kind, "max_dimensions": depth, **_parts(pick, TECHNOLOGIES[kind], timed=timed)}
     if kind == "linear":
         return {"catalog": pick(["libra", "libra-cosearch"]), "max_dimensions": depth}
     technologies = {name: _technology(pick) for name in shuffled(pick, ["near", "mid", "far"])}
     own = {"name": "own", "source": "drawn", "technologies": technologies}
     (folder / "own.yaml").write_text(json.dumps(own))
     return {"catalog": "own.yaml", "max_dimensions": depth, "one_dimension_per_technology": pick([True, False])}
+
+
+def _parts(pick: Pick, known: Mapping[str, Sequence[str]], *, timed: bool) -> dict[str, Any]:
+    built = {name: [block for block in blocks if not timed or block in TIMED] for name, blocks in known.items()}
+    technologies = shuffled(pick, some(pick, [name for name, blocks in built.items() if blocks]))
+    blocks = dict.fromkeys(block for name in technologies for block in built[name])
+    return {"technologies": technologies, "blocks": some(pick, list(blocks))}
 
 
 def _technology(pick: Pick) -> dict[str, Any]:
@@ -87,14 +105,14 @@ def _technology(pick: Pick) -> dict[str, Any]:
 
 
 def _workload(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
-    kind = pick(["gpt-3", "moe", "dlrm", "text", "resnet-50", "trace"])
+    kind = pick(["gpt-3-libra", "moe", "dlrm-libra", "text", "resnet-50-libra", "trace"])
     weight = {"weight": pick([1, 0.3])}
     tp = pick([degree for degree in (1, 2, 4, 8, 16) if npus % degree == 0])
     if kind == "trace":
         return _trace(folder, pick, npus, n) | weight
-    if kind == "dlrm":
+    if kind == "dlrm-libra":
         return {"model": kind, "compute_TFLOPS": 234, **weight}
-    if kind == "resnet-50":
+    if kind == "resnet-50-libra":
         return {"model": kind, "compute_scale": pick([1, 0.37]), **weight}
     if kind == "moe":
         ep = pick([degree for degree in (1, 2, 4, 8) if npus % (degree * tp) == 0])
@@ -105,7 +123,7 @@ def _workload(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
         groups = shuffled(pick, [("tp", tp), ("ep", ep), ("dp", npus // tp // ep)])
         return {"generator": generator, "parallelism": _groups(pick, groups), "compute_TFLOPS": 234, **weight}
     groups = shuffled(pick, [("tp", tp), ("dp", npus // tp)])
-    if kind == "gpt-3":
+    if kind == "gpt-3-libra":
         return {"model": kind, "parallelism": _groups(pick, groups), "compute_TFLOPS": 234, **weight}
     (folder / f"layers{n}.txt").write_text(LAYERS.format(pick([4096, 1_000_000]), pick([8192, 3_000_000])))
     return {"file": f"layers{n}.txt", "parallelism": _groups(pick, groups), **weight}
@@ -161,7 +179,7 @@ def _objectives(pick: Pick, *, watts: bool) -> list[str]:
     return ["time", "cost", *pick([[], [], [], [pick(more)], more[:2]])]
 
 
-def _bandwidth(pick: Pick, kind: str, time: str) -> Any:
+def _bandwidth(pick: Pick, kind: str, *, solved: bool) -> Any:
     if kind in TECHNOLOGIES:
-        return "lanes"
-    return pick([{"mode": "search", "max_GBps": 777.7}, "optimal" if time == "libra" else "search"])
+        return pick(["lanes", "optimal"] if solved else ["lanes"])
+    return pick([{"mode": "search", "max_GBps": 777.7}, "optimal" if solved else "search"])

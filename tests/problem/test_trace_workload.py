@@ -22,6 +22,7 @@ from evo_libra.model.chakra.write import write_trace
 from evo_libra.model.parallelism import lay_groups, offsets
 from evo_libra.model.trace_time import MEMBER, grid_of
 from evo_libra.problem.designs import read_designs
+from evo_libra.problem.optimize import optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.evaluation import evaluate_command
 
@@ -190,6 +191,17 @@ def test_what_no_search_can_do_with_traces_is_told(tmp_path: Path) -> None:
     pipeline(tmp_path)
     with pytest.raises(InputError, match="is a trace"):
         search(problem(tmp_path, 4, WORKLOAD), engine="exhaustive", evaluations=10)
+
+
+@pytest.mark.parametrize(("catalog", "instead"), [("libra", "search"), ("parts-2024", "lanes")])
+def test_bandwidths_of_a_trace_are_not_solved_for(tmp_path: Path, catalog: str, instead: str) -> None:
+    pipeline(tmp_path)
+    problem(tmp_path, 4, WORKLOAD)
+    path = tmp_path / "problem.yaml"
+    with pytest.raises(InputError, match=rf"problem\.yaml:4:\d+: workloads\[0\]\.trace: .*`bandwidth: {instead}`"):
+        load_problem(str(path), ["bandwidth=optimal", f"fabric.catalog={catalog}"])
+    with pytest.raises(InputError, match=r"problem\.yaml:4:\d+: workloads\[0\]\.trace: .*training loops"):
+        optimize(str(path), shape="RI(4)")
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 3)), min_size=1, max_size=4), st.integers(0, 10))
