@@ -16,6 +16,7 @@ class SourceFields(TypedDict):
     set: list[str]
     data: NotRequired[Any]
     folder: NotRequired[str]
+    folder_from_run: NotRequired[str]
 
 
 class ObjectiveFields(TypedDict):

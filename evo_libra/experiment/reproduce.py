@@ -13,8 +13,8 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.loop import in_processes, snapshots, with_processes
-from evo_libra.experiment.manifest import spec_of
-from evo_libra.experiment.provenance import canonical_hash, git_state, machine, program, versions
+from evo_libra.experiment.manifest import spec_as_run
+from evo_libra.experiment.provenance import git_state, machine, program, versions
 from evo_libra.experiment.runspec import RunSpec, build
 from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder, checksum
 from evo_libra.experiment.trust import code_of_run, refuse_code
@@ -64,17 +64,12 @@ def reproduce(
     manifest, before = folder.read_json(MANIFEST), folder.read_front()
     if not folder.done:
         raise InputError(f"{folder.path} is not finished; only what is can be reproduced")
-    try:
-        spec = spec_of(manifest)
-    except KeyError as error:
-        raise InputError(f"the manifest of {folder.path} has no {error}; it is of an older version") from None
+    spec = spec_as_run(folder, trust_code=trust_code)
     if not trust_code:
         refuse_code(code_of_run(spec), str(folder.path))
     if spec.method.asynchronous:
         raise InputError(f"{folder.path} was asynchronous: which design was done first was chance, and will be again")
     problem = build(spec.origin)
-    if canonical_hash(problem.identity()) != canonical_hash(spec.problem):
-        raise InputError(f"a catalogue, a workload file or the code of the problem of {folder.path} has changed since")
     archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
     # A clock that ended the run would end it elsewhere now; its evaluations end it there again.
     searched = with_processes(spec, problem, None, retry=False)

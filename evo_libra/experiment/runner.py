@@ -138,7 +138,7 @@ def run_search(
     StorageError : results cannot be written.
     TakenOverError : another attempt has taken over the run.
     """
-    manifest = manifest_of(spec, problem, around.command)
+    manifest = manifest_of(spec, problem, around.command, folder.path)
     for name in (FRONT, PLOT, DONE):
         folder.remove(name)
     last, stopped = start.snapshot, None

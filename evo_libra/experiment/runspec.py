@@ -14,7 +14,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.method import PLAIN, Method
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.store import plain_name
-from evo_libra.model.source import Source
+from evo_libra.model.source import Source, set_value
 from evo_libra.problem.load import files_of, problem_of
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.problem.registry import load_python_problem, problem_source
@@ -141,6 +141,25 @@ def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None)
     if assignments:
         raise InputError(f"values of a problem file can be changed, and '{name}' is none")
     return Origin(name, (), None, str((folder or Path()).resolve()))
+
+
+def changed(origin: Origin, assignments: Sequence[str]) -> Origin:
+    """Return where a problem comes from, with more of its values replaced.
+
+    Raises
+    ------
+    InputError : an assignment cannot be made, or the problem is written in Python.
+    """
+    if not assignments:
+        return origin
+    if origin.data is None:
+        raise InputError(f"values of a problem file can be changed, and '{origin.name}' is none")
+    source, folder = _READ.get(_text(origin)) or (_source_of(origin), Path(origin.folder))
+    for assignment in assignments:
+        source = set_value(source, assignment)
+    other = replace(origin, assignments=(*origin.assignments, *assignments), data=source.data)
+    _remember(other, source, folder)
+    return other
 
 
 def build(origin: Origin) -> SearchProblem:

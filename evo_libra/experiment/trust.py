@@ -14,6 +14,10 @@ from evo_libra.search import engine as engines
 OPTION = "--trust-code"
 
 
+class UntrustedError(InputError):
+    """Code is named that the user has not said may be run."""
+
+
 def code_of(problem: str, engine: str = "") -> tuple[str, ...]:
     """Return the names of a run that are code.
 
@@ -33,7 +37,7 @@ def code_of_run(spec: RunSpec) -> tuple[str, ...]:
     return code_of(spec.origin.name if spec.origin.data is None else "", spec.engine)
 
 
-def refuse_code(names: tuple[str, ...], what: str, error: type[InputError] = InputError) -> None:
+def refuse_code(names: tuple[str, ...], what: str, error: type[InputError] = UntrustedError) -> None:
     """Refuse to run code.
 
     Parameters

@@ -62,24 +62,23 @@ def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | Search
     return load_python_problem(name)
 
 
-def with_time(problem: Problem, model: str, assignments: Sequence[str]) -> list[str]:
+def with_time(problem: Problem, model: str) -> list[str]:
     """Return the assignments that give a problem another model of time.
 
     What its time says of overlap and weights stays, and so does how collectives run unless the model is LIBRA's.
-    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one.
+    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one; of parts, in lanes.
 
     Parameters
     ----------
     problem : the problem as it is.
     model : libra, astra or themis.
-    assignments : those that the problem was loaded with.
     """
     known = problem.spec["time"]
     known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
     if model == "libra":
         known = {key: known[key] for key in ("overlap", "weights") if key in known}
     searched = [f"bandwidth={json.dumps(_searched(problem))}"] if problem.optimal and model != "libra" else []
-    return [*assignments, *searched, f"time={json.dumps({**known, 'model': model})}"]
+    return [*searched, f"time={json.dumps({**known, 'model': model})}"]
 
 
 def _is_path(name: str) -> bool:
@@ -88,10 +87,10 @@ def _is_path(name: str) -> bool:
 
 def _searched(problem: Problem) -> Mapping[str, str | float]:
     """Return the bandwidths of a problem that solves for them as one that searches: within its bounds, above 0."""
-    known = problem.spec["bandwidth"]
+    known, mode = problem.spec["bandwidth"], "lanes" if problem.tables.kits else "search"
     if isinstance(known, str):
-        return {"mode": "search"}
-    return {**known, "mode": "search", "min_GBps": known["min_GBps"] or _SOME_GBPS}
+        return {"mode": mode}
+    return {**known, "mode": mode, "min_GBps": known["min_GBps"] or _SOME_GBPS}
 
 
 def _find_file(name: str) -> Path | None:

@@ -9,15 +9,16 @@ import polars as pl
 from rich.status import Status
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.runspec import Origin, origin_of
+from evo_libra.experiment.store import RunFolder
 from evo_libra.front.export import export_design
 from evo_libra.front.export_readme import Exported
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
-from evo_libra.problem.registry import load_problem, with_time
+from evo_libra.problem.registry import with_time
 from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console
-from evo_libra.ui.proofs import problem_of_result
+from evo_libra.ui.proofs import given_of, origin_of_result, problem_from
 from evo_libra.ui.texts import number, print_json, short_design
 
 Source = tuple[Path, int] | str
@@ -51,15 +52,13 @@ def export_command(
     """Write a design for ASTRA-sim: one of a result, by its id, or one in the notation."""
     if isinstance(source, str):
         assert name is not None  # noqa: S101 - the command line has looked
-        design, known, given, place = source, _problem_file(name), list[str](), name
+        design, origin = source, origin_of(name, [])
     else:
         result = RunFolder(run_folder(source[0]))
-        manifest = result.read_json(MANIFEST)
-        given = list(manifest.get("source", {}).get("set", []))
-        known = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
-        place = name or str(manifest["source"]["problem"])
+        origin = origin_of_result(result, name, given_of(result), trust_code=trust_code)
         design = design_of(result, source[1])
-    problem = _exported_problem(known, place, model, given, assignments)
+    known = problem_from(origin)
+    problem = _exported_problem(known, origin, model, assignments)
     searched = None if isinstance(source, str) else known
     with Status("writing and predicting", console=new_console(stderr=True)):
         exported = export_design(problem, design, folder, searched)
@@ -85,16 +84,7 @@ def design_of(result: RunFolder, number_: int) -> str:
     return str(found["design"][0])
 
 
-def _problem_file(name: str) -> Problem:
-    problem = load_problem(name)
-    if not isinstance(problem, Problem):
-        raise InputError(f"'{name}' is no problem file; a problem written in Python has no network to export")
-    return problem
-
-
-def _exported_problem(
-    searched: Problem, place: str, model: str | None, given: Sequence[str], assignments: Sequence[str]
-) -> Problem:
+def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:
     """Return the problem with the time that is exported."""
     if model is None and searched.time.fidelity is None:
         raise InputError(
@@ -104,9 +94,7 @@ def _exported_problem(
     if model is None and not assignments:
         return searched
     kept = model or str(searched.spec["time"]["model"])
-    other = load_problem(place, [*with_time(searched, kept, given), *assignments])
-    assert isinstance(other, Problem)  # noqa: S101 - it is the same file
-    return other
+    return problem_from(origin, [*with_time(searched, kept), *assignments])
 
 
 def _show(exported: Exported, folder: Path) -> None:

@@ -11,16 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.store import RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.prices import Priced, Score, price_front
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import Series
 from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
-from evo_libra.ui.proofs import problem_of_result
+from evo_libra.ui.proofs import given_of, origin_of_result, problem_from
 from evo_libra.ui.texts import number, print_json, time_unit
 
 _FILE = "prices.parquet"
@@ -45,10 +43,10 @@ def prices_command(
             raise InputError(f"--{key}: found {options[key]}; it must be {limit}")
     result = run_folder(result)
     folder = RunFolder(result)
-    manifest, front = folder.read_json(MANIFEST), folder.read_front()
+    front = folder.read_front()
     if not len(front):
         raise InputError(f"the front of {result} is empty")
-    problem = _problem(manifest, name, assignments, trust_code=trust_code)
+    problem = problem_from(origin_of_result(folder, name, given_of(folder), trust_code=trust_code), assignments)
     found = price_front(front, problem, options["scenarios"], options["seed"], score)
     folder.write(_FILE, found.frame.write_parquet)
     if as_json:
@@ -60,17 +58,6 @@ def prices_command(
         _show(found, score, options)
         print(f"prices  {result / _FILE}")
     return 0
-
-
-def _problem(manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str], *, trust_code: bool) -> Problem:
-    """Return the run's problem, with assignments on top of those of the run."""
-    given = list(manifest.get("source", {}).get("set", []))
-    problem = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
-    if not assignments:
-        return problem
-    other = load_problem(name or manifest["source"]["problem"], [*given, *assignments])
-    assert isinstance(other, Problem)  # noqa: S101 - it is the same file
-    return other
 
 
 def _show(found: Priced, score: Score, options: Mapping[str, int]) -> None:

@@ -13,10 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import ConflictError, InfeasibleError, InputError, counted
+from evo_libra.experiment.manifest import spec_as_run
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.runner import catching_interrupts
+from evo_libra.experiment.runspec import Origin, build, changed, origin_of
 from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.experiment.trust import code_of, refuse_code
+from evo_libra.experiment.trust import UntrustedError
 from evo_libra.front.certificate import Certificate, certificates
 from evo_libra.front.front import Front
 from evo_libra.model.arrays import GIGA
@@ -24,7 +26,6 @@ from evo_libra.problem.binding import Binding
 from evo_libra.problem.ledger import unit_of
 from evo_libra.problem.optimize import Allocation, optimize
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import load_problem
 from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import number, print_json, short_design, time_text
@@ -151,8 +152,10 @@ def certify_command(
         raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
     result = run_folder(result)
     folder = RunFolder(result)
-    manifest, front = folder.read_json(MANIFEST), folder.read_front()
-    problem = problem_of_result(manifest, name, assignments, trust_code=trust_code)
+    front = folder.read_front()
+    if name is None and assignments:
+        raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
+    problem = problem_from(origin_of_result(folder, name, assignments, trust_code=trust_code))
     console = new_console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
@@ -177,41 +180,51 @@ def _state(found: Certificate) -> str:
     )
 
 
-def problem_of_result(
-    manifest: Mapping[str, Any], name: str | None, assignments: Sequence[str], *, trust_code: bool
-) -> Problem:
-    """Return the problem that a result is of.
+def origin_of_result(result: RunFolder, name: str | None, assignments: Sequence[str], *, trust_code: bool) -> Origin:
+    """Return where the problem of a result comes from: its manifest, or what the user names.
 
     Parameters
     ----------
-    manifest : of the result.
-    name, assignments : of the problem, where the user names it; otherwise it is the one of the manifest.
+    result : its folder.
+    name : of the problem, where the user names it.
+    assignments : those with which what the user names is the problem of the result.
     trust_code : run the code of a problem that the manifest names as ``module:object``.
 
     Raises
     ------
-    InputError : it cannot be loaded, is code that is not trusted, is written in Python, or is not that of the result.
+    InputError : it cannot be built, is code that is not trusted, or is not that of the result.
     """
-    source = manifest.get("source", {})
-    if name is None and assignments:
-        raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
-    if name is None and "problem" not in source:
-        raise InputError("the result does not say which problem it is of; name it with --problem")
-    if name is None and not trust_code:
-        refuse_code(code_of(str(source["problem"])), "the result")
-    try:
-        problem = load_problem(name or source["problem"], assignments if name else source["set"])
-    except InputError as error:
-        if name is not None:
+    if name is None:
+        try:
+            return spec_as_run(result, trust_code=trust_code).origin
+        except UntrustedError:
             raise
-        raise InputError(f"{error} (the problem of the result; where it has moved, name it with --problem)") from None
+        except InputError as error:
+            raise InputError(f"{error} (where the problem's files have moved, name it with --problem)") from None
+    origin = origin_of(name, assignments)
+    problem = build(origin)
+    if canonical_hash(problem.identity()) != canonical_hash(result.read_json(MANIFEST)["problem"]):
+        raise InputError(f"the problem '{problem.name}' is not the one of the result with these --set")
+    return origin
+
+
+def given_of(result: RunFolder) -> list[str]:
+    """Return the ``KEY=VALUE`` of the run of a result."""
+    return list(result.read_json(MANIFEST).get("source", {}).get("set", []))
+
+
+def problem_from(origin: Origin, assignments: Sequence[str] = ()) -> Problem:
+    """Return the problem that comes from somewhere, with more of its values replaced.
+
+    Raises
+    ------
+    InputError : it cannot be built, or is written in Python.
+    """
+    problem = build(changed(origin, assignments))
     if not isinstance(problem, Problem):
         raise InputError(
             f"'{problem.name}' is written in Python: its space is unknown, and nothing can be proven of it"
         )
-    if canonical_hash(problem.identity()) != canonical_hash(manifest.get("problem", {})):
-        asked = "; name the right one with --problem and the run's --set" if name is None else " with these --set"
-        raise InputError(f"the problem '{problem.name}' is not the one of the result{asked}")
     return problem
 
 

@@ -11,17 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.store import MANIFEST, RunFolder
+from evo_libra.experiment.runspec import Origin
+from evo_libra.experiment.store import RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import Rescored, rescore
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import Warned, warnings_of
-from evo_libra.problem.registry import load_problem, with_time
+from evo_libra.problem.registry import with_time
 from evo_libra.ui.axes import Series
 from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
-from evo_libra.ui.proofs import problem_of_result
+from evo_libra.ui.proofs import given_of, origin_of_result, problem_from
 from evo_libra.ui.texts import number, print_json, short_design, time_unit
 from evo_libra.ui.warned import show_warnings
 
@@ -41,15 +42,14 @@ def rescore_command(
         raise InputError(f"--rows: found {rows}; it must be at least 1")
     result = run_folder(result)
     folder = RunFolder(result)
-    manifest, front = folder.read_json(MANIFEST), folder.read_front()
+    front = folder.read_front()
     if not len(front):
         raise InputError(f"the front of {result} is empty")
-    given = list(manifest.get("source", {}).get("set", []))
-    problem = problem_of_result(manifest, name, given if name else [], trust_code=trust_code)
+    origin = origin_of_result(folder, name, given_of(folder), trust_code=trust_code)
+    problem = problem_from(origin)
     if "time_ms" not in front.objectives:
         raise InputError(f"the front of {result} has no time to compare with")
-    place = name or manifest["source"]["problem"]
-    other = _under(place, with_time(problem, model, given), assignments, model)
+    other = _under(origin, with_time(problem, model), assignments, model)
     found = rescore(front, other)
     warnings = warnings_of(other, found.rescored)
     file = f"rescored-{model}.parquet"
@@ -67,14 +67,14 @@ def rescore_command(
     return 0
 
 
-def _under(place: str, changed: Sequence[str], assignments: Sequence[str], model: str) -> Problem:
+def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], model: str) -> Problem:
     try:
-        other = load_problem(place, [*changed, *assignments])
+        return problem_from(origin, [*timed, *assignments])
     except InputError as error:
-        # People have not written the assignment that stands for the option.
-        raise InputError(str(error).replace(f"--set {changed[-1]}", f"--time {model}")) from None
-    assert isinstance(other, Problem)  # noqa: S101 - it is the same file
-    return other
+        said = str(error)
+        for assignment in timed:  # which stand for the option, and nobody has written
+            said = said.replace(f"--set {assignment}", f"--time {model}")
+        raise InputError(said) from None
 
 
 def _model(problem: Problem) -> str:
@@ -112,6 +112,8 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
         print("both times are the same: nothing can have changed")
     if found.dropped:
         print(f"{after} does not offer what some designs say of {', '.join(found.dropped)}; it has its own instead")
+    if problem.tables.kits and problem.optimal and not other.optimal:
+        print(f"bandwidths were solved for; what is not in whole lanes cannot be built and is infeasible under {after}")
     print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), 'design')}")
 
 

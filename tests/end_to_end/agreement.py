@@ -16,7 +16,7 @@ from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.experiment.expand import load_experiment
 from evo_libra.experiment.job import Job
-from evo_libra.experiment.manifest import spec_of
+from evo_libra.experiment.manifest import spec_as_run, spec_of
 from evo_libra.experiment.planned import planned_run
 from evo_libra.experiment.provenance import canonical_hash
 from evo_libra.experiment.runspec import build_afresh, origin_of
@@ -163,14 +163,15 @@ def check_result(folder: RunFolder, problem: Problem, asked: Asked) -> None:
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     assert canonical_hash(problem.identity()) == canonical_hash(manifest["problem"])
     # As a tool leaves it that sorts keys: what has an order has it in a list.
-    rebuilt = build_afresh(spec_of(json.loads(json.dumps(manifest, sort_keys=True))).origin)
+    sorted_again = spec_of(json.loads(json.dumps(manifest, sort_keys=True))).origin
+    rebuilt = build_afresh(replace(sorted_again, folder=spec_as_run(folder).origin.folder))
     assert isinstance(rebuilt, Problem)
     assert canonical_hash(rebuilt.identity()) == canonical_hash(manifest["problem"])
     if len(front):
         same(rebuilt.evaluate(front.frame["design"].to_list()).objectives / scales(rebuilt), values(front))
         time = problem.spec["time"]
         model = time if isinstance(time, str) else time["model"]
-        moved = rescore(front, load_problem(asked.name, with_time(problem, model, asked.changes)))
+        moved = rescore(front, load_problem(asked.name, [*asked.changes, *with_time(problem, model)]))
         same(moved.frame["time_ms_rescored"].to_numpy(), moved.frame["time_ms"].to_numpy())
         assert not moved.dropped
         _check_id(folder, front)

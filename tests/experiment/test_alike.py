@@ -24,7 +24,7 @@ TP4, TP64 = (WORKLOADS.format(tp=tp) for tp in (4, 64))
 
 def subject(problem: str, *assignments: str) -> Subject:
     spec = run_of(origin_of(problem, assignments), evaluations=200, population=50)
-    return Subject.of(json.loads(json.dumps(manifest_of(spec, build(spec.origin), []))))
+    return Subject.of(json.loads(json.dumps(manifest_of(spec, build(spec.origin), [], Path()))))
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_the_terminal_ui_does_not_compare_designs_of_unlike_runs(results: Path) 
 
 def _degree(folder: Path) -> int:
     workloads = json.loads((folder / "manifest.json").read_text())["problem"]["workloads"]
-    return int(workloads[0]["parallelism"]["tp"])
+    return int(dict(workloads[0]["parallelism"])["tp"])

@@ -77,7 +77,7 @@ def test_every_row_of_a_run_of_a_mixture_of_experts_is_what_evaluating_it_says()
 @pytest.mark.parametrize("order", ["{tp: 8, ep: 64}", "{ep: 64, tp: 8}"])
 def test_a_manifest_whose_keys_a_tool_has_sorted_gives_the_problem_again(order: str) -> None:
     spec = run("moe-4k", *SMALL, groups(order))
-    text = json.dumps(manifest_of(spec, build(spec.origin), ()), sort_keys=True)
+    text = json.dumps(manifest_of(spec, build(spec.origin), (), Path()), sort_keys=True)
     again = spec_of(json.loads(text))
     assert again.hash == spec.hash
     assert canonical_hash(build(again.origin).identity()) == canonical_hash(spec.problem)
@@ -184,7 +184,7 @@ def test_a_result_whose_catalogue_has_changed_is_not_shown_under_the_new_one(tmp
     traced(tmp_path)
     spec = run(str(tmp_path / "p.yaml"))
     folder = RunFolder(tmp_path / "run")
-    folder.write_json(MANIFEST, manifest_of(spec, build(spec.origin), ()))
+    folder.write_json(MANIFEST, manifest_of(spec, build(spec.origin), (), Path()))
     assert canonical_hash(problem_as_run(folder).identity()) == canonical_hash(spec.problem)
     CHANGES["own.yaml"](tmp_path / "own.yaml")
     with pytest.raises(InputError, match="has changed since its run"):

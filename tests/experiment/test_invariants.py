@@ -89,8 +89,9 @@ def test_a_folder_that_has_moved_gives_the_same_figures(tmp_path: Path) -> None:
     _, folder = agreement.by_command(asked)
     assert folder is not None
     asked, folder = agreement.moved(asked, folder, tmp_path / "there")
-    front = folder.read_front()
-    assert agreement.check(front, fresh(asked.name, changes)) > 1
+    problem, front = fresh(asked.name, changes), folder.read_front()
+    agreement.check_result(folder, problem, asked)
+    assert agreement.check(front, problem) > 1
 
 
 def test_worker_processes_find_what_their_designs_evaluate_to(tmp_path: Path) -> None:

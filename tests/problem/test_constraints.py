@@ -355,7 +355,7 @@ def test_a_front_of_solved_bandwidths_is_feasible_under_another_time(bandwidth: 
     problem = load_problem("gpt3-4k", given)
     assert isinstance(problem, Problem)
     front = search(problem, evaluations=200, population=40, seed=0)
-    other = load_problem("gpt3-4k", [*with_time(problem, "astra", given), "time.latency_ns=100"])
+    other = load_problem("gpt3-4k", [*given, *with_time(problem, "astra"), "time.latency_ns=100"])
     assert isinstance(other, Problem)
     found = rescore(front, other).frame
     assert found["feasible"].all()

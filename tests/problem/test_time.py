@@ -230,7 +230,7 @@ def test_a_front_whose_schedules_were_searched_is_rescored_where_they_are_not_of
 def test_a_front_of_solved_bandwidths_is_rescored() -> None:
     solved = load("bandwidth={mode: optimal, min_GBps: 0, max_GBps: 700}")
     front = search(solved, evaluations=300, population=60, seed=1)
-    other = load_problem("gpt3-4k", [*with_time(solved, "astra", ["bandwidth=optimal"]), "time.latency_ns=500"])
+    other = load_problem("gpt3-4k", ["bandwidth=optimal", *with_time(solved, "astra"), "time.latency_ns=500"])
     assert isinstance(other, Problem)
     assert (rescore(front, other).frame["time_ms_rescored"] > front.frame["time_ms"]).all()
 

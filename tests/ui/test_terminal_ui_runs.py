@@ -223,7 +223,7 @@ def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Pa
     path.write_text(f"problem: gpt3-4k\nevaluations: 800\npopulation: 40\nseeds: 3\n{text}")
     (spec,) = load_experiment(path).runs
     if begun:
-        RunFolder(store / spec.id).write_json("manifest.json", manifest_of(spec, build(spec.origin), []))
+        RunFolder(store / spec.id).write_json("manifest.json", manifest_of(spec, build(spec.origin), [], Path()))
     else:
         write_plan(Experiment("whole", path, (spec,), 1.0), store)
     texts = []
@@ -259,7 +259,7 @@ def test_a_copy_of_a_run_in_python_that_has_not_begun_lies_beside_its_module(sto
 def test_whoever_starts_a_run_is_told_which_code_that_runs(store: Path, tmp_path: Path) -> None:
     (tmp_path / "toy.py").write_text("from problems.two_tier import problem\n")
     spec = run_of(origin_of("toy:problem", [], tmp_path), evaluations=300)
-    RunFolder(store / spec.id).write_json("manifest.json", manifest_of(spec, build(spec.origin), []))
+    RunFolder(store / spec.id).write_json("manifest.json", manifest_of(spec, build(spec.origin), [], Path()))
     catalogue = Catalogue.open(store, tmp_path / "cache")
     run, other = catalogue.find(spec.id), next(one for one in catalogue.runs() if one.id != spec.id)
     assert launch.with_warning("Go on?", run) == "Go on? This runs code: toy:problem"

@@ -1,0 +1,126 @@
+"""Results that are moved together with the files of their problem say what they said, by every command."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evo_libra import load_problem
+from evo_libra.errors import InputError
+from evo_libra.experiment.reproduce import reproduce
+from evo_libra.experiment.store import RunFolder
+from evo_libra.front.front import Front
+from evo_libra.problem.designs import read_designs
+from evo_libra.problem.problem import Problem
+from evo_libra.ui.evaluation import evaluate_command
+from evo_libra.ui.export import export_command
+from evo_libra.ui.prices import prices_command
+from evo_libra.ui.proofs import certify_command
+from evo_libra.ui.rescore import rescore_command
+from evo_libra.ui.searching import search_command
+
+LAYERS = "HYBRID_TRANSFORMER\n1\na -1 1000 ALLREDUCE 4096 2000 ALLREDUCE 4096 3000 ALLREDUCE 1000000 0\n"
+PROBLEM = """\
+name: relative
+npus: 16
+fabric: {catalog: parts.yaml, max_dimensions: 2, blocks: [ring, switch], technologies: [nvlink4, copper-400g]}
+workloads: [{file: layers/w.txt, parallelism: {tp: 4}}]
+bandwidth: lanes
+"""
+NUMBERS = {"engine": "nsga2", "evaluations": 200, "population": 40, "seed": 0}
+SET = ["workloads[0].weight=3"]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a folder with a problem that reads files beside it and a result of it, moved since the run."""
+    here = tmp_path / "here"
+    (here / "layers").mkdir(parents=True)
+    (here / "layers" / "w.txt").write_text(LAYERS)
+    (here / "parts.yaml").write_text("kind: parts\nname: own\nsource: none\nextends: parts-2024\n")
+    (here / "p.yaml").write_text(PROBLEM)
+    printed(search_command, str(here / "p.yaml"), NUMBERS, here / "results", SET, resume=False, plot=False)
+    return here.rename(tmp_path / "there")
+
+
+def printed(command: Callable[..., int], *words: Any, **options: Any) -> Any:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert command(*words, **options, as_json=True) == 0
+    return json.loads(said.getvalue())
+
+
+def result_in(project: Path) -> tuple[Path, Front]:
+    (result,) = (project / "results" / "relative").iterdir()
+    return result, RunFolder(result).read_front()
+
+
+@pytest.mark.parametrize("name", [None, "p.yaml"])
+def test_every_command_reads_a_result_that_has_moved(project: Path, name: str | None) -> None:
+    result, front = result_in(project)
+    named = None if name is None else str(project / name)
+    times = front.frame["time_ms"].to_list()
+    found = printed(rescore_command, result, "libra", named, [], 12)
+    assert [row["time_ms_rescored"] for row in found["designs"]] == pytest.approx(times, rel=1e-12, abs=0)
+    found = printed(prices_command, result, {"scenarios": 3, "seed": 0, "rows": 1}, "mean", named, [])
+    costs = front.frame["cost_usd"].to_list()
+    assert [row["cost_value_usd"] for row in found["designs"]] == pytest.approx(costs, rel=1e-12, abs=0)
+    assert len(printed(certify_command, result, named, SET if name else [], None)["designs"]) == len(front)
+    found = printed(export_command, (result, 0), project / "out", "astra", named, [])
+    assert found["design"].startswith(front.frame["design"][0].split("_")[0])
+
+
+def test_a_design_of_a_result_that_has_moved_is_worth_what_it_was(project: Path) -> None:
+    result, front = result_in(project)
+    for row in front.frame.to_dicts():
+        numbered = printed(evaluate_command, str(result), None, [], number_=row["id"])
+        written = printed(evaluate_command, str(project / "p.yaml"), row["design"], SET)
+        for found in (numbered, written):
+            assert [found[key] for key in front.objectives] == pytest.approx(
+                [row[key] for key in front.objectives], rel=1e-12, abs=0
+            )
+    assert reproduce(RunFolder(result))[1].identical
+
+
+def test_a_result_whose_problem_file_is_gone_needs_it_no_more(project: Path) -> None:
+    result, front = result_in(project)
+    (project / "p.yaml").unlink()
+    assert len(printed(rescore_command, result, "astra", None, [], 12)["designs"]) == len(front)
+
+
+def test_files_of_another_problem_where_the_run_found_its_own_do_not_stand_for_them(project: Path) -> None:
+    result, front = result_in(project)
+    old = project.parent / "here"
+    (old / "layers").mkdir(parents=True)
+    (old / "layers" / "w.txt").write_text(LAYERS.replace("4096", "8192"))
+    (old / "parts.yaml").write_text((project / "parts.yaml").read_text())
+    found = printed(rescore_command, result, "libra", None, [], 12)
+    assert [row["time_ms_rescored"] for row in found["designs"]] == front.frame["time_ms"].to_list()
+
+
+def test_a_result_that_has_moved_without_the_files_of_its_problem_says_so(project: Path) -> None:
+    result, _ = result_in(project)
+    alone = result.rename(project.parent / "alone")
+    with pytest.raises(InputError, match=r"(?s)parts\.yaml.*name it with --problem"):
+        rescore_command(alone, "libra", None, [], 12, as_json=True)
+    named = str(project / "p.yaml")
+    assert printed(rescore_command, alone, "libra", named, [], 12)["designs"]
+    with pytest.raises(InputError, match="not the one of the result"):
+        rescore_command(alone, "libra", "gpt3-4k", [], 12, as_json=True)
+
+
+def test_lanes_that_were_solved_for_are_no_whole_ones_under_another_time(tmp_path: Path) -> None:
+    changes = ["npus=64", "bandwidth=optimal", "fabric.blocks=[ring, switch]"]
+    found = printed(search_command, "dlrm-1k-parts", NUMBERS, tmp_path, changes, resume=False, plot=False)
+    designs = printed(rescore_command, Path(found["result"]), "astra", None, [], 12)["designs"]
+    problem = load_problem("dlrm-1k-parts", changes)
+    assert isinstance(problem, Problem)
+    population = read_designs(problem, [row["design"] for row in designs])
+    whole = [bool((rates % 25e9 < 1).all()) for rates in population.bandwidth.T]
+    assert [row["feasible"] for row in designs] == whole
