@@ -29,7 +29,7 @@ from evo_libra.ui.axes import Series
 from evo_libra.ui.folder import folder_at
 from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.texts import print_folded, print_json
 
 _MOST_SERIES = 8
 _MOST_KEYS = 5
@@ -55,13 +55,13 @@ def compare_command(names: Sequence[str], results: Path, figure: Path | None, *,
         print_json({"problems": [_as_json(problem, comparison) for problem, comparison in pairs]})
         return 0
     if len(problems) > 1:
-        print(f"{_unlike(problems)}; each is shown alone.")
+        print_folded(f"{_unlike(problems)}; each is shown alone.")
     for problem, comparison in zip(problems, found, strict=True):
         if len(problems) > 1:
             print(f"\n{problem.name}")
         _show(comparison, problem.values, problem.rates)
         if problem.note:
-            print(problem.note)
+            print_folded(problem.note)
     if figure is not None:
         print(f"plot   {figure}")
     return 0
