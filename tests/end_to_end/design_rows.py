@@ -49,6 +49,7 @@ def one(seed: int, folder: Path) -> tuple[str, int]:
         raise
     if result is not None:
         agreement.check_result(result, problem, asked)
+    agreement.check_same_time(front, problem, asked)
     return way, agreement.check(front, problem)
 
 

@@ -45,6 +45,7 @@ def checked(asked: agreement.Asked, way: str) -> int:
     front, folder = agreement.WAYS[way](asked)
     if folder is not None:
         agreement.check_result(folder, problem, asked)
+    agreement.check_same_time(front, problem, asked)
     return agreement.check(front, problem)
 
 
@@ -91,6 +92,7 @@ def test_a_folder_that_has_moved_gives_the_same_figures(tmp_path: Path) -> None:
     asked, folder = agreement.moved(asked, folder, tmp_path / "there")
     problem, front = fresh(asked.name, changes), folder.read_front()
     agreement.check_result(folder, problem, asked)
+    agreement.check_same_time(front, problem, asked)
     assert agreement.check(front, problem) > 1
 
 
