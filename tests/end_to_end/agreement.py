@@ -168,11 +168,10 @@ def check_same_time(front: Front, problem: Problem, asked: Asked) -> None:
     for name in front.objectives:
         same(again.frame[f"{name}_rescored"].to_numpy(), again.frame[name].to_numpy())
     assert again.frame["feasible"].all()
-    assert again.frame["on_front"].all()
     assert not again.dropped
 
 
-def check_result(folder: RunFolder, problem: Problem, asked: Asked) -> None:
+def check_result(folder: RunFolder, problem: Problem) -> None:
     """Check a result: the problem of its manifest is the problem, and an id is its row."""
     manifest, front = folder.read_json(MANIFEST), folder.read_front()
     assert canonical_hash(problem.identity()) == canonical_hash(manifest["problem"])
