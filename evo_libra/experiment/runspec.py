@@ -201,7 +201,10 @@ def _source_of(origin: Origin) -> Source:
 
 
 def _files_of(origin: Origin) -> list[Path]:
-    return [] if origin.data is None else files_of(_source_of(origin), Path(origin.folder))
+    try:
+        return [] if origin.data is None else files_of(_source_of(origin), Path(origin.folder))
+    except InputError:
+        return []  # Whoever builds it says what is wrong, with all places.
 
 
 def _text(origin: Origin) -> str:
@@ -230,7 +233,7 @@ def _stamps(paths: Iterable[Path]) -> _Stamps:
 def _stamp(path: Path) -> tuple[int, ...]:
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # no file can have a name with a NUL
         return ()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 

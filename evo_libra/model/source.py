@@ -202,7 +202,7 @@ def set_value(source: Source, assignment: str, label: str | None = None) -> Sour
     """
     label = label or short(printable(f"--set {assignment}"))
     key, equals, text = assignment.partition("=")
-    if not (equals and _KEY.fullmatch(key)) or len(path := _path(key)) > MAX_DEPTH:
+    if not (equals and _KEY.fullmatch(key)) or len(path := key_path(key)) > MAX_DEPTH:
         message = "KEY=VALUE is needed, such as search.evaluations=2000 or workloads[0].weight=2"
         raise InputError(Mistake(message, label))
     try:
@@ -419,7 +419,8 @@ def _resolved(text: str) -> Scalar:
     return float(text) if _FLOAT.fullmatch(text) else text
 
 
-def _path(key: str) -> KeyPath:
+def key_path(key: str) -> KeyPath:
+    """Return the path that `format_key` has written, of names that are short and plain."""
     return tuple(int(index) if index else name for index, name in _PART.findall(key))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -64,19 +65,26 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     except InputError:
         return first
     loader = _Loader(source, folder, open_box=open_box, spec=stages.spec)
-    catalog = stages.attempt(loader.catalog, "fabric")
+    catalog = stages.attempt(loader.catalog, "fabric.catalog")
     ownership = stages.attempt(loader.ownership, "objectives", "ownership")
+    for index in range(len(loader.spec.workloads)):
+        stages.attempt(partial(loader.workload, index), "npus", f"workloads[{index}]")
     stages.attempt(lambda: loader.loops(None, Merging.PATTERN), "npus", "workloads", "time")
-    pins = stages.attempt(loader.pins, "fabric", "npus")
+    pins = stages.attempt(loader.pins, "fabric.shape", "fabric.pin", "npus")
     stages.attempt(loader.check_bandwidth, "bandwidth")
     stages.attempt(lambda: check_keys(time_spec(loader.spec), source), "time")
-    if catalog is not None and pins is not None:
-        stages.attempt(lambda: loader.choices(catalog, pins), "bandwidth")
-        stages.attempt(lambda: loader.constraints(loader.most(pins), catalog, ownership), "constraints")
+    built = ("fabric.technologies", "fabric.blocks")
+    limits = ("fabric.min_dimensions", "fabric.max_dimensions")
+    most = None if pins is None else stages.attempt(lambda: loader.most(pins), *limits)
     if catalog is not None:
-        stages.attempt(lambda: loader.check_blocks(catalog))
+        # A dimension that may be there is no mistake.
+        dimensions = MOST_DIMENSIONS if most is None else most
+        stages.attempt(lambda: loader.constraints(dimensions, catalog, ownership), "constraints", "ownership", built[0])
+        if pins is not None:
+            stages.attempt(lambda: loader.choices(catalog, pins), "bandwidth", "fabric")
+        stages.attempt(lambda: loader.check_blocks(catalog), *built)
         stages.attempt(lambda: loader.check_mode(parts=bool(kits_of(catalog))), *_OF_MODE)
-        stages.attempt(lambda: fidelity_of(time_spec(loader.spec), catalog, source), "time")
+        stages.attempt(lambda: fidelity_of(time_spec(loader.spec), catalog, source), "time", *built)
     return stages.error(first)
 
 

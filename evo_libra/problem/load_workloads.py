@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.errors import InputError, unknown
 from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
 from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 from evo_libra.model.chakra.groups import read_groups
 from evo_libra.model.chakra.read import read_traces, trace_files
-from evo_libra.model.chakra.trace import Kind
+from evo_libra.model.chakra.trace import Kind, Node
 from evo_libra.model.fidelity import Fidelity
 from evo_libra.model.generators.dlrm import dlrm
 from evo_libra.model.generators.moe import Mixture, moe
@@ -25,8 +26,11 @@ from evo_libra.model.trace_time import Accelerator, TracedWorkload, traced_workl
 from evo_libra.model.training import Merging
 from evo_libra.model.workload import IterationSize, Workload, scale_compute
 from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
+from evo_libra.problem.gather import Gather
 from evo_libra.problem.load_time import check_chunks, time_spec
 from evo_libra.problem.spec import ProblemSpec, WorkloadSpec
+
+Model = TransformerSpec | MoeSpec | DlrmSpec | TableSpec
 
 
 class WorkloadLoader:
@@ -111,116 +115,139 @@ class WorkloadLoader:
 
     def _workloads(self) -> list[tuple[Workload | TracedWorkload, dict[str, int]]]:
         """Return each workload with its degrees; the mistakes of all are raised together."""
-        parts, mistakes = [], list[Mistake]()
-        for index, spec in enumerate(self.spec.workloads):
-            try:
-                parts.append(self._workload(index, spec))
-            except InputError as error:
-                mistakes += error.mistakes
-        if mistakes:
-            raise InputError(mistakes)
-        return parts
+        found = Gather()
+        parts = [found.attempt(partial(self.workload, index)) for index in range(len(self.spec.workloads))]
+        found.check()
+        return [part for part in parts if part is not None]
 
-    def _workload(self, index: int, spec: WorkloadSpec) -> tuple[Workload | TracedWorkload, dict[str, int]]:
-        path: KeyPath = ("workloads", index)
+    def workload(self, index: int) -> tuple[Workload | TracedWorkload, dict[str, int]]:
+        """Return a workload with its degrees.
+
+        Raises
+        ------
+        InputError : with every mistake of the workload that does not depend on another one.
+        """
+        path, spec, found = ("workloads", index), self.spec.workloads[index], Gather()
+        if spec.trace is not None and not (spec.model or spec.file or spec.generator):
+            return self._traces(path, spec, self.folder / spec.trace), {}
+        degrees: dict[str, int] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
+        complete = found.attempt(lambda: self._complete(path, degrees))
+        model = found.attempt(lambda: self._model(path, spec))
+        found.mistakes += [
+            self.source.mistake((*path, *key), message) for key, message in _mistakes_of(spec, model, degrees)
+        ]
+        workload = None
+        if isinstance(model, TableSpec):
+            workload = found.attempt(lambda: self._table(spec, model))
+        elif model is not None and complete is not None and not found.mistakes:
+            workload = self._generated(spec, model, complete)
+        for group in (
+            () if workload is None else dict.fromkeys(part for one in workload.groups for part in parts_of(one))
+        ):
+            if group not in (ALL, "dp", *degrees):
+                needed = f"the workload runs collectives on {group}; its degree is required"
+                found.mistakes.append(self.source.mistake((*path, "parallelism"), needed))
+        found.check()
+        assert workload is not None  # noqa: S101 - else there were mistakes
+        assert complete is not None  # noqa: S101 - likewise
+        return workload, complete
+
+    def _complete(self, path: KeyPath, degrees: dict[str, int]) -> dict[str, int]:
+        try:
+            return complete_degrees(degrees, self.spec.npus)
+        except InputError as error:
+            raise self.fail((*path, "parallelism"), str(error)) from None
+
+    def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
+        found, npus = Gather(), self.spec.npus
+        found.mistakes += [self.source.mistake((*path, *key), message) for key, message in _mistakes_of_trace(spec)]
+        read = found.attempt(lambda: {} if spec.groups is None else read_groups(self.folder / spec.groups, npus))
+        traces = found.attempt(lambda: self._nodes((*path, "trace"), prefix))
+        found.check()
+        assert read is not None  # noqa: S101 - else there were mistakes
+        assert traces is not None  # noqa: S101 - likewise
+        peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
+        memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
+        name = spec.name or prefix.name.removesuffix(".et")
+        return traced_workload(name, traces, read, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
+
+    def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
+        traces = [nodes for _, nodes in read_traces(prefix)]
+        if len(traces) not in (1, self.spec.npus):
+            raise self.fail(path, f"found traces of {len(traces)} NPUs; the problem has {self.spec.npus}")
+        if all(node.kind is Kind.METADATA for nodes in traces for node in nodes):
+            raise self.fail(path, "the trace has metadata alone; there is nothing to time")
+        return traces
+
+    def _model(self, path: KeyPath, spec: WorkloadSpec) -> Model:
+        """Return what a workload without a trace is."""
         given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"
             raise self.fail(path, f"one of model, file, trace and generator is needed, found {found}")
-        if spec.trace is not None:
-            return self._traces(path, spec, self.folder / spec.trace), {}
-        for key in ("groups", "memory_GBps"):
-            if getattr(spec, key) is not None:
-                raise self.fail((*path, key), "this key belongs to a trace")
-        degrees: dict[str, int] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
-        try:
-            complete = complete_degrees(degrees, self.spec.npus)
-        except InputError as error:
-            raise self.fail((*path, "parallelism"), str(error)) from None
-        workload = self._layers(path, spec, complete)
-        for group in dict.fromkeys(part for joined in workload.groups for part in parts_of(joined)):
-            if group != ALL and group not in complete:
-                raise self.fail(
-                    (*path, "parallelism"), f"the workload runs collectives on {group}; its degree is required"
-                )
-        return workload, complete
-
-    def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
-        if spec.parallelism:
-            raise self.fail((*path, "parallelism"), "a trace has its own groups; they are given as a file, by 'groups'")
-        if (spec.compute_TFLOPS is None) != (spec.memory_GBps is None):
-            raise self.fail(path, "a roofline needs both compute_TFLOPS and memory_GBps; recorded times need neither")
-        if spec.compute_TFLOPS is not None and spec.compute_scale is not None:
-            raise self.fail(
-                (*path, "compute_scale"), "a roofline has compute_TFLOPS; compute_scale is for recorded times"
-            )
-        npus = self.spec.npus
-        peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
-        memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
-        groups = {} if spec.groups is None else read_groups(self.folder / spec.groups, npus)
-        traces = [nodes for _, nodes in read_traces(prefix)]
-        if len(traces) not in (1, npus):
-            raise self.fail((*path, "trace"), f"found traces of {len(traces)} NPUs; the problem has {npus}")
-        if all(node.kind is Kind.METADATA for nodes in traces for node in nodes):
-            raise self.fail((*path, "trace"), "the trace has metadata alone; there is nothing to time")
-        name = spec.name or prefix.name.removesuffix(".et")
-        return traced_workload(name, traces, groups, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
-
-    def _layers(self, path: KeyPath, spec: WorkloadSpec, degrees: dict[str, int]) -> Workload:
         if spec.file is not None:
-            return self._table(path, spec, self.folder / spec.file, spec.name)
+            return TableSpec(kind="table", file=spec.file)
         models = load_models()
         if spec.model is not None and spec.model not in models:
             raise self.fail((*path, "model"), unknown("model", spec.model, models))
-        model = spec.generator or models[str(spec.model)]
-        name = spec.name or spec.model or model.kind
-        if isinstance(model, TableSpec):
-            return self._table(path, spec, (MODELS_FILE.parent if spec.model else self.folder) / model.file, name)
-        if spec.compute_TFLOPS is None:
-            raise self.fail(
-                path, "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual"
-            )
-        if spec.compute_scale is not None:
-            raise self.fail((*path, "compute_scale"), "a generated workload has compute_TFLOPS, not compute_scale")
-        return self._generated(path, model, name, spec.compute_TFLOPS * TERA, degrees)
+        return spec.generator or models[str(spec.model)]
 
     def _generated(
-        self,
-        path: KeyPath,
-        model: TransformerSpec | MoeSpec | DlrmSpec,
-        name: str,
-        rate: float,
-        degrees: dict[str, int],
+        self, spec: WorkloadSpec, model: TransformerSpec | MoeSpec | DlrmSpec, degrees: dict[str, int]
     ) -> Workload:
+        assert spec.compute_TFLOPS is not None  # noqa: S101 - else there were mistakes
+        name, rate = spec.name or spec.model or model.kind, spec.compute_TFLOPS * TERA
+        fields = model.model_dump(exclude={"kind", "source"})
         if isinstance(model, DlrmSpec):
-            fields = model.model_dump(exclude={"kind", "source"})
             found = dlrm(name, rate=rate, **fields)
             return replace(found, size=IterationSize(len(found.layers), None, model.batch, self.spec.npus))
-        if "tp" not in degrees:
-            raise self.fail(
-                (*path, "parallelism"), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
-            )
-        fields = model.model_dump(exclude={"kind", "source"})
         size = IterationSize(model.layers, model.sequence, model.batch, self.spec.npus // degrees["tp"])
         if isinstance(model, TransformerSpec):
             return replace(transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields), size=size)
-        expert_parallel = degrees.get("ep", 1)
-        if model.experts % expert_parallel:
-            raise self.fail(
-                (*path, "parallelism", "ep"), f"found {expert_parallel}; it must divide the {model.experts} experts"
-            )
-        if model.top_k > model.experts:
-            raise self.fail((*path, "generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts")
-        found = moe(name, Mixture(**fields), tensor_parallel=degrees["tp"], expert_parallel=expert_parallel, rate=rate)
-        return replace(found, size=size)
+        mixture, ep = Mixture(**fields), degrees.get("ep", 1)
+        return replace(moe(name, mixture, tensor_parallel=degrees["tp"], expert_parallel=ep, rate=rate), size=size)
 
-    def _table(self, path: KeyPath, spec: WorkloadSpec, file: Path, name: str | None) -> Workload:
-        if spec.compute_TFLOPS is not None:
-            raise self.fail(
-                (*path, "compute_TFLOPS"), "a table has its own compute times; compute_scale multiplies them"
-            )
+    def _table(self, spec: WorkloadSpec, model: TableSpec) -> Workload:
+        file = (MODELS_FILE.parent if spec.model else self.folder) / model.file
+        name = spec.name if spec.file else spec.name or spec.model or model.kind
         found = scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
         return replace(found, size=IterationSize(len(found.layers)))
+
+
+def _mistakes_of_trace(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the keys of a workload with a trace that are not right, and why."""
+    if spec.parallelism:
+        yield ("parallelism",), "a trace has its own groups; they are given as a file, by 'groups'"
+    if (spec.compute_TFLOPS is None) != (spec.memory_GBps is None):
+        yield (), "a roofline needs both compute_TFLOPS and memory_GBps; recorded times need neither"
+    if spec.compute_TFLOPS is not None and spec.compute_scale is not None:
+        yield ("compute_scale",), "a roofline has compute_TFLOPS; compute_scale is for recorded times"
+
+
+def _mistakes_of(spec: WorkloadSpec, model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the keys of a workload without a trace that are not right, and why."""
+    for key in ("groups", "memory_GBps") if spec.trace is None else ():
+        if getattr(spec, key) is not None:
+            yield (key,), "this key belongs to a trace"
+    if isinstance(model, TableSpec):
+        if spec.compute_TFLOPS is not None:
+            yield ("compute_TFLOPS",), "a table has its own compute times; compute_scale multiplies them"
+    elif model is not None:
+        if spec.compute_TFLOPS is None:
+            yield (), "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual"
+        if spec.compute_scale is not None:
+            yield ("compute_scale",), "a generated workload has compute_TFLOPS, not compute_scale"
+    yield from _mistakes_of_degrees(model, degrees)
+
+
+def _mistakes_of_degrees(model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
+    if isinstance(model, TransformerSpec | MoeSpec) and "tp" not in degrees:
+        yield ("parallelism",), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
+    if isinstance(model, MoeSpec):
+        if model.experts % degrees.get("ep", 1):
+            yield ("parallelism", "ep"), f"found {degrees['ep']}; it must divide the {model.experts} experts"
+        if model.top_k > model.experts:
+            yield ("generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts"
 
 
 def _there(prefix: Path) -> tuple[Path, ...]:

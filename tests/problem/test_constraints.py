@@ -31,7 +31,7 @@ from evo_libra.ui.command_line.application import run
 
 OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
 EXAMPLES = int(os.environ.get("EVO_LIBRA_EXAMPLES", "8"))
-"""Random problems; `EVO_LIBRA_EXAMPLES=300` finds nothing either."""
+"""Random problems; the environment variable asks for more."""
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = {kind: (unit, size) for unit, (kind, size) in reversed(UNITS.items())}
 """The first unit of each kind, and its size in SI."""

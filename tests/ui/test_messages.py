@@ -24,6 +24,7 @@ from problems.two_tier import TwoTier
 
 Say = Callable[..., str]
 GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
+PLACE = f"mine.yaml:{1 + [line.strip()[:11] for line in STARTER.splitlines()].index('parallelism')}:5"
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def problem(text: str = STARTER, name: str = "mine.yaml", **values: str) -> None
 def test_every_command_gives_the_line_of_a_late_mistake(say: Say, words: list[str]) -> None:
     problem(npus="4099")
     said = say(words[0], "mine.yaml", *words[1:])
-    assert said == "mine.yaml:20:5: workloads[0].parallelism: tp 16 does not divide the 4099 NPUs left for it"
+    assert said == f"{PLACE}: workloads[0].parallelism: tp 16 does not divide the 4099 NPUs left for it"
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])
@@ -62,7 +63,7 @@ def test_a_batch_gives_the_line_in_the_problem_too(say: Say, command: str) -> No
     Path("batches").mkdir()
     Path("batches/exp.yaml").write_text("problem: ../mine.yaml\n")
     said = say(command, "batches/exp.yaml")
-    assert said.startswith("batches/exp.yaml:1:1: problem: batches/../mine.yaml:20:5: workloads[0].parallelism: ")
+    assert said.startswith(f"batches/exp.yaml:1:1: problem: batches/../{PLACE}: workloads[0].parallelism: ")
 
 
 def test_files_that_a_problem_names_are_shown_as_the_user_gave_them(say: Say) -> None:
@@ -204,6 +205,43 @@ def test_all_mistakes_of_a_file_are_said_in_one_go(say: Say) -> None:
     said = say("search", "mine.yaml").splitlines()
     assert any("'<' is no relation; '<=' is" in one for one in said)
     assert any("parsec" in one for one in said)
+
+
+WORKLOADS = """\
+name: mine
+npus: 64
+fabric: {catalog: libra-cosearch, max_dimensions: many}
+workloads:
+  - model: gpt-3-libr
+    parallelism: {tp: 17}
+    memory_GBps: 3
+    groups: groups.json
+  - generator: {kind: moe, layers: 2, sequence: 4, batch: 4, hidden: 4, expert_hidden: 3, experts: 3, top_k: 4}
+    parallelism: {ep: 2}
+    compute_scale: 3
+  - {trace: nowhere, parallelism: {tp: 4}, compute_TFLOPS: 3, compute_scale: 1}
+  - {model: gpt-3-libra, compute_TFLOPS: 3, colour: red}
+  - {file: nowhere.txt, parallelism: {tp: 3}, compute_TFLOPS: 3}
+constraints: ["bw[7] < 3 GB/s"]
+"""
+
+
+def test_all_mistakes_of_a_workload_are_said_in_one_go_and_none_hides_those_of_others(say: Say) -> None:
+    Path("mine.yaml").write_text(WORKLOADS)
+    said = say("search", "mine.yaml").splitlines()
+    keys = [one.split(": ")[1].removeprefix("workloads") for one in said if one.startswith("mine.yaml:")]
+    assert keys == [
+        "fabric.max_dimensions",
+        "[0].model", "[0].parallelism", "[0].memory_GBps", "[0].groups",
+        "[1]", "[1].generator.top_k", "[1].parallelism", "[1].parallelism.ep", "[1].compute_scale",
+        "[2]", "[2].parallelism", "[2].compute_scale", "[3].colour", "[4].parallelism", "[4].compute_TFLOPS",
+        "constraints[0]",
+    ]  # fmt: skip
+    assert sorted(one.split(":")[0] for one in said[len(keys) :]) == ["nowhere", "nowhere.txt"]
+    # A key that is missing hides what is in its workload alone.
+    Path("mine.yaml").write_text(WORKLOADS.replace(" expert_hidden: 3,", ""))
+    left = [one.split(": ")[1].removeprefix("workloads") for one in say("search", "mine.yaml").splitlines()[:-2]]
+    assert left == [*keys[:5], "[1].generator.expert_hidden", *keys[10:]]
 
 
 def test_what_depends_on_a_mistake_is_not_said(say: Say) -> None:

@@ -68,7 +68,7 @@ def test_of_thousands_of_unknown_keys_the_first_are_named(
 def test_names_that_no_file_can_have(say: Say, name: str) -> None:
     starter = STARTER.replace("catalog: libra-cosearch ", "catalog: libra ")
     Path("catalog.yaml").write_text(STARTER.replace("libra-cosearch ", f"{name[:-1]}.yaml{name[-1]} "))
-    workload = "model: gpt-3 ", "parallelism: {tp: 16} ", "compute_TFLOPS: 234 "
+    workload = "model: gpt-3-libra ", "parallelism: {tp: 16} ", "compute_TFLOPS: 234 "
     assert all(part in starter for part in workload)
     file = starter.replace(workload[0], f"file: {name} ").replace(workload[2], "# ")
     Path("file.yaml").write_text(file)
@@ -97,7 +97,7 @@ def test_names_that_are_too_long_are_one_sentence(say: Say, words: list[str], en
 
 def test_a_trace_of_metadata_alone_is_refused(say: Say) -> None:
     write_trace(Path("empty.0.et"), Metadata("0.0.4"), [Node(1, "nothing", Kind.METADATA)])
-    text = STARTER.replace("model: gpt-3 ", "trace: empty ").replace("    parallelism", "    # ")
+    text = STARTER.replace("model: gpt-3-libra ", "trace: empty ").replace("    parallelism", "    # ")
     Path("mine.yaml").write_text(text.replace("    compute_TFLOPS", "    # "))
     said = say("search", "mine.yaml")
     assert said == "mine.yaml:19:5: workloads[0].trace: the trace has metadata alone; there is nothing to time"
