@@ -196,8 +196,6 @@ def _check_id(folder: RunFolder, front: Front) -> None:
 
 def _check_parts(problem: Problem, population: Population, objectives: FloatArray) -> None:
     """Check that cost and time are the sums of what they are made of, of a few designs."""
-    if problem.optimal and problem.tables.kits:
-        return  # parts in any fraction have no bill
     names = [objective.name for objective in problem.objectives]
     for n in np.unique(np.linspace(0, len(population) - 1, 3).round().astype(int)):
         parts = explain(problem, population.select([n]))
