@@ -21,7 +21,7 @@ from evo_libra.problem.registry import load_problem
 from evo_libra.ui.export import design_of
 from evo_libra.ui.folder import run_folder
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import number, print_json, short_design, size_of_iteration, time_text, time_unit
+from evo_libra.ui.texts import number, print_folded, print_json, short_design, size_of_iteration, time_text, time_unit
 from evo_libra.ui.warned import show_warnings
 
 _FAILED = 1
@@ -108,7 +108,7 @@ def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, A
     whole, compute = time_text(workload["time_ms"]), time_text(workload["compute_ms"])
     print(f"\n{workload['name']} ({groups}): {whole}, {compute} of it compute")
     if size_said := size_of_iteration(workload):
-        print(size_said)
+        print_folded(size_said)
     entries = [*workload["collectives"], *workload["messages"]]
     beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
     ratio = ", and bytes over bandwidth of each" if beyond else " and"

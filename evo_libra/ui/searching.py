@@ -28,7 +28,7 @@ from evo_libra.problem.quirks import Warned, warnings_of
 from evo_libra.ui.fronts import result_json, show_front
 from evo_libra.ui.output import new_console
 from evo_libra.ui.pictures import figure_of
-from evo_libra.ui.texts import print_json, size_of_iteration
+from evo_libra.ui.texts import print_folded, print_json, size_of_iteration
 from evo_libra.ui.warned import show_warnings
 from evo_libra.ui.watch import Watch
 
@@ -98,7 +98,7 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         show_front(front, problem.objectives, problem.name, rows=12)
         for workload in workloads:
             groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
-            print(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))
+            print_folded(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))
         told = f" ({words})" if (words := course(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.evaluations, "evaluation"), counted(len(front), "design")
         print(f"\n{evaluated} in {report.wall:.2f} s{told}; {found} on the front")

@@ -74,6 +74,14 @@ def size_of_iteration(workload: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def print_folded(text: str) -> None:
+    """Print a sentence, folded to the width of the terminal."""
+    from shutil import get_terminal_size  # noqa: PLC0415 - few need it, and all import this
+    from textwrap import fill  # noqa: PLC0415 - the same
+
+    print(fill(text, get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False))
+
+
 def short_design(design: str) -> str:
     """Return the notation with bandwidths to four digits, for reading; files keep them all."""
     network, *options = design.split(" ")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from shutil import get_terminal_size
-from textwrap import fill
 
 from evo_libra.problem.quirks import Warned
+from evo_libra.ui.texts import print_folded
 
 
 def show_warnings(warnings: Iterable[Warned]) -> None:
     """Print each warning, folded to the width of the terminal."""
-    width = get_terminal_size().columns
     for warned in warnings:
-        print(fill(str(warned), width, subsequent_indent="  ", break_on_hyphens=False))
+        print_folded(str(warned))

@@ -45,7 +45,7 @@ def test_a_design_has_one_figure_whichever_command_says_it(tmp_path: Path) -> No
     [
         ("moe-4k", None, None, "--design of a problem, or --id"),
         ("moe-4k", "RI(4)", 0, "--design of a problem, or --id"),
-        ("moe-4k", None, 0, "no folder of a result"),
+        ("moe-4k", None, 0, "there is no run 'moe-4k'"),
     ],
 )
 def test_a_design_is_named_in_one_way(name: str, design: str | None, number: int | None, part: str) -> None:

@@ -66,7 +66,7 @@ def run_block(block: Block, folder: Path) -> None:
     log = folder / "said.txt"  # a pipe would be held by what runs on in the background
     with log.open("w") as file, subprocess.Popen(
         ["bash", "-euo", "pipefail", "-c", block.text], cwd=folder, start_new_session=True,
-        env={**os.environ, "PATH": path}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+        env={**os.environ, "PATH": path, "HOME": str(folder)}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
     ) as shell:  # fmt: skip
         try:
             code = shell.wait(_SECONDS)

@@ -146,7 +146,7 @@ def test_no_file_of_the_current_folder_stands_in_for_a_module(trapped: Path) -> 
     (trapped / "batch.yaml").write_text(f"{batch}  b: {{problem: 'slow:problem'}}\n")
     started = run_json(trapped, "run", "batch.yaml", "--workers", "1", "--detach")
     run(trapped, "search", "slow:problem", "--evaluations", "60", "--population", "20", "--workers", "1")
-    wait_for(lambda: "2 done" in Path(started["log"]).read_text())
+    wait_for(lambda: "2 done" in (trapped / started["log"]).read_text())
     assert sprung(trapped) == []
 
 

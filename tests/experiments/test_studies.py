@@ -21,7 +21,7 @@ from evo_libra.experiment.executor import InProcess
 from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.plan import plan_of
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import DONE, MANIFEST
+from evo_libra.experiment.store import DONE, MANIFEST, RunFolder
 
 ROOT = Path(__file__).parents[2]
 RUNS = {
@@ -122,7 +122,7 @@ def test_what_to_run_is_said_where_results_are_missing(tmp_path: Path) -> None:
     first, second = sorted((tmp_path / "gpt3-4k").iterdir())
     (first / DONE).unlink()
     assert told() == f"{tmp_path} has 1 of 2 runs of libra_group that are done; {command}"
-    manifest = second / MANIFEST
-    manifest.write_text(manifest.read_text().replace('"program": "', '"program": "0'))
+    kept = RunFolder(second)
+    kept.write_json(MANIFEST, {**kept.read_json(MANIFEST), "program": "0"})
     os.utime(second / DONE)  # of a finished run one date is looked at
     assert told() == f"{tmp_path} has 0 of 2 runs of libra_group that are done; {command} --rerun-stale"

@@ -49,7 +49,7 @@ def designs(draw: st.DrawFn, *, scheduled: bool = True) -> tuple[Fidelity, Popul
     algorithm[block == RING] = 0
     scheduler = draw(st.integers(0, SCHEDULERS.index("themis-paper") - 1)) if scheduled else 0
     policies = [None, Policy.FIFO, Policy.ALTERNATING, Policy.SMALLEST_FIRST, Policy.FEWEST_PHASES_FIRST]
-    latency = np.array([draw(st.floats(0, 1e4)) for _ in range(depth)])
+    latency = np.array([draw(st.just(0.0) | st.floats(1e-15, 1e4)) for _ in range(depth)])  # as files may have it
     chunks = draw(st.integers(1, 512))
     fidelity = Fidelity(
         (chunks,), (scheduler,), EVERY, latency,

@@ -58,12 +58,17 @@ def problem_data() -> Any:
 
 
 @pytest.fixture(scope="session")
+def identity() -> Any:
+    return dict(load_problem("gpt3-4k").identity())
+
+
+@pytest.fixture(scope="session")
 def genome() -> Any:
     return load_problem("gpt3-4k").genome
 
 
 @pytest.fixture
-def write_run(tmp_path: Path, problem_data: Any, genome: Any) -> Write:
+def write_run(tmp_path: Path, problem_data: Any, identity: Any, genome: Any) -> Write:
     """Return what writes a run into the folder of results, and returns its folder."""
     results = tmp_path / "results"
     results.mkdir()
@@ -78,7 +83,7 @@ def write_run(tmp_path: Path, problem_data: Any, genome: Any) -> Write:
         manifest = {
             "name": name, "engine": engine, "seed": seed, "population": 100, "budget": BUDGET, "keep": "front",
             "hash": f"{seed:064x}", "search": f"{seed:064x}", "program": program() if status != "stale" else "older",
-            "objectives": OBJECTIVES, "experiment": "", "label": label, "problem": {}, "source": source,
+            "objectives": OBJECTIVES, "experiment": "", "label": label, "problem": identity, "source": source,
             "method": asdict(PLAIN), "seconds": None, "workers": None,
             "started": "2026-01-01T00:00:00Z", "versions": {}, "git": None, "machine": {}, "command": [],
         }  # fmt: skip

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 from textual.pilot import Pilot
 
 from evo_libra.errors import InputError, Mistake
+from evo_libra.experiment.method import PLAIN
+from evo_libra.experiment.store import RunFolder
 from evo_libra.ui.command_line.application import complain, run
 from evo_libra.ui.output import STEERING, CleanStream, new_console
 from evo_libra.ui.terminal.app import TerminalUI
@@ -44,13 +47,13 @@ def evil_store(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     manifest = {
         "name": EVIL, "engine": EVIL, "seed": 0, "population": 10, "budget": 10, "keep": "front", "hash": EVIL,
-        "search": EVIL, "experiment": EVIL, "label": EVIL, "program": EVIL, "command": [EVIL], "status": EVIL,
+        "search": EVIL, "experiment": EVIL, "label": EVIL, "program": EVIL, "command": [EVIL],
         "source": {"problem": EVIL, "set": [EVIL], "data": None, "folder": EVIL}, "objectives": [],
         "machine": {"host": EVIL}, "versions": {EVIL: EVIL}, "git": {"commit": EVIL, "clean": False}, "started": EVIL,
-        "problem": {}, "method": {},
+        "problem": {}, "method": asdict(PLAIN), "seconds": None, "workers": None,
     }  # fmt: skip
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    (folder / "failed.json").write_text(json.dumps({"error": EVIL, "attempts": 3}))
+    RunFolder(folder).write_json("manifest.json", manifest)
+    RunFolder(folder).write_json("failed.json", {"error": EVIL})
     (tmp_path / "results" / EVIL.replace("/", "") / "x").mkdir(parents=True)
     return tmp_path
 

@@ -65,8 +65,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     workers:
         Processes of this machine, as many as there are cores when left out; 0 is this process alone.
     scheduler:
-        Address or scheduler file of a running Dask scheduler, whose workers are used instead. Whoever reaches one that
-        has no certificates (tcp://) runs programs as you.
+        Address or file of a running Dask scheduler to use; whoever reaches one without certificates runs code as you.
     tls_ca_file:
         Certificate of the authority that has signed those of a scheduler and its workers, as of `dask scheduler`.
     tls_cert:
@@ -99,8 +98,7 @@ def results(
     Parameters
     ----------
     query:
-        Words that all hold, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word
-        turns one round.
+        Words that all hold, as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word negates.
     out:
         Folder of results.
     sort:

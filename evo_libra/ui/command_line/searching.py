@@ -42,8 +42,7 @@ def search(  # noqa: PLR0913 - each is an option of the command
     problem:
         Path of a problem file, name of a problem, or module:object, whose code is run.
     engine:
-        nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or one of your own; see `evo-libra catalog`.
-        One that the command or the problem file names as module:object is code, which is run.
+        nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or your own module:object, which is run.
     evaluations:
         How many designs to evaluate.
     population:
