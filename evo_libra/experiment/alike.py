@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.manifest import problem_as_run
 from evo_libra.experiment.provenance import canonical_hash
-from evo_libra.experiment.runspec import Origin, build
+from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.problem.ledger import MEASURES
 from evo_libra.problem.problem import Problem
 
@@ -32,11 +33,18 @@ class Subject:
     problem : the identity of its problem.
     source : where the problem came from, assignments included.
     objectives : columns that were minimised.
+    folder : of the run; None where only its manifest is known.
     """
 
     problem: Mapping[str, Any]
     source: Mapping[str, Any]
     objectives: tuple[str, ...]
+    folder: RunFolder | None = field(default=None, compare=False)
+
+    @staticmethod
+    def of_run(folder: RunFolder) -> Subject:
+        """Return the subject of the run in a folder."""
+        return replace(Subject.of(folder.read_json(MANIFEST)), folder=folder)
 
     @staticmethod
     def of(manifest: Mapping[str, Any]) -> Subject:
@@ -100,11 +108,10 @@ def _work(subject: Subject) -> tuple[Any, Any]:
 
 def _sizes(subject: Subject) -> list[int] | None:
     """Return the global batch of each workload; problems in Python, whose code would run, are not asked."""
-    source = subject.source
-    if source.get("data") is None:
+    if subject.folder is None or subject.source.get("data") is None:
         return None
     try:
-        problem = build(Origin(source["problem"], tuple(source["set"]), source["data"], source["folder"]))
+        problem = problem_as_run(subject.folder)
     except InputError:
         return None  # A file that the problem reads is gone, or is another one by now.
     loops = problem.time.loops if isinstance(problem, Problem) else ()

@@ -31,7 +31,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     those without overlap, which the total takes into account. The times of their dimensions are bytes over the part of
     the bandwidth that the group gets, of chunks that take the dimensions in order; under LIBRA's time the longest of
     them is the collective's time, otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or
-    what a scheduler saves.
+    what a scheduler saves. Parts come in any fraction where bandwidths are solved for, and then there is no bill.
     """
     used = np.flatnonzero(population.npus[:, 0] > 1)
     times = problem.time.workload_times(population)
@@ -49,7 +49,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
             for loop, time in zip(problem.time.loops, times, strict=True)
         ],
         "dimensions": _dimensions(problem, population, used),
-        **({"bill": bill_of(problem, population)} if problem.tables.kits else {}),
+        **({"bill": bill_of(problem, population)} if problem.tables.kits and not problem.optimal else {}),
     }
 
 
@@ -109,7 +109,6 @@ def _per_byte(problem: Problem, collective: Collective, where: Placed, populatio
 
 
 def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:
-    rows = [row for row in bill_of(problem, population) if row["dimension"] == d]
     kit = problem.tables.kits[int(population.technology[d, 0])]
     bandwidth = float(population.bandwidth[d, 0])
     return {
@@ -118,10 +117,23 @@ def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:
         "npus": int(population.npus[d, 0]),
         "technology": kit.technology,
         "bandwidth_GBps": bandwidth / GIGA,
-        "lanes": round(bandwidth / kit.lane_rate),
-        "cost_usd": sum(row["cost_usd"] for row in rows),
-        "power_W": sum(row["power_W"] for row in rows),
+        **(_fractions if problem.optimal else _pieces)(problem, population, d, bandwidth / kit.lane_rate),
     }
+
+
+def _pieces(problem: Problem, population: Population, d: int, lanes: float) -> dict[str, float]:
+    """Return lanes, cost and power of a dimension of whole parts."""
+    rows = [row for row in bill_of(problem, population) if row["dimension"] == d]
+    cost, power = (sum(row[key] for row in rows) for key in ("cost_usd", "power_W"))
+    return {"lanes": round(lanes), "cost_usd": cost, "power_W": power}
+
+
+def _fractions(problem: Problem, population: Population, d: int, lanes: float) -> dict[str, float]:
+    """Return lanes, cost and power of a dimension of parts in any fraction."""
+    hardware = problem.tables.hardware_of(population.npus, population.technology)
+    each = (hardware.relaxed_price[d, 0], hardware.relaxed_watts[d, 0])
+    cost, power = (float(one * population.bandwidth[d, 0]) for one in each)
+    return {"lanes": lanes, "cost_usd": cost, "power_W": power}
 
 
 _Key = tuple[str, Collective, str, float]

@@ -70,12 +70,18 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
 
     Raises
     ------
-    InputError : the problem has no catalogue of parts, the front no time, or a design is none of the problem.
+    InputError : the problem has no catalogue of parts or solves for bandwidths, the front has no time, or a design
+        is none of the problem.
     """
     if not problem.tables.kits:
         raise InputError(
             f"prices are drawn for parts; the catalogue '{problem.catalog.name}' of '{problem.name}' has none, but "
             "prices per bandwidth"
+        )
+    if problem.optimal:
+        raise InputError(
+            f"prices are drawn for whole parts; those of '{problem.name}' come in any fraction, as their bandwidths "
+            "are solved for"
         )
     if TIME.column not in front.objectives:
         raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")

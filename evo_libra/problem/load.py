@@ -11,6 +11,7 @@ import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.model.arrays import GIGA
+from evo_libra.model.blocks import Kit
 from evo_libra.model.catalog import Catalog, Technology
 from evo_libra.model.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
 from evo_libra.model.source import KeyPath, Source
@@ -31,6 +32,7 @@ from evo_libra.problem.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, P
 from evo_libra.problem.stages import Stages
 from evo_libra.problem.tables import DimensionChoice, tables_of
 
+_LEAST, _MOST = 0.1 * GIGA, 1000 * GIGA
 _OF_MODE = ("bandwidth", "objectives", "time", "workloads")
 _PARTS = "a catalogue of parts: others have no watts"
 
@@ -288,21 +290,19 @@ class _Loader(CatalogLoader):
     def check_bandwidth(self) -> None:
         """Refuse bounds that leave no bandwidth."""
         bandwidth = self._bandwidth()
-        if bandwidth.mode == "search" and not bandwidth.min_GBps:
+        if bandwidth.mode == "search" and bandwidth.min_GBps == 0:
             raise self.fail(("bandwidth", "min_GBps"), "found 0; a bandwidth that is searched must be above 0")
-        if bandwidth.min_GBps > bandwidth.max_GBps:
-            raise self.fail(
-                ("bandwidth", "min_GBps"), f"found {bandwidth.min_GBps:g}; max_GBps is {bandwidth.max_GBps:g}"
-            )
+        least, most = _range(bandwidth, None)
+        if least > most:
+            raise self.fail(("bandwidth", "min_GBps"), f"found {least / GIGA:g}; max_GBps is {most / GIGA:g}")
 
     def _bandwidth(self) -> BandwidthSpec:
         given = self.spec.bandwidth
         spec = given if isinstance(given, BandwidthSpec) else BandwidthSpec(mode=given)
         if not self.open_box:
             return spec
-        stated = spec.model_fields_set
-        least = spec.min_GBps if "min_GBps" in stated else 0.0
-        most = spec.max_GBps if "max_GBps" in stated else math.inf
+        least = 0.0 if spec.min_GBps is None else spec.min_GBps
+        most = math.inf if spec.max_GBps is None else spec.max_GBps
         return spec.model_copy(update={"mode": "optimal", "min_GBps": least, "max_GBps": most})
 
     def _choice(self, d: int, catalog: Catalog, pin: PinSpec | None, bandwidth: BandwidthSpec) -> DimensionChoice:
@@ -321,12 +321,9 @@ class _Loader(CatalogLoader):
             ]
             cap, kit = technology.bandwidth_cap or np.inf, getattr(technology, "kit", None)
             pinned = None if pin is None or pin.bandwidth_GBps is None else pin.bandwidth_GBps * GIGA
-            most = min(bandwidth.max_GBps * GIGA, cap) if pinned is None else pinned
-            least = min(bandwidth.min_GBps * GIGA if pinned is None else pinned, most)
-            if kit is not None and pinned is None:
-                stated = bandwidth.model_fields_set
-                least = bandwidth.min_GBps * GIGA if "min_GBps" in stated else kit.lane_rate
-                most = min(bandwidth.max_GBps * GIGA, cap) if "max_GBps" in stated else cap
+            least, most = _range(bandwidth, kit) if pinned is None else (pinned, pinned)
+            if pinned is None:
+                most = min(most, cap)
                 least = min(least, most)
             if pinned is not None and pinned > cap:
                 allowed = []
@@ -362,6 +359,14 @@ class _Loader(CatalogLoader):
         if mistakes:
             raise InputError(mistakes)
         return tuple(found)
+
+
+def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
+    """Return the least and the most B/s of a dimension, those that are left out included; a cap is not."""
+    usual = (_LEAST, _MOST) if kit is None else (kit.lane_rate, math.inf)
+    stated = (bandwidth.min_GBps, bandwidth.max_GBps)
+    least, most = (one if GBps is None else GBps * GIGA for GBps, one in zip(stated, usual, strict=True))
+    return least, most
 
 
 def _largest(technology: Technology) -> str:

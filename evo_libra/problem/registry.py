@@ -85,12 +85,12 @@ def _is_path(name: str) -> bool:
     return name.endswith(_ENDINGS) or "/" in name or "\\" in name
 
 
-def _searched(problem: Problem) -> Mapping[str, str | float]:
+def _searched(problem: Problem) -> Mapping[str, str | float | None]:
     """Return the bandwidths of a problem that solves for them as one that searches: within its bounds, above 0."""
     known, mode = problem.spec["bandwidth"], "lanes" if problem.tables.kits else "search"
     if isinstance(known, str):
         return {"mode": mode}
-    return {**known, "mode": mode, "min_GBps": known["min_GBps"] or _SOME_GBPS}
+    return {**known, "mode": mode, "min_GBps": _SOME_GBPS if known["min_GBps"] == 0 else known["min_GBps"]}
 
 
 def _find_file(name: str) -> Path | None:

@@ -198,10 +198,15 @@ class BandwidthSpec(_Strict):
         description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation; lanes: "
         "they are genes, in whole lanes of a catalogue of parts",
     )
-    min_GBps: NotNegative = Field(
-        0.1, description="least bandwidth per NPU of a dimension; may be 0 where it is solved for"
+    min_GBps: NotNegative | None = Field(
+        None,
+        description="least bandwidth per NPU of a dimension; may be 0 where it is solved for; 0.1 when left out, of "
+        "parts one lane",
     )
-    max_GBps: PositiveFloat = Field(1000.0, description="most bandwidth per NPU of a dimension")
+    max_GBps: PositiveFloat | None = Field(
+        None,
+        description="most bandwidth per NPU of a dimension; 1000 when left out, of parts what their lanes carry",
+    )
 
 
 class SearchSpec(_Strict):

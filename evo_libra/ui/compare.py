@@ -19,7 +19,7 @@ from evo_libra.experiment.catalogue import Catalogue, read_front
 from evo_libra.experiment.comparison import LEVELS, Comparison, compare
 from evo_libra.experiment.filters import is_filter
 from evo_libra.experiment.record import RunInfo
-from evo_libra.experiment.store import MANIFEST, RunFolder, is_run
+from evo_libra.experiment.store import RunFolder, is_run
 from evo_libra.front.front import Front
 from evo_libra.integrity import DamagedError
 from evo_libra.model.arrays import FloatArray
@@ -97,7 +97,7 @@ class _Problem:
 
 def _problems(runs: Sequence[RunInfo]) -> list[_Problem]:
     """Return runs by what they may be ranked against."""
-    subjects = [Subject.of(RunFolder(run.folder).read_json(MANIFEST)) for run in runs]
+    subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
     alike = by_problem(subjects)
     found = [_problem([runs[at] for at in places], [subjects[at] for at in places]) for places in alike]
     if len(found) > 1 and len(found) == len(runs):

@@ -79,6 +79,9 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
     if "bill" in breakdown:
         _show_bill(breakdown, console)
         return
+    if "lanes" in breakdown["dimensions"][0]:
+        _show_fractions(breakdown, console)
+        return
     table = Table(title=Text("cost by part [USD]"), title_justify="left")
     for column in ("dimension", "GB/s", "link", "switch", "nic", "total"):
         table.add_column(column, justify="left" if column == "dimension" else "right")
@@ -86,6 +89,17 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
         label = f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
         costs = [f"{d[key]:,.0f}" for key in ("link_usd", "switch_usd", "nic_usd", "cost_usd")]
         table.add_row(*map(Text, [label, f"{d['bandwidth_GBps']:.5g}", *costs]))
+    console.print(table)
+
+
+def _show_fractions(breakdown: Mapping[str, Any], console: Console) -> None:
+    table = Table(title=Text("parts in any fraction; whole ones cost no less"), title_justify="left")
+    for column in ("dimension", "GB/s", "lanes", "cost [USD]", "power [W]"):
+        table.add_column(column, justify="left" if column == "dimension" else "right")
+    for d in breakdown["dimensions"]:
+        label = f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
+        figures = [f"{d['bandwidth_GBps']:.5g}", f"{d['lanes']:.5g}", f"{d['cost_usd']:,.2f}", f"{d['power_W']:,.1f}"]
+        table.add_row(*map(Text, [label, *figures]))
     console.print(table)
 
 

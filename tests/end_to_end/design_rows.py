@@ -48,7 +48,8 @@ def one(seed: int, folder: Path) -> tuple[str, int]:
             return "no design", 0
         raise
     if result is not None:
-        agreement.check_result(result, problem, asked)
+        agreement.check_result(result, problem)
+    agreement.check_same_time(front, problem, asked)
     return way, agreement.check(front, problem)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from evo_libra.experiment.alike import Subject, by_problem, sequences
 from evo_libra.experiment.job import Job
 from evo_libra.experiment.manifest import manifest_of
 from evo_libra.experiment.runspec import build, origin_of, run_of
+from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.experiment.worker import execute
 from evo_libra.ui.compare import compare_command
 from evo_libra.ui.terminal.details import detail_lines
@@ -23,8 +25,18 @@ TP4, TP64 = (WORKLOADS.format(tp=tp) for tp in (4, 64))
 
 
 def subject(problem: str, *assignments: str) -> Subject:
+    return Subject.of(json.loads(json.dumps(manifest(Path(), problem, *assignments))))
+
+
+def manifest(folder: Path, problem: str, *assignments: str) -> dict[str, Any]:
     spec = run_of(origin_of(problem, assignments), evaluations=200, population=50)
-    return Subject.of(json.loads(json.dumps(manifest_of(spec, build(spec.origin), [], Path()))))
+    return manifest_of(spec, build(spec.origin), [], folder)
+
+
+def kept(folder: Path, problem: str, *assignments: str) -> Subject:
+    found = RunFolder(folder / str(len(list(folder.iterdir()))))
+    found.write_json(MANIFEST, manifest(found.path, problem, *assignments))
+    return Subject.of_run(found)
 
 
 @pytest.mark.parametrize(
@@ -47,14 +59,14 @@ def test_only_runs_of_one_problem_are_ranked(one: tuple[str, ...], other: tuple[
     assert len(by_problem([subject(*one), subject(*other)])) == (1 if ranked else 2)
 
 
-def test_sequences_of_an_iteration_are_those_of_all_replicas() -> None:
-    one, other = subject("gpt3-4k", TP4), subject("gpt3-4k", TP64)
+def test_sequences_of_an_iteration_are_those_of_all_replicas(tmp_path: Path) -> None:
+    one, other = kept(tmp_path, "gpt3-4k", TP4), kept(tmp_path, "gpt3-4k", TP64)
     found = sequences([one, other])
     assert found is not None
     assert found[0] == 16 * found[1] > 0
     assert sequences([one, one]) == [1.0, 1.0]
     # A table does not say how many sequences it is of, and code of a problem in Python is not run.
-    assert sequences([subject("resnet50-4k", "npus=1024"), subject("resnet50-4k")]) is None
+    assert sequences([kept(tmp_path, "resnet50-4k", "npus=1024"), kept(tmp_path, "resnet50-4k")]) is None
     assert sequences([Subject({"a": 1}, {"data": None}, ()), Subject({"npus": 2}, {"data": None}, ())]) is None
 
 

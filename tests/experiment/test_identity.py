@@ -63,6 +63,17 @@ def test_process_groups_as_a_list_are_the_same_problem(order: str) -> None:
     assert [milliseconds(build(one.origin), MOE_DESIGN) for one in (mapped, listed)] == [time, time]
 
 
+@pytest.mark.parametrize("name", ["gpt3-4k", "dlrm-1k-parts"])
+def test_bandwidths_that_are_left_out_are_not_those_that_are_written(name: str) -> None:
+    left_out, written = "bandwidth={mode: optimal}", "bandwidth={mode: optimal, min_GBps: 0.1, max_GBps: 1000}"
+    problems = [load_problem(name, [assignment]) for assignment in (left_out, written)]
+    assert all(isinstance(problem, Problem) for problem in problems)
+    low = [problem.choices[0].low.tolist() for problem in problems if isinstance(problem, Problem)]
+    same = canonical_hash(problems[0].identity()) == canonical_hash(problems[1].identity())
+    assert not same or low[0] == low[1]
+    assert (name == "gpt3-4k") == (low[0] == low[1])
+
+
 def test_a_group_of_a_list_is_changed_by_its_place() -> None:
     spec = run("moe-4k", *SMALL, groups("[[ep, 64], [tp, 8]]"), "workloads[0].parallelism[1][1]=4")
     assert spec.problem["workloads"][0]["parallelism"] == [["ep", 64], ["tp", 4]]

@@ -44,7 +44,8 @@ def checked(asked: agreement.Asked, way: str) -> int:
     problem = fresh(asked.name, tuple(asked.changes))
     front, folder = agreement.WAYS[way](asked)
     if folder is not None:
-        agreement.check_result(folder, problem, asked)
+        agreement.check_result(folder, problem)
+    agreement.check_same_time(front, problem, asked)
     return agreement.check(front, problem)
 
 
@@ -90,7 +91,8 @@ def test_a_folder_that_has_moved_gives_the_same_figures(tmp_path: Path) -> None:
     assert folder is not None
     asked, folder = agreement.moved(asked, folder, tmp_path / "there")
     problem, front = fresh(asked.name, changes), folder.read_front()
-    agreement.check_result(folder, problem, asked)
+    agreement.check_result(folder, problem)
+    agreement.check_same_time(front, problem, asked)
     assert agreement.check(front, problem) > 1
 
 
@@ -99,5 +101,5 @@ def test_worker_processes_find_what_their_designs_evaluate_to(tmp_path: Path) ->
     front, folder = agreement.in_workers(asked)
     assert folder is not None
     problem = fresh(asked.name, tuple(asked.changes))
-    agreement.check_result(folder, problem, asked)
+    agreement.check_result(folder, problem)
     assert agreement.check(front, problem) > 0

@@ -118,6 +118,13 @@ def test_a_result_that_has_moved_without_the_files_of_its_problem_says_so(projec
 def test_lanes_that_were_solved_for_are_no_whole_ones_under_another_time(tmp_path: Path) -> None:
     changes = ["npus=64", "bandwidth=optimal", "fabric.blocks=[ring, switch]"]
     found = printed(search_command, "dlrm-1k-parts", NUMBERS, tmp_path, changes, resume=False, plot=False)
+    row = found["front"][-1]
+    evaluated = printed(evaluate_command, found["result"], None, [], number_=row["id"])
+    assert "bill" not in evaluated["breakdown"]
+    each = sum(one["cost_usd"] for one in evaluated["breakdown"]["dimensions"])
+    assert each == pytest.approx(row["cost_usd"], rel=1e-12, abs=0)
+    with pytest.raises(InputError, match="whole parts"):
+        prices_command(Path(found["result"]), {"scenarios": 3, "seed": 0, "rows": 1}, "mean", None, [], as_json=True)
     designs = printed(rescore_command, Path(found["result"]), "astra", None, [], 12)["designs"]
     problem = load_problem("dlrm-1k-parts", changes)
     assert isinstance(problem, Problem)

@@ -13,7 +13,7 @@ from evo_libra.experiment.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.control import all_requested
 from evo_libra.experiment.events import Progress
 from evo_libra.experiment.record import BatchInfo, RunInfo, file_stamp
-from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, MANIFEST, RunFolder
+from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, RunFolder
 from evo_libra.integrity import DamagedError
 from evo_libra.ui.terminal.progress import ProgressReader
 from evo_libra.ui.terminal.queue_view import run_names
@@ -244,7 +244,7 @@ def _subject(run: RunInfo) -> Subject | None:
     from evo_libra.experiment.alike import Subject  # noqa: PLC0415 - the first plot does not wait for problems
 
     try:
-        return Subject.of(RunFolder(run.folder).read_json(MANIFEST))
+        return Subject.of_run(RunFolder(run.folder))
     except (InputError, KeyError):
         return None  # of a version that kept less
 
