@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from evo_libra.errors import InputError, unknown
 from evo_libra.experiment.fields import Action, RequestFields, parse_file
-from evo_libra.experiment.store import RunFolder, discard
+from evo_libra.experiment.store import RunFolder, discard, move_folder_away
 from evo_libra.integrity import DamagedError, read_bytes, seal_json
 
 ACTIONS: tuple[str, ...] = get_args(Action)
@@ -36,8 +36,7 @@ def request(results: Path, target: str, action: str) -> None:
     if action not in ACTIONS:
         raise InputError(unknown("action", action, ACTIONS))
     path = _path(results, target)
-    if not path.is_file():
-        discard(path)
+    move_folder_away(path)
     RunFolder(path.parent).write(path.name, seal_json({"action": action}), sync=False)
 
 

@@ -20,8 +20,8 @@ from evo_libra.experiment.store import (
     PLOT,
     RunFolder,
     checksum,
-    discard,
     is_run,
+    move_folder_away,
     read_file,
     without_manifest,
 )
@@ -60,10 +60,8 @@ def drop_damaged(folder: RunFolder) -> list[str]:
     """Remove the damaged files of a run, for whoever holds its claim, and that it is done; return what was wrong."""
     wrong = damaged_files(folder)
     for name in [DONE, *wrong] if wrong else ():
-        if (folder.path / name).is_dir():
-            discard(folder.path / name)  # whose ever it is
-        else:
-            folder.remove(name)
+        move_folder_away(folder.path / name)  # whose ever it is
+        folder.remove(name)
     return list(wrong.values())
 
 

@@ -25,7 +25,7 @@ from evo_libra.experiment.store import (
     RUNNER,
     TEMPORARY,
     RunFolder,
-    drop_unless_sound,
+    move_folder_away,
     plain_name,
     read_file,
 )
@@ -111,7 +111,7 @@ def write_plan(experiment: Experiment, results: Path) -> RunFolder:
     folder = batch_folder(results, experiment.name)
     runs = [_told(spec) for spec in experiment.runs]
     for name in (PLAN, RUNNER):
-        drop_unless_sound(folder.path / name)
+        move_folder_away(folder.path / name)
     folder.write_json(PLAN, {"experiment": experiment.name, "file": str(experiment.file.resolve()), "runs": runs})
     return folder
 

@@ -236,22 +236,17 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # a file without a buffer is one
 
 
-def drop_unless_sound(path: Path) -> None:
-    """Remove a JSON file that is damaged and is about to be written again."""
-    try:
-        read_file(path.parent, path.name)
-    except DamagedError:
-        discard(path)
-
-
 def discard(path: Path) -> None:
-    """Remove a file of a run; a folder that is in its place, which no run has made, is moved out of the way."""
-    try:
-        path.unlink(missing_ok=True)
-    except (IsADirectoryError, PermissionError):
-        if not path.is_dir() or path.is_symlink():
-            raise
-        path.rename(path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))
+    """Remove a file that nobody claims; a folder that is in its place is moved out of the way."""
+    move_folder_away(path)
+    path.unlink(missing_ok=True)
+
+
+def move_folder_away(path: Path) -> None:
+    """Move a folder, which no run has made, away from where a file belongs; a file stays, whoever wrote it."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        # With a slash at its end the name is that of a folder alone: what another has published there is safe.
+        os.rename(f"{path}/", path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))  # noqa: PTH104
 
 
 def plain_name(name: str) -> str:

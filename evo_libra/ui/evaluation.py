@@ -31,7 +31,9 @@ def evaluate_command(
     name: str, design: str | None, assignments: Sequence[str], *, number_: int | None = None, as_json: bool
 ) -> int:
     """Evaluate one design and break it down: a design of a problem, or by its id one of the result in a folder."""
-    if (design is None) == (number_ is None):
+    if design is not None and number_ is not None:
+        raise InputError("--design and --id both name a design; give one of the two")
+    if design is None and number_ is None:
         raise InputError("a design is needed: --design of a problem, or --id of a design in the front of a result")
     if number_ is not None:
         problem, design = _of_result(name, number_, assignments)

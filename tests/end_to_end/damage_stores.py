@@ -9,8 +9,8 @@ that was written, nothing blocks, and what is not damaged is as it was. Every so
 the same front byte for byte. Ends with 0 when all of that is so.
 
 The last run, with `--each 600`: 9,000 damages of 15 kinds of file, none believed or overlooked; of the evaluations that
-were read from 4,000 databases with a flipped bit, 115,591 were right, 2,116 missing, none wrong; 99 were refused.
-It takes 15 ms of one core for each.
+were read from 600 databases with a flipped bit, 17,218 were right, 349 missing, none wrong; 18 were refused. It took
+331 seconds, 181 of one core, on a machine that had other work.
 """
 
 from __future__ import annotations

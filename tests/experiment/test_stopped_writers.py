@@ -24,7 +24,7 @@ from evo_libra.experiment.claim import current_claim
 from evo_libra.experiment.job import Job
 from evo_libra.experiment.runner import Outcome, run_search
 from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import PLOT
+from evo_libra.experiment.store import DONE, FRONT, PLOT
 from evo_libra.experiment.worker import perform
 
 Make = Callable[..., RunSpec]
@@ -145,6 +145,15 @@ def done(spec: RunSpec, job: Job) -> Job:
     return replace(job, again=("all",), resume=False)
 
 
+def damaged(spec: RunSpec, job: Job) -> Job:
+    assert perform(spec, job, finish=picture).ending == "done"
+    for name in (FRONT, DONE):
+        path = Path(job.results) / spec.id / name
+        path.unlink()
+        path.mkdir()
+    return job
+
+
 def failing(spec: RunSpec, job: Job) -> Job:
     BROKEN.append(True)
     for _ in range(ATTEMPTS - 1):
@@ -153,7 +162,8 @@ def failing(spec: RunSpec, job: Job) -> Job:
 
 
 @pytest.mark.parametrize(
-    ("before", "links"), [(fresh, True), (interrupted, True), (done, True), (failing, True), (fresh, False)]
+    ("before", "links"),
+    [(fresh, True), (interrupted, True), (done, True), (failing, True), (damaged, True), (fresh, False)],
 )
 def test_a_writer_that_was_stopped_changes_nothing_that_another_has_finished(
     make: Make,

@@ -255,6 +255,11 @@ def test_what_depends_on_a_mistake_is_not_said(say: Say) -> None:
     assert "did you mean 'lanes'" in said
 
 
+def test_two_designs_are_one_too_many(say: Say) -> None:
+    said = say("evaluate", "results", "--id", "3", "--design", "RI(4)")
+    assert said == "--design and --id both name a design; give one of the two"
+
+
 def test_lists_of_what_is_allowed_are_complete_and_without_doubles(say: Say) -> None:
     problem(STARTER.replace("libra-cosearch ", "libra-2 "))
     assert "allowed: libra, libra-cosearch, parts-2024, wafer, or the path of a .yaml file" in say(
