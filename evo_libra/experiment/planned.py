@@ -9,7 +9,7 @@ from typing import Any
 
 from evo_libra.errors import EngineError
 from evo_libra.experiment.loop import check
-from evo_libra.experiment.runspec import Origin, RunSpec, build, run_of
+from evo_libra.experiment.runspec import Origin, RunSpec, build, run_of, source_of
 from evo_libra.experiment.trust import code_of, refuse_code
 from evo_libra.experiment.warm import digest_of, genes_from
 
@@ -41,8 +41,17 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
         stable = tuple(str(path.resolve()) for path in paths)
         method = replace(method, start_from=stable, start_digest=digest_of(genes))
     spec = replace(spec, method=method)
-    check(spec, problem)
+    try:
+        check(spec, problem)
+    except EngineError as error:
+        if origin.data is None or settings.get("engine") is not None:
+            raise
+        source = source_of(origin)
+        raise EngineError(source.mistake(_ENGINE, mistake.message) for mistake in error.mistakes) from None
     return spec
+
+
+_ENGINE = ("search", "engine")
 
 
 def _several(value: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path]:

@@ -154,12 +154,17 @@ def changed(origin: Origin, assignments: Sequence[str]) -> Origin:
         return origin
     if origin.data is None:
         raise InputError(f"values of a problem file can be changed, and '{origin.name}' is none")
-    source, folder = _READ.get(_text(origin)) or (_source_of(origin), Path(origin.folder))
+    source, folder = _read(origin)
     for assignment in assignments:
         source = set_value(source, assignment)
     other = replace(origin, assignments=(*origin.assignments, *assignments), data=source.data)
     _remember(other, source, folder)
     return other
+
+
+def source_of(origin: Origin) -> Source:
+    """Return the data of a problem file, with the places of its keys where this process has read it."""
+    return _read(origin)[0]
 
 
 def build(origin: Origin) -> SearchProblem:
@@ -194,6 +199,10 @@ def _built(origin: Origin, read: tuple[Source, Path] | None) -> SearchProblem:
     if origin.data is None:
         return load_python_problem(origin.name, Path(origin.folder))
     return problem_of(*(read or (_source_of(origin), Path(origin.folder))))
+
+
+def _read(origin: Origin) -> tuple[Source, Path]:
+    return _READ.get(_text(origin)) or (_source_of(origin), Path(origin.folder))
 
 
 def _source_of(origin: Origin) -> Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.errors import InputError
+from evo_libra.errors import EngineError, InputError
 from evo_libra.experiment.estimate import estimate
 from evo_libra.experiment.expand import Experiment, load_experiment
 from evo_libra.experiment.include import read_with_includes
-from evo_libra.experiment.runspec import RunSpec, build
+from evo_libra.experiment.planned import planned_run
+from evo_libra.experiment.runspec import RunSpec, build, origin_of
 from evo_libra.problem.problem import Problem
 
 
@@ -164,6 +166,20 @@ def test_mistakes_are_told_with_their_places(
     found = mistakes(tmp_path, text)
     for part in parts:
         assert part in found
+
+
+def test_an_unknown_engine_of_a_problem_file_is_told_with_its_place(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "problems" / "gpt3-4k.yaml").read_text()
+    (tmp_path / "p.yaml").write_text(text.replace("engine: nsga2", "engine: nsgaa2"))
+    line = 1 + text[: text.index("engine: nsga2")].count("\n")
+    place = f"p.yaml:{line}:10: search.engine: unknown engine 'nsgaa2'"
+    with pytest.raises(EngineError, match=re.escape(place)):
+        planned_run(origin_of(str(tmp_path / "p.yaml"), ()))
+    with pytest.raises(EngineError, match=re.escape("--set search.engine=b: search.engine: unknown engine 'b'")):
+        planned_run(origin_of(str(tmp_path / "p.yaml"), ("search.engine=b",)))
+    with pytest.raises(EngineError, match=r"^unknown engine 'nsga9'"):
+        planned_run(origin_of(str(tmp_path / "p.yaml"), ()), engine="nsga9")
+    assert place in mistakes(tmp_path, "problem: p.yaml\n")
 
 
 def test_mistakes_of_several_variants_are_told_together_and_once(tmp_path: Path) -> None:
