@@ -138,7 +138,7 @@ class WorkloadLoader:
         ]
         workload = None
         if isinstance(model, TableSpec):
-            workload = found.attempt(lambda: self._table(spec, model))
+            workload = found.attempt(lambda: self._table(path, spec, model))
         elif model is not None and complete is not None and not found.mistakes:
             workload = self._generated(spec, model, complete)
         for group in (
@@ -161,7 +161,9 @@ class WorkloadLoader:
     def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
         found, npus = Gather(), self.spec.npus
         found.mistakes += [self.source.mistake((*path, *key), message) for key, message in _mistakes_of_trace(spec)]
-        read = found.attempt(lambda: {} if spec.groups is None else read_groups(self.folder / spec.groups, npus))
+        read = found.attempt(
+            lambda: {} if spec.groups is None else read_groups(self._readable((*path, "groups"), spec.groups), npus)
+        )
         traces = found.attempt(lambda: self._nodes((*path, "trace"), prefix))
         found.check()
         assert read is not None  # noqa: S101 - else there were mistakes
@@ -172,6 +174,10 @@ class WorkloadLoader:
         return traced_workload(name, traces, read, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
 
     def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
+        try:
+            trace_files(prefix)
+        except InputError as error:
+            raise self.fail(path, str(error)) from None
         traces = [nodes for _, nodes in read_traces(prefix)]
         if len(traces) not in (1, self.spec.npus):
             raise self.fail(path, f"found traces of {len(traces)} NPUs; the problem has {self.spec.npus}")
@@ -207,11 +213,22 @@ class WorkloadLoader:
         mixture, ep = Mixture(**fields), degrees.get("ep", 1)
         return replace(moe(name, mixture, tensor_parallel=degrees["tp"], expert_parallel=ep, rate=rate), size=size)
 
-    def _table(self, spec: WorkloadSpec, model: TableSpec) -> Workload:
-        file = (MODELS_FILE.parent if spec.model else self.folder) / model.file
+    def _table(self, path: KeyPath, spec: WorkloadSpec, model: TableSpec) -> Workload:
+        place = (*path, "file") if spec.file else (*path, "generator", "file")
+        file = MODELS_FILE.parent / model.file if spec.model else self._readable(place, model.file)
         name = spec.name if spec.file else spec.name or spec.model or model.kind
         found = scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
         return replace(found, size=IterationSize(len(found.layers)))
+
+    def _readable(self, place: KeyPath, name: str) -> Path:
+        """Return the path of a file that the problem file names at a place, where it can be opened."""
+        file = self.folder / name
+        try:
+            file.open("rb").close()
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise self.fail(place, f"{file} cannot be read: {reason}") from None
+        return file
 
 
 def _mistakes_of_trace(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:

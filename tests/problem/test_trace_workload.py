@@ -187,6 +187,26 @@ def test_wrong_traces_are_told(tmp_path: Path, npus: int, workload: str, part: s
     assert part in str(caught.value)
 
 
+def test_files_that_are_not_there_are_told_where_they_are_named(tmp_path: Path) -> None:
+    workloads = """
+  - {file: none.txt, parallelism: {tp: 4}}
+  - {name: b, trace: none, groups: none.json}
+  - name: c
+    generator: {kind: table, file: .}
+    parallelism: {tp: 4}
+"""
+    text = f"name: x\nnpus: 16\nfabric: {{catalog: libra, max_dimensions: 2}}\nworkloads:{workloads}time: libra\n"
+    (tmp_path / "problem.yaml").write_text(text)
+    with pytest.raises(InputError) as found:
+        load_problem(str(tmp_path / "problem.yaml"))
+    assert [str(mistake).replace(f"{tmp_path}/", "") for mistake in found.value.mistakes] == [
+        "problem.yaml:5:6: workloads[0].file: none.txt cannot be read: no such file or directory",
+        "problem.yaml:6:15: workloads[1].trace: none: there is neither this file nor none.0.et and so on beside it",
+        "problem.yaml:6:28: workloads[1].groups: none.json cannot be read: no such file or directory",
+        f"problem.yaml:8:30: workloads[2].generator.file: {tmp_path} cannot be read: is a directory",
+    ]
+
+
 def test_what_no_search_can_do_with_traces_is_told(tmp_path: Path) -> None:
     pipeline(tmp_path)
     with pytest.raises(InputError, match="is a trace"):
