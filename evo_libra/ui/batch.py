@@ -27,6 +27,7 @@ from evo_libra.experiment.runner import catching_interrupts
 from evo_libra.experiment.scheduler import Tls, join
 from evo_libra.experiment.store import LOG, make_folder
 from evo_libra.faults import explained
+from evo_libra.ui.folder import written_to
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import duration, print_json
 
@@ -161,7 +162,7 @@ def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool)
     if options.scheduler is None and (words := _tls_words(options.tls)):
         raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
     experiment = load_experiment(path)
-    planned = plan_of(experiment, options.results)
+    planned = plan_of(experiment, written_to(options.results))
     if detach:
         return _detach(experiment, options, as_json=as_json)
     todo = wanted(planned, options.again)

@@ -25,6 +25,7 @@ from evo_libra.model.arrays import FloatArray
 from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.problem.registry import load_problem
 from evo_libra.ui.axes import MAX_SERIES, Series
+from evo_libra.ui.folder import written_to
 from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.pictures import terminal_scatter
 from evo_libra.ui.texts import number, print_json
@@ -55,6 +56,7 @@ def bench_command(
     for key, least in (("evaluations", 1), ("population", 4), ("seeds", 1), ("workers", 1)):
         if not least <= settings[key] < 2**63:
             raise InputError(f"--{key}: found {settings[key]}; it must be at least {least}")
+    written_to(out)
     tasks = _tasks(engines, settings)
     try:
         best = exact_front(problem) if exact else None

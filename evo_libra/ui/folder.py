@@ -26,6 +26,22 @@ def looked_at(results: Path) -> Path:
     return results
 
 
+def written_to(results: Path) -> Path:
+    """Return a folder of results that is there or can be made.
+
+    Raises
+    ------
+    InputError : it is a file, or lies below one.
+    """
+    try:
+        os.stat(f"{results}/")  # noqa: PTH116 - a path would lose the slash, which refuses a file
+    except NotADirectoryError:
+        raise InputError(f"{results} is no folder of results: it is a file") from None
+    except (OSError, ValueError):  # whoever writes there says what is wrong
+        return results
+    return results
+
+
 def run_folder(name: Path | str, results: Path = DEFAULT) -> Path:
     """Return the folder of a run.
 

@@ -25,6 +25,7 @@ from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import Warned, warnings_of
+from evo_libra.ui.folder import written_to
 from evo_libra.ui.fronts import result_json, show_front
 from evo_libra.ui.output import new_console
 from evo_libra.ui.pictures import figure_of
@@ -49,7 +50,7 @@ def search_command(
     origin = origin_of(name, assignments)
     spec, problem = planned_run(origin, **options), build(origin)
     job = Job(
-        str(results.absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
+        str(written_to(results).absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
         command=tuple(sys.argv),
     )  # fmt: skip
     found: list[Outcome] = []

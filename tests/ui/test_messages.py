@@ -143,6 +143,21 @@ def test_the_folder_of_a_run_is_asked_for_where_a_file_is_given(say: Say, comman
         )
 
 
+@pytest.mark.parametrize("out", ["file", "file/below"])
+def test_a_file_in_the_place_of_results_is_named_as_the_user_gave_it(say: Say, out: str) -> None:
+    Path("file").touch()
+    Path("exp.yaml").write_text("problem: gpt3-4k\n")
+    bench = ["bench", "gpt3-4k", "--engines", "nsga2"]
+    for words in (
+        ["search", "gpt3-4k"],
+        ["run", "exp.yaml"],
+        ["run", "exp.yaml", "--detach"],
+        ["plan", "exp.yaml"],
+        bench,
+    ):
+        assert say(*words, "--out", out) == f"{out} is no folder of results: it is a file"
+
+
 def test_a_folder_with_one_run_in_it_is_that_run(say: Say, capsys: pytest.CaptureFixture[str]) -> None:
     search = ["search", "gpt3-4k", "--evaluations", "100", "--population", "50", "--no-plot", "--json"]
     say(*search, code=0)
