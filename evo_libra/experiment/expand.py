@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from evo_libra.experiment.runspec import Origin, RunSpec, origin_of
 from evo_libra.experiment.spec import METHOD, EngineSpec, ExperimentSpec, RunsSpec
 from evo_libra.model.mistakes import short
 from evo_libra.model.source import KeyPath, Source, validate
+from evo_libra.problem.registry import problem_names
 
 MOST_RUNS = 100_000
 _MOST_MISTAKES = 20
@@ -65,6 +67,10 @@ def load_experiment(path: Path, *, run_code: bool = True) -> Experiment:
     InputError : the file or one of its problems is wrong, or names code that is not to be run; the mistakes of up to 20
         runs are named.
     """
+    if not os.path.exists(path) and str(path) in problem_names():  # noqa: PTH110 - false for what cannot be a path
+        raise InputError(
+            f"'{path}' is a problem; use `evo-libra search {path}`, or give the path of an experiment file"
+        )
     source = read_with_includes(path)
     spec = validate(ExperimentSpec, source)
     name = spec.name or path.stem

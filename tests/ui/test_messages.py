@@ -66,6 +66,13 @@ def test_a_batch_gives_the_line_in_the_problem_too(say: Say, command: str) -> No
     assert said.startswith(f"batches/exp.yaml:1:1: problem: batches/../{PLACE}: workloads[0].parallelism: ")
 
 
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_the_name_of_a_problem_is_no_experiment(say: Say, command: str) -> None:
+    said = "'gpt3-4k' is a problem; use `evo-libra search gpt3-4k`, or give the path of an experiment file"
+    assert say(command, "gpt3-4k") == said
+    assert say(command, "gpt3-5k") == "gpt3-5k: cannot be read: no such file or directory"
+
+
 def test_files_that_a_problem_names_are_shown_as_the_user_gave_them(say: Say) -> None:
     Path("prices.yaml").write_text("name: 3\n")
     problem(STARTER.replace("catalog: libra-cosearch", "catalog: prices.yaml"))
