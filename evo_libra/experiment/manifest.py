@@ -15,7 +15,7 @@ from evo_libra.experiment.runspec import Origin, RunSpec, build
 from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.experiment.trust import code_of_run, refuse_code
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.spec import ordered
+from evo_libra.problem.spec import ordered, settable
 
 
 def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str], folder: Path) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def spec_of(manifest: dict[str, Any]) -> RunSpec:
         "origin": {
             "name": source["problem"],
             "assignments": source["set"],
-            "data": source["data"],
+            "data": None if source["data"] is None else settable(source["data"]),
             "folder": source["folder"],
         },
         "engine": manifest["engine"],

@@ -121,6 +121,16 @@ def ordered(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "workloads": workloads}
 
 
+def settable(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a valid problem file with process groups as a mapping, whose values have keys to set."""
+    workloads = [
+        {**one, "parallelism": dict(groups)} if isinstance(groups, list) else one
+        for one in data["workloads"]
+        for groups in [one.get("parallelism")]
+    ]
+    return {**data, "workloads": workloads}
+
+
 SchedulerName = Literal["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
 AlgorithmName = Literal["ring", "direct", "halving-doubling"]
 PolicyName = Literal["first-come", "alternate", "smallest-first", "fewest-phases-first"]

@@ -16,7 +16,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.expand import load_experiment
 from evo_libra.experiment.manifest import manifest_of, problem_as_run, spec_of
 from evo_libra.experiment.provenance import canonical_hash
-from evo_libra.experiment.runspec import RunSpec, build, origin_of, run_of
+from evo_libra.experiment.runspec import RunSpec, build, changed, origin_of, run_of
 from evo_libra.experiment.store import MANIFEST, RunFolder
 from evo_libra.model.chakra.nodes import collective_node, compute_node
 from evo_libra.model.chakra.trace import CollectiveType, Metadata, Node
@@ -181,6 +181,13 @@ def test_problems_are_kept_while_their_files_stay(tmp_path: Path) -> None:
     second = build(origin)
     assert second is not first
     assert build(origin) is second
+
+
+def test_degrees_of_a_run_can_be_set_as_those_of_its_problem_file() -> None:
+    spec = run("moe-4k", *SMALL)
+    data = json.loads(json.dumps(manifest_of(spec, build(spec.origin), (), Path()), sort_keys=True))
+    again = changed(spec_of(data).origin, ["workloads[0].parallelism.tp=4"])
+    assert build(again).identity() == build(changed(spec.origin, ["workloads[0].parallelism.tp=4"])).identity()
 
 
 @pytest.mark.parametrize("name", ["my_link", "4ever", "a b", "x:1", "near@pod"])
