@@ -201,6 +201,23 @@ def test_comparisons_leave_damaged_runs_out_and_refuse_them_by_name(
     assert "its checksum is wrong" in capsys.readouterr().out
 
 
+def test_a_damaged_run_of_another_version_is_damaged(make: Make, job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = make()
+    perform(spec, job)
+    folder = RunFolder(Path(job.results) / spec.id)
+    manifest = {key: value for key, value in folder.read_json(MANIFEST).items() if key != "sha256"}
+    folder.write_json(MANIFEST, {**manifest, "program": "another"})
+    assert show_command(spec.id, Path(job.results), as_json=False) == 0
+    assert "stale" in capsys.readouterr().out
+    front = bytearray((folder.path / FRONT).read_bytes())
+    front[len(front) // 2] ^= 1
+    (folder.path / FRONT).write_bytes(front)
+    assert show_command(spec.id, Path(job.results), as_json=False) == 1
+    shown = capsys.readouterr().out
+    assert "damaged: front.parquet" in shown
+    assert "stale" not in shown
+
+
 def test_a_folder_named_like_a_claim_holds_nothing(make: Make, job: Job) -> None:
     spec = make()
     folder = Path(job.results) / spec.id
