@@ -44,7 +44,7 @@ def test_a_design_has_one_figure_whichever_command_says_it(tmp_path: Path) -> No
     ("name", "design", "number", "part"),
     [
         ("moe-4k", None, None, "--design of a problem, or --id"),
-        ("moe-4k", "RI(4)", 0, "--design of a problem, or --id"),
+        ("moe-4k", "RI(4)", 0, "--design and --id both name a design"),
         ("moe-4k", None, 0, "there is no run 'moe-4k'"),
     ],
 )
