@@ -24,7 +24,7 @@ _OF_FILES = ("files", "models", "technologies")
 
 
 class DisagreementError(EvoLibraError):
-    """A design is not worth what the front says: a fault of the program, whose figures nobody should see."""
+    """A design evaluates to other figures than the front says: a fault of the program."""
 
 
 def check_front(manifest: Mapping[str, Any], front: Front) -> str:
@@ -44,7 +44,7 @@ def check_front(manifest: Mapping[str, Any], front: Front) -> str:
 
     Raises
     ------
-    DisagreementError : the problem of the manifest is another one, or a design is worth something else.
+    DisagreementError : the problem of the manifest is another one, or a design evaluates to other figures.
     """
     spec = spec_of(json.loads(json.dumps(manifest)))
     if spec.origin.data is None or not len(front):

@@ -179,8 +179,8 @@ class OnScheduler:
         self._looked = time.monotonic()
         workers = self._client.scheduler_info()["workers"]
         signs = {address: worker["last_seen"] for address, worker in workers.items()}
-        told, dropped = self._silence.look(self._looked, signs, max(len(signs) / 1000, 1.0))
-        for address in told:
+        silent, dropped = self._silence.look(self._looked, signs, max(len(signs) / 1000, 1.0))
+        for address in silent:
             more = DROPPED_SECONDS - TOLD_SECONDS
             self._on_news(
                 f"the worker {address} has given no sign of life for {TOLD_SECONDS:.0f} s; "

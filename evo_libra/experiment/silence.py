@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TOLD_SECONDS = 30.0
-"""Time without a sign of life after which a worker is told of."""
+"""Time without a sign of life after which a worker is reported."""
 DROPPED_SECONDS = 120.0
 """Time after which its runs go to others."""
 
 
 @dataclass
 class _Seen:
-    """When a worker's last sign of life changed, and whether its silence was told of."""
+    """When a worker's last sign of life changed, and whether its silence was reported."""
 
     sign: Any
     since: float
-    told: bool = False
+    reported: bool = False
 
 
 @dataclass
@@ -38,10 +38,10 @@ class Silence:
         """
         self._seen = {name: self._of(name, sign, now) for name, sign in signs.items()}
         quiet = {name: now - seen.since for name, seen in self._seen.items()}
-        told = [name for name in self._longer(quiet, TOLD_SECONDS * slowness) if not self._seen[name].told]
-        for name in told:
-            self._seen[name].told = True
-        return told, list(self._longer(quiet, DROPPED_SECONDS * slowness))
+        newly = [name for name in self._longer(quiet, TOLD_SECONDS * slowness) if not self._seen[name].reported]
+        for name in newly:
+            self._seen[name].reported = True
+        return newly, list(self._longer(quiet, DROPPED_SECONDS * slowness))
 
     def _of(self, name: str, sign: Any, now: float) -> _Seen:  # noqa: ANN401 - whatever changes
         known = self._seen.get(name)
