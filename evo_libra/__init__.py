@@ -6,12 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evo_libra.front.certificate import certify
+    from evo_libra.optimality.certificate import certify
     from evo_libra.front.front import Front
     from evo_libra.problem.optimize import optimize
     from evo_libra.problem.problem import Problem
-    from evo_libra.problem.registry import load_problem
-    from evo_libra.search.run import search
+    from evo_libra.problem.file.registry import load_problem
+    from evo_libra.searching.generations import search
 
 __version__ = "0.1.0"
 __all__ = ["Front", "Problem", "__version__", "certify", "load_problem", "optimize", "search"]
@@ -20,10 +20,10 @@ __all__ = ["Front", "Problem", "__version__", "certify", "load_problem", "optimi
 _HOMES = {
     "Front": "evo_libra.front.front",
     "Problem": "evo_libra.problem.problem",
-    "certify": "evo_libra.front.certificate",
+    "certify": "evo_libra.optimality.certificate",
     "optimize": "evo_libra.problem.optimize",
-    "load_problem": "evo_libra.problem.registry",
-    "search": "evo_libra.search.run",
+    "load_problem": "evo_libra.problem.file.registry",
+    "search": "evo_libra.searching.generations",
 }
 
 

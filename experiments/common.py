@@ -11,8 +11,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from evo_libra.model.arrays import GIGA
-from evo_libra.ui.figure import COLOURS, DPI, METADATA, SETTINGS
+from evo_libra.arrays import GIGA
+from evo_libra.ui.plots.figure import COLOURS, DPI, METADATA, SETTINGS
 
 _PICTURES = Path(__file__).parents[1] / "docs" / "studies"
 _WIDTH = 7.16

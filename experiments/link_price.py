@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from common import MODELS, in_gigabytes, markdown, picture
 from runs import Best, best_or_exit
 
-from evo_libra.model.arrays import GIGA
-from evo_libra.model.fabric import parse_fabric
-from evo_libra.ui.figure import COLOURS
+from evo_libra.arrays import GIGA
+from evo_libra.network.fabric import parse_fabric
+from evo_libra.ui.plots.figure import COLOURS
 
 DIMENSION = 1  # The one between packages.
 

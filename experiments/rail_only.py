@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from common import bars, markdown, picture
 
-from evo_libra.model.arrays import FloatArray
-from evo_libra.model.bill import ITEMS, Scenario, bill, part_figures
-from evo_libra.model.blocks import PHYSICS, Kit, Part, Range
-from evo_libra.model.catalog.parts import load_parts
+from evo_libra.arrays import FloatArray
+from evo_libra.network.bill import ITEMS, Scenario, bill, part_figures
+from evo_libra.network.blocks import PHYSICS, Kit, Part, Range
+from evo_libra.network.catalog.parts import load_parts
 
 GPUS = 32_768
 ONE_TIER, TWO_TIERS = 512, 256

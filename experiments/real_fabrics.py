@@ -22,11 +22,11 @@ from every_design import exact_front
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from evo_libra import Problem, search
-from evo_libra.front.ideal import ideal_of
+from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.front.indicators import hypervolume
-from evo_libra.front.screen import screen
-from evo_libra.model.arrays import FloatArray, Population
-from evo_libra.ui.figure import COLOURS
+from evo_libra.optimality.bounds import screen
+from evo_libra.arrays import FloatArray, Population
+from evo_libra.ui.plots.figure import COLOURS
 
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
 SEED = 0

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.catalogue import Catalogue, read_front, read_manifest
-from evo_libra.experiment.manifest import spec_of
-from evo_libra.experiment.record import BatchInfo, RunInfo, counts
-from evo_libra.experiment.runspec import build
-from evo_libra.model.arrays import GIGA, FloatArray
-from evo_libra.model.fabric import parse_fabric
+from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_manifest
+from evo_libra.experiment.run.fold_manifest import spec_of
+from evo_libra.experiment.run.record import BatchInfo, RunInfo, counts
+from evo_libra.experiment.run.settings import build
+from evo_libra.arrays import GIGA, FloatArray
+from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.problem import Problem
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.model.arrays import GIGA, FloatArray
-from evo_libra.model.collective import Collective, time_per_byte, traffic
+from evo_libra.arrays import GIGA, FloatArray
+from evo_libra.collective import Collective, time_per_byte, traffic
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import COST, TIME, Evaluation, Objective, SearchSettings
 

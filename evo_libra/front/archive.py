@@ -9,8 +9,8 @@ from functools import cached_property
 import moocore
 import numpy as np
 
-from evo_libra.front.sieve import Sieve, sieve
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, columns
+from evo_libra.front.fold_sieve import Sieve, sieve
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
 
 _PAIR = 2
 _BATCH = 4096

@@ -7,7 +7,7 @@ import math
 import moocore
 import numpy as np
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 
 REFERENCE = 1.1
 _POINT = 1e-9

@@ -10,9 +10,9 @@ import polars as pl
 
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
-from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.model.fabric import Fabric, parse_fabric
-from evo_libra.model.fidelity import Fidelity
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.fabric import Fabric, parse_fabric
+from evo_libra.timing.fidelity import Fidelity
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
 

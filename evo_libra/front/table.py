@@ -10,7 +10,7 @@ from typing import BinaryIO
 import polars as pl
 
 from evo_libra.errors import InputError
-from evo_libra.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
+from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 
 
 def write_table(target: Path | BinaryIO, frame: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> None:

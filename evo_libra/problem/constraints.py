@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.problem.ledger import MEASURES, Ownership, Worth, unit_of
-from evo_libra.problem.quantity import UNITS, units_of
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.problem.objectives import MEASURES, Ownership, Worth, unit_of
+from evo_libra.problem.fold_quantity import UNITS, units_of
 
 if TYPE_CHECKING:
     from evo_libra.problem.tables import Skeletons

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.model.arrays import GIGA, FloatArray, Population
-from evo_libra.model.bill import inner_npus
-from evo_libra.model.fabric import BLOCKS, Fabric, parse_fabric, population_of
+from evo_libra.arrays import GIGA, FloatArray, Population
+from evo_libra.network.bill import inner_npus
+from evo_libra.network.fabric import BLOCKS, Fabric, parse_fabric, population_of
 from evo_libra.problem.constraints import TOLERANCE
-from evo_libra.problem.kits import with_kits
+from evo_libra.problem.design_parts import with_kits
 
 if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem

@@ -9,14 +9,14 @@ from math import prod
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.model.allocation.program import Program
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.model.blocks import Kit
-from evo_libra.model.collective import Collective, Pattern, pattern_of, time_per_byte, unit_traffic
-from evo_libra.model.fidelity import Fidelity
-from evo_libra.model.parallelism import ALL, lay_groups, offsets, parts_of
-from evo_libra.model.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
-from evo_libra.model.training import (
+from evo_libra.bandwidth.program import Program
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.network.blocks import Kit
+from evo_libra.collective import Collective, Pattern, pattern_of, time_per_byte, unit_traffic
+from evo_libra.timing.fidelity import Fidelity
+from evo_libra.workload.parallelism import ALL, lay_groups, offsets, parts_of
+from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
+from evo_libra.workload.training import (
     IterationTime,
     Merging,
     Message,
@@ -25,8 +25,8 @@ from evo_libra.model.training import (
     Stream,
     iteration_time,
 )
-from evo_libra.model.workload import IterationSize, Workload
-from evo_libra.problem.sharing import Placed, bandwidth_share, relative_bytes
+from evo_libra.workload.workload import IterationSize, Workload
+from evo_libra.problem.group_bandwidth import Placed, bandwidth_share, relative_bytes
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from evo_libra.errors import ConflictError
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.model.catalog import Catalog
-from evo_libra.model.cost import part_prices
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.network.catalog import Catalog
+from evo_libra.network.cost import part_prices
 from evo_libra.problem.constraints import BANDWIDTH, Constraint
 from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import DimensionChoice, Skeletons, Tables

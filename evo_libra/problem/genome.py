@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evo_libra.model.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 
 _STRUCTURE, _SCHEDULE, _BANDWIDTH = range(3)
 

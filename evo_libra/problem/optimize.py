@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.errors import ConflictError, InputError, unknown
-from evo_libra.model.allocation.product import least_product
-from evo_libra.model.allocation.program import Multipliers, Program
-from evo_libra.model.allocation.solve import optimal_bandwidth, unlimited, violation
-from evo_libra.model.arrays import GIGA, FloatArray, IntArray, Population
-from evo_libra.model.fabric import fabrics_of
+from evo_libra.bandwidth.product import least_product
+from evo_libra.bandwidth.program import Multipliers, Program
+from evo_libra.bandwidth.solve import optimal_bandwidth, unlimited, violation
+from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
+from evo_libra.network.fabric import fabrics_of
 from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
-from evo_libra.problem.binding import Binding, bindings_of
+from evo_libra.problem.fold_binding import Binding, bindings_of
 from evo_libra.problem.constraints import excess
-from evo_libra.problem.equal import equal_split
+from evo_libra.problem.equal_bandwidth import equal_split
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import load_open_problem
+from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.space import Structures
 from evo_libra.problem.tables import Skeletons
 
@@ -103,7 +103,7 @@ def optimize(
     cost : USD at most.
     constraints : more of them, as in a problem file.
     objective : ``time``, or ``time-cost``, the product of both (LIBRA's perf-per-cost).
-    assignments : ``KEY=VALUE``, as for `evo_libra.problem.registry.load_problem`.
+    assignments : ``KEY=VALUE``, as for `evo_libra.problem.file.registry.load_problem`.
 
     Raises
     ------

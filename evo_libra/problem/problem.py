@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.model.arrays import GIGA, TILE, FloatArray, IntArray, Population, Schedule
-from evo_libra.model.catalog import Catalog
-from evo_libra.model.cost import network_cost
-from evo_libra.model.fabric import BLOCK_NAMES, Fabric, fabrics_of
+from evo_libra.arrays import GIGA, TILE, FloatArray, IntArray, Population, Schedule
+from evo_libra.network.catalog import Catalog
+from evo_libra.network.cost import network_cost
+from evo_libra.network.fabric import BLOCK_NAMES, Fabric, fabrics_of
 from evo_libra.problem.allocate import allocate, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, linear_rows
-from evo_libra.problem.counting import CountedStructures
+from evo_libra.problem.space_size import CountedStructures
 from evo_libra.problem.designs import read_designs, unbuildable
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
 from evo_libra.problem.hardware import Hardware, lanes_rows, whole_lanes, within_lanes
-from evo_libra.problem.ledger import MEASURES, Ownership, Worth, values
+from evo_libra.problem.objectives import MEASURES, Ownership, Worth, values
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
 from evo_libra.problem.space import Space, Structures

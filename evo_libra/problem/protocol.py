@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 
 
@@ -52,7 +52,7 @@ class SearchSettings:
 
     Attributes
     ----------
-    engine, evaluations, population, seed : as for `evo_libra.search.run.search`.
+    engine, evaluations, population, seed : as for `evo_libra.searching.generations.search`.
     memetic : share of the evaluations that are designs with better bandwidths; None for what pays with the engine.
     """
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import counted
-from evo_libra.model.arrays import BoolArray, IntArray, Population
-from evo_libra.model.astra import quirks
-from evo_libra.model.astra.policy import Policy
-from evo_libra.model.astra.quirks import WARNED, Quirk
-from evo_libra.model.astra.system import cut
-from evo_libra.model.collective import Collective
-from evo_libra.model.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
-from evo_libra.model.trace_time import TracedWorkload
+from evo_libra.arrays import BoolArray, IntArray, Population
+from evo_libra.timing import quirks
+from evo_libra.timing.collectives.chunk_order import Policy
+from evo_libra.timing.quirks import WARNED, Quirk
+from evo_libra.timing.collectives.system import cut
+from evo_libra.collective import Collective
+from evo_libra.timing.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
+from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.constraints import TOLERANCE, Constraint, excess
 
 _SWEEPS = 200

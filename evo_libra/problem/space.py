@@ -9,11 +9,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.model.arrays import BoolArray, IntArray
-from evo_libra.model.catalog import Technology
+from evo_libra.arrays import BoolArray, IntArray
+from evo_libra.network.catalog import Technology
 
 MOST_STRUCTURES = 500_000
-"""A larger space is counted (`evo_libra.problem.counting`): its tables would take longer to make than they save."""
+"""A larger space is counted (`evo_libra.problem.space_size`): its tables would take longer to make than they save."""
 
 T = TypeVar("T", bound=np.generic)
 

@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from evo_libra.ui.command_line.at_once import answer
+from evo_libra.ui.commands.fast_help import answer
 from evo_libra.ui.output import clean_streams
 
 FAILED, INTERRUPTED = 1, 130
@@ -45,7 +45,7 @@ def _print_nowhere() -> None:
 def _run(words: list[str]) -> int:
     text = answer(words)
     if text is None:
-        from evo_libra.ui.command_line.application import run  # noqa: PLC0415 - help does not need it
+        from evo_libra.ui.commands.application import run  # noqa: PLC0415 - help does not need it
 
         return run(words)
     print(text)

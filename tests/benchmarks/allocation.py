@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from evo_libra.front.ideal import ideal_of, screen
-from evo_libra.model.allocation import conic
-from evo_libra.model.allocation.program import Program
-from evo_libra.model.allocation.solve import optimal_bandwidth, violation
-from evo_libra.problem.registry import load_problem
+from evo_libra.optimality.ideal_bandwidth import ideal_of, screen
+from evo_libra.bandwidth import conic
+from evo_libra.bandwidth.program import Program
+from evo_libra.bandwidth.solve import optimal_bandwidth, violation
+from evo_libra.problem.file.registry import load_problem
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "libra_cosearch.json"
 PROBLEMS = {

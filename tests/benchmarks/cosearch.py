@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra.front.archive import Archive
-from evo_libra.problem.registry import load_problem
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import generations
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.generations import generations
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "libra_cosearch.json"
 PROBLEMS = {"GPT_3": "gpt3-4k", "MSFT_1T": "msft-1t-4k", "Turing_NLG": "turing-nlg-4k"}

@@ -11,7 +11,7 @@ import time
 import numba
 import numpy as np
 
-from evo_libra.problem.registry import load_problem
+from evo_libra.problem.file.registry import load_problem
 
 SETTINGS = ["fabric.catalog=libra", "fabric.max_dimensions=5", "fabric.one_dimension_per_technology=false"]
 POPULATION, ROUNDS = 4096, 60

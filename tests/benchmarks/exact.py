@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.registry import load_problem, problem_names
-from evo_libra.search.run import search
+from evo_libra.problem.file.registry import load_problem, problem_names
+from evo_libra.searching.generations import search
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "experiments"))
 

@@ -14,10 +14,10 @@ import time
 
 from evo_libra import load_problem
 from evo_libra.front.indicators import hypervolume
-from evo_libra.search.engine import load_engine
-from evo_libra.search.islands import Archipelago, island_generations
-from evo_libra.search.run import Snapshot, generations
-from evo_libra.search.state_bytes import saved
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.islands import Archipelago, island_generations
+from evo_libra.searching.generations import Snapshot, generations
+from evo_libra.searching.fold_state_bytes import saved
 
 WORKERS = (0, 1, 2, 4)
 

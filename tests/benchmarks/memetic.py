@@ -16,10 +16,10 @@ import numpy as np
 from exact import exact
 
 from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.registry import load_problem, problem_names
-from evo_libra.search.engine import load_engine
-from evo_libra.search.memetic import memetic_share, step_of
-from evo_libra.search.run import Options, generations
+from evo_libra.problem.file.registry import load_problem, problem_names
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.fold_memetic import memetic_share, step_of
+from evo_libra.searching.generations import Options, generations
 
 NEAR = 0.999
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import polars as pl
 
 from evo_libra import load_problem
-from evo_libra.experiment.designs import Record, designs_files, keep_first, kept_designs
-from evo_libra.experiment.store import RunFolder
+from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs
+from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.problem.problem import Problem
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import PLAIN, Options, Snapshot, generations
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.generations import PLAIN, Options, Snapshot, generations
 
 MEGA = 1e6
 

@@ -1,7 +1,7 @@
 """How much of the exact hypervolume `bandwidth: optimal` reaches in 20,000 evaluations, on every shipped problem.
 
 The exact hypervolume is bounded from above by lower bounds of the ideal, sampled at 100,000 costs; see
-`evo_libra.front.certificate`.
+`evo_libra.optimality.certificate`.
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.front.screen import screen
+from evo_libra.optimality.bounds import screen
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import load_problem
-from evo_libra.search.run import search
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.searching.generations import search
 
 POPULATION, ROUNDS = 4096, 200
 FOUR = "[xgmi, nvlink4, pcie5, optics-400g]"

@@ -24,9 +24,9 @@ from pymoo.problems import get_problem
 
 from evo_libra.front.archive import Archive, Collection, front
 from evo_libra.problem.genome import Genome
-from evo_libra.problem.registry import load_problem, problem_names
-from evo_libra.search.directions import reference_directions
-from evo_libra.search.nsga import nsga2, nsga3
+from evo_libra.problem.file.registry import load_problem, problem_names
+from evo_libra.searching.engines.fold_directions import reference_directions
+from evo_libra.searching.engines.nsga import nsga2, nsga3
 
 POPULATION = 100
 TESTS = ("zdt1", "zdt2", "zdt3", "zdt4", "zdt6", "dtlz1", "dtlz2", "dtlz7")

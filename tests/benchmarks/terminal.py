@@ -22,16 +22,16 @@ import numpy as np
 import polars as pl
 import psutil
 
-from evo_libra.experiment.checkpoint import write_checkpoint
-from evo_libra.experiment.claim import Lease
-from evo_libra.experiment.events import Progress, tell_progress
-from evo_libra.experiment.provenance import program
-from evo_libra.experiment.store import RunFolder, checksum
+from evo_libra.experiment.store.checkpoint import write_checkpoint
+from evo_libra.experiment.store.claim import Lease
+from evo_libra.experiment.store.events import Progress, tell_progress
+from evo_libra.experiment.run.provenance import program
+from evo_libra.experiment.store.folder import RunFolder, checksum
 from evo_libra.front.archive import Archive, Collection, non_dominated
 from evo_libra.front.front import Front
 from evo_libra.front.table import write_table
-from evo_libra.search.engine import EngineState
-from evo_libra.search.run import Snapshot
+from evo_libra.searching.engine import EngineState
+from evo_libra.searching.generations import Snapshot
 
 WIDTH, HEIGHT = 160, 45
 FRONT = 200

@@ -14,26 +14,26 @@ import numpy as np
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.experiment.expand import load_experiment
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.manifest import spec_as_run, spec_of
-from evo_libra.experiment.planned import planned_run
-from evo_libra.experiment.provenance import canonical_hash
-from evo_libra.experiment.runspec import build_afresh, origin_of
-from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.experiment.worker import perform
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.run.fold_manifest import spec_as_run, spec_of
+from evo_libra.experiment.file.fold_planned import planned_run
+from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.run.settings import build_afresh, origin_of
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.execution.worker import perform
 from evo_libra.front.explain import explain
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import rescore
-from evo_libra.model.allocation.solve import optimal_bandwidth
-from evo_libra.model.arrays import FloatArray, Population
+from evo_libra.bandwidth.solve import optimal_bandwidth
+from evo_libra.arrays import FloatArray, Population
 from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import read_designs
-from evo_libra.problem.encode import genes_of
+from evo_libra.problem.fold_encode import genes_of
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import with_time
-from evo_libra.ui.evaluation import evaluate_command
-from evo_libra.ui.searching import search_command
+from evo_libra.problem.file.registry import with_time
+from evo_libra.ui.commands.evaluate import evaluate_command
+from evo_libra.ui.commands.search import search_command
 
 EQUAL = 1e-12
 BOUND = 1e-9

@@ -25,7 +25,7 @@ from pathlib import Path
 import psutil
 from command import COMMAND
 
-from evo_libra.experiment.catalogue import Catalogue
+from evo_libra.experiment.results.catalogue import Catalogue
 
 FAILURES = 3
 WORKERS = {"one": 2, "two": 1}

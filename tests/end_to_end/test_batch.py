@@ -16,8 +16,8 @@ import psutil
 import pytest
 from command import COMMAND, run, run_json, wait_for
 
-from evo_libra.experiment.control import request
-from evo_libra.experiment.private_cluster import new_credentials
+from evo_libra.experiment.store.control import request
+from evo_libra.experiment.execution.private_cluster import new_credentials
 
 ROOT = Path(__file__).parents[2]
 STEERED = '''
@@ -225,7 +225,7 @@ def test_two_batches_share_runs_that_are_executed_once(work: Path) -> None:
 
 
 def test_requests_reach_a_batch_that_runs(work: Path) -> None:
-    from evo_libra.experiment.catalogue import Catalogue, request  # noqa: PLC0415 - the rest is the command's
+    from evo_libra.experiment.results.catalogue import Catalogue, request  # noqa: PLC0415 - the rest is the command's
 
     (work / "sleep").write_text("0.1")
     process = subprocess.Popen([COMMAND, "run", "batch.yaml", "--workers", "1"], cwd=work, stderr=subprocess.DEVNULL)

@@ -11,8 +11,8 @@ from command import run, run_json
 from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.export import export_command, source_of
-from evo_libra.ui.importing import import_command
+from evo_libra.ui.commands.export import export_command, source_of
+from evo_libra.ui.commands.import_cluster import import_command
 
 SMALL = ("--set", "npus=64", "--set", "workloads[0].parallelism={tp: 4}")
 ASTRA = ("--time", "astra", "--set", "time.latency_ns=500")

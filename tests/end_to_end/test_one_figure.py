@@ -8,8 +8,8 @@ import pytest
 from command import run, run_json
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store import RunFolder
-from evo_libra.ui.evaluation import evaluate_command
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.ui.commands.evaluate import evaluate_command
 
 CHANGES = ("npus=512", "fabric.max_dimensions=3")
 SET = [word for change in CHANGES for word in ("--set", change)]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from evo_libra import load_problem
-from evo_libra.experiment.checkpoint import read_checkpoint, write_checkpoint
-from evo_libra.experiment.store import FRONT, RunFolder
+from evo_libra.experiment.store.checkpoint import read_checkpoint, write_checkpoint
+from evo_libra.experiment.store.folder import FRONT, RunFolder
 from evo_libra.front.front import front_of
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import WITHOUT_CHANCE, engine_names, load_engine
-from evo_libra.search.run import Snapshot, generations
-from evo_libra.search.toy import Toy
+from evo_libra.searching.engine import WITHOUT_CHANCE, engine_names, load_engine
+from evo_libra.searching.generations import Snapshot, generations
+from evo_libra.searching.fold_toy import Toy
 
 EVALUATIONS = 110  # Five generations and a cut one.
 

@@ -20,13 +20,13 @@ from command import COMMAND, run, run_json, wait_for
 from distributed.comm import connect
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.private_cluster import new_credentials, security_of
-from evo_libra.ui.batch import plan_command
-from evo_libra.ui.export import export_command
-from evo_libra.ui.prices import prices_command
-from evo_libra.ui.proofs import certify_command
-from evo_libra.ui.rescore import rescore_command
-from evo_libra.ui.results import reproduce_command, show_command
+from evo_libra.experiment.execution.private_cluster import new_credentials, security_of
+from evo_libra.ui.commands.run import plan_command
+from evo_libra.ui.commands.export import export_command
+from evo_libra.ui.commands.prices import prices_command
+from evo_libra.ui.commands.proofs import certify_command
+from evo_libra.ui.commands.rescore import rescore_command
+from evo_libra.ui.commands.results import reproduce_command, show_command
 
 SLOW = '''
 """A problem that takes its time."""
@@ -153,7 +153,7 @@ def test_no_file_of_the_current_folder_stands_in_for_a_module(trapped: Path) -> 
 MINE = """
 from pathlib import Path
 from problems.two_tier import problem
-from evo_libra.search.nsga import nsga2
+from evo_libra.searching.engines.nsga import nsga2
 (Path(__file__).parent / "sprung").touch()
 
 

@@ -15,8 +15,8 @@ from command import COMMAND, run
 
 SIMULATOR = """
 import os, time
-from evo_libra.search.expensive import OneByOne
-from evo_libra.search.toy import Toy
+from evo_libra.searching.evaluation.parallel import OneByOne
+from evo_libra.searching.fold_toy import Toy
 
 
 class Simulator(OneByOne):

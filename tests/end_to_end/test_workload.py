@@ -13,10 +13,10 @@ import pytest
 from command import COMMAND
 
 from evo_libra.errors import InputError
-from evo_libra.model.chakra.nodes import collective_node
-from evo_libra.model.chakra.trace import CollectiveType, Metadata
-from evo_libra.model.chakra.write import write_trace
-from evo_libra.ui.workload import show_command
+from evo_libra.chakra.fold_nodes import collective_node
+from evo_libra.chakra.trace import CollectiveType, Metadata
+from evo_libra.chakra.write import write_trace
+from evo_libra.ui.commands.workload import show_command
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.runspec import RunSpec, origin_of, run_of
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
 
 FAILING = '''
 """A problem that does what its environment says before it evaluates."""

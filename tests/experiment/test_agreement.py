@@ -12,14 +12,15 @@ import polars as pl
 import pytest
 
 from evo_libra.errors import EvoLibraError
-from evo_libra.experiment import manifest, runner
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.runspec import RunSpec, origin_of, run_of
-from evo_libra.experiment.store import DONE, FAILED, FRONT, LOG
-from evo_libra.experiment.worker import execute, perform
+from evo_libra.experiment.run import fold_manifest as manifest
+from evo_libra.experiment.execution import search_run as runner
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.store.folder import DONE, FAILED, FRONT, LOG
+from evo_libra.experiment.execution.worker import execute, perform
 from evo_libra.front.front import Front
 from evo_libra.front.front import front_of as true_front
-from evo_libra.ui.searching import search_command
+from evo_libra.ui.commands.search import search_command
 
 Make = Callable[..., RunSpec]
 MOE = ("npus=512", "fabric.max_dimensions=3")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.alike import Subject, by_problem, sequences
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.manifest import manifest_of
-from evo_libra.experiment.runspec import build, origin_of, run_of
-from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.experiment.worker import execute
-from evo_libra.ui.compare import compare_command
+from evo_libra.experiment.results.comparable import Subject, by_problem, sequences
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.run.fold_manifest import manifest_of
+from evo_libra.experiment.run.settings import build, origin_of, run_of
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.execution.worker import execute
+from evo_libra.ui.commands.compare import compare_command
 from evo_libra.ui.terminal.details import detail_lines
 from evo_libra.ui.terminal.session import Session, Wanted
 from evo_libra.ui.terminal.view_model import State, picture, selected_design, wanted

@@ -14,21 +14,21 @@ import numpy as np
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment import claim as claims
-from evo_libra.experiment import control
-from evo_libra.experiment.catalogue import Catalogue, read_front, read_log, read_manifest, request
-from evo_libra.experiment.control import all_requested, requested
-from evo_libra.experiment.damage import damaged_files
-from evo_libra.experiment.events import read_progress
-from evo_libra.experiment.expand import Experiment
-from evo_libra.experiment.filesystem import cache_folder, kind_of, on_network
-from evo_libra.experiment.filters import parse_filter, sort_runs
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.plan import plan_of, tidy, write_plan
-from evo_libra.experiment.record import counts
-from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import CHECKPOINT, DONE, FRONT, RunFolder
-from evo_libra.experiment.worker import perform
+from evo_libra.experiment.store.folder import claim as claims
+from evo_libra.experiment.store.folder import control
+from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log, read_manifest, request
+from evo_libra.experiment.store.control import all_requested, requested
+from evo_libra.experiment.store.damage import damaged_files
+from evo_libra.experiment.store.events import read_progress
+from evo_libra.experiment.file.expansion import Experiment
+from evo_libra.experiment.results.fold_filesystem import cache_folder, kind_of, on_network
+from evo_libra.experiment.results.filters import parse_filter, sort_runs
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.plan import plan_of, tidy, write_plan
+from evo_libra.experiment.run.record import counts
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder
+from evo_libra.experiment.execution.worker import perform
 
 Make = Callable[..., RunSpec]
 
@@ -337,7 +337,7 @@ def test_a_plan_tells_what_is_there(make: Make, job: Job, monkeypatch: pytest.Mo
     RunFolder(results / specs[2].id).write_json("failed.json", {"error": "x"})
     experiment = Experiment("mine", Path("mine.yaml"), tuple(specs), 1.0)
     assert [run.state for run in plan_of(experiment, results)] == ["done", "begun", "failed", "new"]
-    monkeypatch.setattr("evo_libra.experiment.manifest.program", lambda: "newer")
+    monkeypatch.setattr("evo_libra.experiment.run.fold_manifest.program", lambda: "newer")
     assert plan_of(experiment, results)[0].state == "stale"
     manifest = RunFolder(results / specs[0].id)
     manifest.write_json("manifest.json", {**manifest.read_json("manifest.json"), "hash": "another"})

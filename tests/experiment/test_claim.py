@@ -13,15 +13,15 @@ from threading import Barrier, Thread
 
 import pytest
 
-from evo_libra.experiment import claim as claims
-from evo_libra.experiment.claim import LEASE_SECONDS, Lease, acquire, current_claim, holds, release, renew
-from evo_libra.experiment.staging import Staging
-from evo_libra.experiment.store import RunFolder
+from evo_libra.experiment.store.folder import claim as claims
+from evo_libra.experiment.store.claim import LEASE_SECONDS, Lease, acquire, current_claim, holds, release, renew
+from evo_libra.experiment.store.staging import Staging
+from evo_libra.experiment.store.folder import RunFolder
 
 CHILD = """
 import sys, time
 from pathlib import Path
-from evo_libra.experiment.claim import acquire
+from evo_libra.experiment.store.claim import acquire
 assert acquire(Path(sys.argv[1]), "other") is not None
 print("held", flush=True)
 time.sleep(60)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.comparison import LEVELS, _coverage, compare
+from evo_libra.experiment.results.comparison import LEVELS, _coverage, compare
 from evo_libra.front.archive import non_dominated
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 
 OBJECTIVES = ("time_ms", "cost_usd")
 LARGE = 10_000

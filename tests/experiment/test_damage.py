@@ -16,25 +16,25 @@ import pytest
 from damage_stores import DAMAGES, Store, as_somebody, damage_cache, damage_store, no_longer_than
 
 from evo_libra.errors import InputError
-from evo_libra.experiment import index
-from evo_libra.experiment.catalogue import Catalogue
-from evo_libra.experiment.claim import acquire, current_claim, release
-from evo_libra.experiment.damage import damaged_files
-from evo_libra.experiment.expand import Experiment
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.plan import plan_of
-from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.schema import checker
-from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder
-from evo_libra.experiment.warm import genes_from
-from evo_libra.experiment.worker import perform
+from evo_libra.experiment.results import index
+from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.experiment.store.claim import acquire, current_claim, release
+from evo_libra.experiment.store.damage import damaged_files
+from evo_libra.experiment.file.expansion import Experiment
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.plan import plan_of
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.schema import checker
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.execution.warm_start import genes_from
+from evo_libra.experiment.execution.worker import perform
 from evo_libra.front.front import Front
-from evo_libra.integrity import DamagedError, parse_json, parse_line, read_bytes, seal_json, seal_line
+from evo_libra.files.integrity import DamagedError, parse_json, parse_line, read_bytes, seal_json, seal_line
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import load_problem
-from evo_libra.ui.compare import compare_command
-from evo_libra.ui.fronts import front_command
-from evo_libra.ui.results import results_command, show_command
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.ui.commands.compare import compare_command
+from evo_libra.ui.commands.front import front_command
+from evo_libra.ui.commands.results import results_command, show_command
 
 Make = Callable[..., RunSpec]
 KINDS = (

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from evo_libra.experiment.executor import OnScheduler, local_cluster
-from evo_libra.experiment.job import Job, Report
-from evo_libra.experiment.runspec import RunSpec, origin_of, run_of
-from evo_libra.experiment.store import FRONT
-from evo_libra.experiment.worker import perform
+from evo_libra.experiment.execution.executor import OnScheduler, local_cluster
+from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.store.folder import FRONT
+from evo_libra.experiment.execution.worker import perform
 
 MORTAL = '''
 """A problem whose first epoch on another worker kills that worker; the run waits for that, and for one that lives."""
@@ -24,7 +24,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evo_libra.search.toy import Toy
+from evo_libra.searching.fold_toy import Toy
 
 HERE = Path(__file__).parent
 

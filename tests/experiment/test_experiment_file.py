@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import EngineError, InputError
-from evo_libra.experiment.estimate import estimate
-from evo_libra.experiment.expand import Experiment, load_experiment
-from evo_libra.experiment.include import read_with_includes
-from evo_libra.experiment.planned import planned_run
-from evo_libra.experiment.runspec import RunSpec, build, origin_of
+from evo_libra.experiment.execution.estimate import estimate
+from evo_libra.experiment.file.expansion import Experiment, load_experiment
+from evo_libra.experiment.file.include import read_with_includes
+from evo_libra.experiment.file.fold_planned import planned_run
+from evo_libra.experiment.run.settings import RunSpec, build, origin_of
 from evo_libra.problem.problem import Problem
 
 
@@ -162,7 +162,7 @@ def test_files_begin_with_others(tmp_path: Path) -> None:
 def test_mistakes_are_told_with_their_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, parts: list[str]
 ) -> None:
-    monkeypatch.setattr("evo_libra.experiment.expand.MOST_RUNS", 150)
+    monkeypatch.setattr("evo_libra.experiment.file.expansion.MOST_RUNS", 150)
     found = mistakes(tmp_path, text)
     for part in parts:
         assert part in found

@@ -14,17 +14,18 @@ from pathlib import Path
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment import attempts, worker
-from evo_libra.experiment.attempts import ATTEMPTS, count_attempt
-from evo_libra.experiment.control import request
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import RunFolder
-from evo_libra.experiment.worker import abandon, execute, perform
+from evo_libra.experiment.execution import fold_attempts as attempts
+from evo_libra.experiment.execution import worker
+from evo_libra.experiment.execution.fold_attempts import ATTEMPTS, count_attempt
+from evo_libra.experiment.store.control import request
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.execution.worker import abandon, execute, perform
 from evo_libra.faults import StorageError, machine_fault
-from evo_libra.model.chakra.trace import Metadata
-from evo_libra.model.chakra.write import write_trace
-from evo_libra.search.cache import Cache
+from evo_libra.chakra.trace import Metadata
+from evo_libra.chakra.write import write_trace
+from evo_libra.searching.evaluation.cache import Cache
 
 Make = Callable[..., RunSpec]
 

@@ -13,16 +13,16 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.experiment.expand import load_experiment
-from evo_libra.experiment.manifest import manifest_of, problem_as_run, spec_of
-from evo_libra.experiment.provenance import canonical_hash
-from evo_libra.experiment.runspec import RunSpec, build, changed, origin_of, run_of
-from evo_libra.experiment.store import MANIFEST, RunFolder
-from evo_libra.model.chakra.nodes import collective_node, compute_node
-from evo_libra.model.chakra.trace import CollectiveType, Metadata, Node
-from evo_libra.model.chakra.write import write_trace
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.run.fold_manifest import manifest_of, problem_as_run, spec_of
+from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.run.settings import RunSpec, build, changed, origin_of, run_of
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.chakra.fold_nodes import collective_node, compute_node
+from evo_libra.chakra.trace import CollectiveType, Metadata, Node
+from evo_libra.chakra.write import write_trace
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.terminal.breakdown import break_down
+from evo_libra.ui.terminal.fold_breakdown import break_down
 from evo_libra.ui.terminal.details import Design
 
 MOE_DESIGN = "SW(8)@nvlink4:225_RI(64)@optics-400g:50"

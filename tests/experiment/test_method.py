@@ -12,21 +12,21 @@ import polars as pl
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment import designs as designs_module
-from evo_libra.experiment.catalogue import Catalogue
-from evo_libra.experiment.designs import Record, designs_files, keep_first, kept_designs, kept_genes
-from evo_libra.experiment.events import read_events
-from evo_libra.experiment.expand import load_experiment
-from evo_libra.experiment.job import Job, Report
-from evo_libra.experiment.manifest import spec_of
-from evo_libra.experiment.method import Method
-from evo_libra.experiment.planned import planned_run
-from evo_libra.experiment.record import read_run
-from evo_libra.experiment.reproduce import reproduce
-from evo_libra.experiment.runspec import RunSpec, build, origin_of
-from evo_libra.experiment.store import DONE, FRONT, MANIFEST, RunFolder
-from evo_libra.experiment.worker import perform
-from evo_libra.search.ends import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
+from evo_libra.experiment.store.folder import evaluated as designs_module
+from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs, kept_genes
+from evo_libra.experiment.store.events import read_events
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.run.fold_manifest import spec_of
+from evo_libra.experiment.run.fold_method import Method
+from evo_libra.experiment.file.fold_planned import planned_run
+from evo_libra.experiment.run.record import read_run
+from evo_libra.experiment.results.reproduction import reproduce
+from evo_libra.experiment.run.settings import RunSpec, build, origin_of
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.execution.worker import perform
+from evo_libra.searching.fold_ends import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.ui.terminal.view_model import status_line
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from evo_libra import load_problem, search
-from evo_libra.experiment.expand import load_experiment
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.runspec import origin_of, run_of
-from evo_libra.experiment.store import RunFolder
-from evo_libra.experiment.worker import execute
-from evo_libra.ui.searching import search_command
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.run.settings import origin_of, run_of
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.execution.worker import execute
+from evo_libra.ui.commands.search import search_command
 
 NUMBERS = {"evaluations": 5200, "population": 200, "seed": 3}
 """So many that designs are improved once."""

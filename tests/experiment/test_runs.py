@@ -13,15 +13,16 @@ import polars as pl
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment import runner, worker
-from evo_libra.experiment.attempts import ATTEMPTS, count_attempt
-from evo_libra.experiment.control import request, settle
-from evo_libra.experiment.designs import kept_designs, kept_genes
-from evo_libra.experiment.events import read_events
-from evo_libra.experiment.job import Job, Report
-from evo_libra.experiment.reproduce import reproduce
-from evo_libra.experiment.runspec import RunSpec, build
-from evo_libra.experiment.store import (
+from evo_libra.experiment.execution import search_run as runner
+from evo_libra.experiment.execution import worker
+from evo_libra.experiment.execution.fold_attempts import ATTEMPTS, count_attempt
+from evo_libra.experiment.store.control import request, settle
+from evo_libra.experiment.store.evaluated import kept_designs, kept_genes
+from evo_libra.experiment.store.events import read_events
+from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.results.reproduction import reproduce
+from evo_libra.experiment.run.settings import RunSpec, build
+from evo_libra.experiment.store.folder import (
     CHECKPOINT,
     DONE,
     EVENTS,
@@ -32,7 +33,7 @@ from evo_libra.experiment.store import (
     RunFolder,
     checksum,
 )  # fmt: skip
-from evo_libra.experiment.worker import execute, perform
+from evo_libra.experiment.execution.worker import execute, perform
 from evo_libra.front.front import Front
 
 Make = Callable[..., RunSpec]

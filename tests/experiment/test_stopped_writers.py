@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from evo_libra.experiment import claim as claims
-from evo_libra.experiment import worker
-from evo_libra.experiment.attempts import ATTEMPTS
-from evo_libra.experiment.claim import current_claim
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.runner import Outcome, run_search
-from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.store import DONE, FRONT, PLOT
-from evo_libra.experiment.worker import perform
+from evo_libra.experiment.store.folder import claim as claims
+from evo_libra.experiment.execution import worker
+from evo_libra.experiment.execution.fold_attempts import ATTEMPTS
+from evo_libra.experiment.store.claim import current_claim
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.search_run import Outcome, run_search
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store.folder import DONE, FRONT, PLOT
+from evo_libra.experiment.execution.worker import perform
 
 Make = Callable[..., RunSpec]
 Folder = dict[str, bytes | None]
@@ -39,9 +39,9 @@ import sys
 from pathlib import Path
 
 from evo_libra.experiment import claim
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.runspec import RunSpec
-from evo_libra.experiment.worker import perform
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.execution.worker import perform
 
 claim.LEASE_SECONDS, claim.HEARTBEAT_SECONDS = 1.0, 0.1
 run, job = eval(sys.stdin.read())

@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.experiment import store
-from evo_libra.experiment.checkpoint import checkpoint_evaluations, read_checkpoint, write_checkpoint
-from evo_libra.experiment.events import Progress, last_progress, read_events, read_progress, tell, tell_progress
-from evo_libra.experiment.staging import Staging
-from evo_libra.experiment.store import CHECKPOINT, EVENTS, RunFolder, create_text
+from evo_libra.experiment.store.folder import folder as store
+from evo_libra.experiment.store.checkpoint import checkpoint_evaluations, read_checkpoint, write_checkpoint
+from evo_libra.experiment.store.events import Progress, last_progress, read_events, read_progress, tell, tell_progress
+from evo_libra.experiment.store.staging import Staging
+from evo_libra.experiment.store.folder import CHECKPOINT, EVENTS, RunFolder, create_text
 from evo_libra.faults import StorageError
 from evo_libra.front.archive import Archive, Collection
-from evo_libra.search.engine import EngineState
-from evo_libra.search.run import Snapshot
+from evo_libra.searching.engine import EngineState
+from evo_libra.searching.generations import Snapshot
 
 
 def snapshot(seed: int, evaluations: int = 7) -> Snapshot:
@@ -142,7 +142,7 @@ def test_a_checkpoint_of_another_search_or_program_is_refused(tmp_path: Path, mo
     write_checkpoint(folder, snapshot(1), "search")
     with pytest.raises(InputError, match="another run"):
         read_checkpoint(folder, "other")
-    monkeypatch.setattr("evo_libra.experiment.checkpoint.program", lambda: "newer")
+    monkeypatch.setattr("evo_libra.experiment.store.checkpoint.program", lambda: "newer")
     with pytest.raises(InputError, match="another version of the program"):
         read_checkpoint(folder, "search")
 

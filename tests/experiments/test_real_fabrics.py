@@ -12,7 +12,7 @@ from real_fabrics import exact, in_any_fraction, mix_of, reached, structure_of
 
 from evo_libra import search
 from evo_libra.front.archive import non_dominated
-from evo_libra.problem.kits import kits_of
+from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.problem import Problem
 
 

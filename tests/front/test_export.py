@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.front import export as exporting
-from evo_libra.front.export import export_design
-from evo_libra.front.export_readme import Exported
-from evo_libra.model.astra.files import read_machine
-from evo_libra.model.astra.graph.execute import execute
-from evo_libra.model.chakra.groups import read_groups
-from evo_libra.model.chakra.read import read_nodes, trace_files
-from evo_libra.model.members import members_of
+from evo_libra.astra_sim import export as exporting
+from evo_libra.astra_sim.export import export_design
+from evo_libra.astra_sim.readme import Exported
+from evo_libra.timing.input_files.files import read_machine
+from evo_libra.timing.traces.execute import execute
+from evo_libra.chakra.groups import read_groups
+from evo_libra.chakra.read import read_nodes, trace_files
+from evo_libra.workload.group_members import members_of
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 

@@ -9,9 +9,9 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.front.genes import front_genes
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import Options, generations
+from evo_libra.front.designs import front_genes
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.generations import Options, generations
 
 
 @pytest.fixture(scope="module")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.branch import branch_and_bound
-from evo_libra.front.certificate import Certificate, certificates
+from evo_libra.optimality.branch_and_bound import branch_and_bound
+from evo_libra.optimality.certificate import Certificate, certificates
 from evo_libra.front.front import Front
-from evo_libra.front.ideal import bound_at, ideal_of, levels
-from evo_libra.front.screen import screen
-from evo_libra.problem import load as load_module
+from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
+from evo_libra.optimality.bounds import screen
+from evo_libra.problem.file import load as load_module
 from evo_libra.problem.problem import Problem
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "libra_cosearch.json").read_text())
@@ -162,7 +162,7 @@ def test_a_front_that_lacks_its_cheap_end_misses_it(
     dear = Front(whole.frame.head(20), whole.objectives)
     scale = best.most_hypervolume
     for limit in (1_000, 0):
-        monkeypatch.setattr("evo_libra.front.certificate.ENUMERATED", limit)
+        monkeypatch.setattr("evo_libra.optimality.certificate.ENUMERATED", limit)
         proof = certify(problem, dear)
         assert proof.missed_hypervolume > 0.2 * proof.hypervolume
         volumes = {(found.hypervolume, found.waiting == 0) for found in certificates(problem, dear)}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.front.archive import stable_order
-from evo_libra.front.sieve import sieve
+from evo_libra.front.fold_sieve import sieve
 
 
 @given(

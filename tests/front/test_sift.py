@@ -7,11 +7,11 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.ideal import ideal_of
-from evo_libra.front.screen import screen
-from evo_libra.front.sift import screened
-from evo_libra.problem import load as load_module
-from evo_libra.problem.counting import CountedStructures
+from evo_libra.optimality.ideal_bandwidth import ideal_of
+from evo_libra.optimality.bounds import screen
+from evo_libra.optimality.pruning import screened
+from evo_libra.problem.file import load as load_module
+from evo_libra.problem.space_size import CountedStructures
 from evo_libra.problem.problem import Problem
 
 LIBRA = ["npus=1536", "fabric.catalog=libra", "fabric.one_dimension_per_technology=false"]

@@ -9,15 +9,15 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.allocation.bound import ascend, hyperbola, lower_bound
-from evo_libra.model.allocation.closed import closed_form, has_closed_form
-from evo_libra.model.allocation.conic import conic
-from evo_libra.model.allocation.interior import interior_point
-from evo_libra.model.allocation.product import least_product
-from evo_libra.model.allocation.program import Multipliers, Program, merged
-from evo_libra.model.allocation.solve import ACCURACY, optimal_bandwidth, unlimited, violation
-from evo_libra.model.arrays import FloatArray
-from evo_libra.model.training import Race
+from evo_libra.bandwidth.lower_bound import ascend, hyperbola, lower_bound
+from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
+from evo_libra.bandwidth.conic import conic
+from evo_libra.bandwidth.interior_point import interior_point
+from evo_libra.bandwidth.product import least_product
+from evo_libra.bandwidth.program import Multipliers, Program, merged
+from evo_libra.bandwidth.solve import ACCURACY, optimal_bandwidth, unlimited, violation
+from evo_libra.arrays import FloatArray
+from evo_libra.workload.training import Race
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROUNDING = 1e-12

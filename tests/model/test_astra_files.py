@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.astra.collective import System, collective_time
-from evo_libra.model.astra.files import (
+from evo_libra.timing.collectives.collective_time import System, collective_time
+from evo_libra.timing.input_files.files import (
     NetworkFile,
     SystemFile,
     memory_text,
@@ -26,14 +26,14 @@ from evo_libra.model.astra.files import (
     read_machine,
     system_text,
 )
-from evo_libra.model.astra.graph.machine import Compute, MemoryKind, RemoteMemory
-from evo_libra.model.astra.phase import Algorithm, Implementation, Link, Overheads
-from evo_libra.model.astra.queues import Policy
-from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.astra.units import GIBI
-from evo_libra.model.collective import Collective
-from evo_libra.model.fabric import BLOCKS
-from evo_libra.model.source import Source, parse_source
+from evo_libra.timing.traces.machine import Compute, MemoryKind, RemoteMemory
+from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads
+from evo_libra.timing.collectives.queues import Policy
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.units import GIBI
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import BLOCKS
+from evo_libra.files.source import Source, parse_source
 
 CASES = json.loads((Path(__file__).parent.parent / "golden" / "astra_collectives.json").read_text())
 COLLECTIVES = {collective.name: collective for collective in Collective}

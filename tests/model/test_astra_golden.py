@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.astra.collective import Choice, System, collective_time
-from evo_libra.model.astra.phase import SWITCH, Algorithm, Implementation, Link, Overheads, phase_time
-from evo_libra.model.astra.queues import Policy
-from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.astra.units import GIBI
-from evo_libra.model.collective import Collective, traffic
-from evo_libra.model.fabric import BLOCKS
+from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
+from evo_libra.timing.collectives.phase import SWITCH, Algorithm, Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.queues import Policy
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.units import GIBI
+from evo_libra.collective import Collective, traffic
+from evo_libra.network.fabric import BLOCKS
 
 CASES = json.loads((Path(__file__).parent.parent / "golden" / "astra_collectives.json").read_text())
 BLOCK = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}

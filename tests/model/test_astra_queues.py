@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.astra.collective import System, collective_time
-from evo_libra.model.astra.limits import MOST_CHUNKS
-from evo_libra.model.astra.phase import Algorithm, Implementation, Link, Overheads
-from evo_libra.model.astra.queues import Joining, Policy, finish
-from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.collective import Collective
+from evo_libra.timing.collectives.collective_time import System, collective_time
+from evo_libra.timing.names import MOST_CHUNKS
+from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads
+from evo_libra.timing.collectives.queues import Joining, Policy, finish
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.collective import Collective
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Policy), st.integers(1, 4))

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.collective import Collective
-from evo_libra.model.readers.astra_sim_text import parse_astra_sim_text, read_astra_sim_text
+from evo_libra.collective import Collective
+from evo_libra.workload.text_file import parse_astra_sim_text, read_astra_sim_text
 
 LAYER = "conv -1 10 ALLGATHER 64 20 ALLTOALL 128 30 REDUCESCATTER 256 5"
 

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from evo_libra import load_problem
-from evo_libra.model.arrays import Population
-from evo_libra.model.astra.files import NetworkFile, network_text, parse_network, parse_system
-from evo_libra.model.astra.phase import Overheads
-from evo_libra.model.astra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
-from evo_libra.model.astra_cluster import cluster_of, npu_bandwidth
-from evo_libra.model.chakra.nodes import compute_node
-from evo_libra.model.collective import Collective
-from evo_libra.model.fabric import Dimension, Fabric
-from evo_libra.model.fidelity import Fidelity
-from evo_libra.model.source import parse_source
-from evo_libra.model.trace_time import Accelerator, traced_workload
-from evo_libra.model.training import Message
+from evo_libra.arrays import Population
+from evo_libra.timing.input_files.files import NetworkFile, network_text, parse_network, parse_system
+from evo_libra.timing.collectives.phase import Overheads
+from evo_libra.timing.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
+from evo_libra.timing.astra_cluster import cluster_of, npu_bandwidth
+from evo_libra.chakra.fold_nodes import compute_node
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import Dimension, Fabric
+from evo_libra.timing.fidelity import Fidelity
+from evo_libra.files.source import parse_source
+from evo_libra.timing.trace_time import Accelerator, traced_workload
+from evo_libra.workload.training import Message
 from evo_libra.problem.designs import read_designs
-from evo_libra.problem.imported import imported
+from evo_libra.astra_sim.importing import imported
 from evo_libra.problem.problem import Problem
 
 PACKAGE = Path(__file__).parents[2] / "evo_libra"

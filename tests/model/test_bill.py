@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.bill import (
+from evo_libra.network.bill import (
     ITEMS,
     bill,
     cost_by_item,
@@ -23,10 +23,10 @@ from evo_libra.model.bill import (
     power_by_item,
     relaxed_price,
 )
-from evo_libra.model.blocks import PHYSICS, Kit, Part, Range
-from evo_libra.model.blocks.conformance import sample_kit
-from evo_libra.model.catalog.parts import load_parts
-from evo_libra.model.fabric import BLOCK_NAMES
+from evo_libra.network.blocks import PHYSICS, Kit, Part, Range
+from evo_libra.network.blocks.conformance import sample_kit
+from evo_libra.network.catalog.parts import load_parts
+from evo_libra.network.fabric import BLOCK_NAMES
 
 ROWS = json.loads((Path(__file__).parent.parent / "golden" / "fabric_published.json").read_text())
 PUBLISHED = {row["id"]: row for row in ROWS}

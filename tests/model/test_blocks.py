@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.model.blocks import ITEMS, PHYSICS, Counts, Kit
-from evo_libra.model.blocks.clos import switches, tiers
-from evo_libra.model.blocks.conformance import faults, groups, sample_kit
-from evo_libra.model.blocks.registry import distinct
-from evo_libra.model.blocks.ring import Ring
-from evo_libra.model.collective import Collective, Pattern
-from evo_libra.model.fabric import BLOCKS, parse_fabric
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.blocks import ITEMS, PHYSICS, Counts, Kit
+from evo_libra.network.blocks.clos import switches, tiers
+from evo_libra.network.blocks.conformance import faults, groups, sample_kit
+from evo_libra.network.blocks.registry import distinct
+from evo_libra.network.blocks.ring import Ring
+from evo_libra.collective import Collective, Pattern
+from evo_libra.network.fabric import BLOCKS, parse_fabric
 
 BY_NAME = {block.name: block for block in PHYSICS}
 PUBLISHED = {
@@ -256,8 +256,8 @@ def test_names_and_codes_are_distinct() -> None:
 
 
 OWN = """
-from evo_libra.model.blocks import Kit
-from evo_libra.model.blocks.ring import Ring
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.ring import Ring
 
 class Star(Ring):
     code, name = "ST", "star"
@@ -266,9 +266,9 @@ BLOCK, WRONG = Star(), 7
 """
 ASK = """
 import own
-from evo_libra.model.blocks.conformance import faults
-from evo_libra.model.fabric import parse_fabric
-from evo_libra.model.catalog.parts import load_parts
+from evo_libra.network.blocks.conformance import faults
+from evo_libra.network.fabric import parse_fabric
+from evo_libra.network.catalog.parts import load_parts
 print(parse_fabric("ST(4)"), faults(own.BLOCK), [kit.block for kit in load_parts("own.yaml").kits])
 """
 CATALOG = """

@@ -9,9 +9,9 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import lil_matrix
 
-from evo_libra.model.blocks import PHYSICS
-from evo_libra.model.blocks.grid import sides
-from evo_libra.model.collective import Pattern
+from evo_libra.network.blocks import PHYSICS
+from evo_libra.network.blocks.grid import sides
+from evo_libra.collective import Pattern
 
 BY_NAME = {block.name: block for block in PHYSICS}
 AXES = {"ring": 1, "torus-2d": 2, "torus-3d": 3, "mesh-2d": 2}

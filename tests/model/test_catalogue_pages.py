@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from evo_libra import load_problem, search
-from evo_libra.model.blocks import PHYSICS, Part
-from evo_libra.model.blocks.conformance import faults
-from evo_libra.model.catalog.parts import PartsCatalog, load_parts
-from evo_libra.model.fabric import BLOCK_NAMES
+from evo_libra.network.blocks import PHYSICS, Part
+from evo_libra.network.blocks.conformance import faults
+from evo_libra.network.catalog.parts import PartsCatalog, load_parts
+from evo_libra.network.fabric import BLOCK_NAMES
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE, OWN = (DOCS / page for page in ("reference/catalogue.md", "how-to/own-parts.md"))

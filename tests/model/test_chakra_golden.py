@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from evo_libra.model.chakra.check import mistakes_in
-from evo_libra.model.chakra.nodes import collective_node, compute_node
-from evo_libra.model.chakra.read import read_metadata, read_nodes, read_trace, read_traces, trace_files
-from evo_libra.model.chakra.trace import CollectiveType, Kind, Metadata, Node
-from evo_libra.model.chakra.write import write_trace
+from evo_libra.chakra.check import mistakes_in
+from evo_libra.chakra.fold_nodes import collective_node, compute_node
+from evo_libra.chakra.read import read_metadata, read_nodes, read_trace, read_traces, trace_files
+from evo_libra.chakra.trace import CollectiveType, Kind, Metadata, Node
+from evo_libra.chakra.write import write_trace
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 TRACES = sorted(GOLDEN.glob("*/trace.*.et"))

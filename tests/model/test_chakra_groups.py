@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.chakra.groups import parse_groups, read_groups, write_groups
+from evo_libra.chakra.groups import parse_groups, read_groups, write_groups
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 NAMES = st.integers(1, 10**6).map(str)

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.chakra.graph import Chain, graph_of, longest_chain, running_order
-from evo_libra.model.chakra.nodes import collective_node, compute_node, load_node, receive_node, send_node, store_node
-from evo_libra.model.chakra.read import read_trace
-from evo_libra.model.chakra.summary import Compute, Use, Volume, compute_time, summarise
-from evo_libra.model.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node
-from evo_libra.model.chakra.write import write_trace
+from evo_libra.chakra.graph import Chain, graph_of, longest_chain, running_order
+from evo_libra.chakra.fold_nodes import collective_node, compute_node, load_node, receive_node, send_node, store_node
+from evo_libra.chakra.read import read_trace
+from evo_libra.chakra.summary import Compute, Use, Volume, compute_time, summarise
+from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node
+from evo_libra.chakra.write import write_trace
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 

@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.chakra import framing
-from evo_libra.model.chakra import read as reading
-from evo_libra.model.chakra.check import mistakes_in
-from evo_libra.model.chakra.nodes import (
+from evo_libra.chakra import framing
+from evo_libra.chakra import read as reading
+from evo_libra.chakra.check import mistakes_in
+from evo_libra.chakra.fold_nodes import (
     collective_node,
     compute_node,
     load_node,
@@ -27,11 +27,11 @@ from evo_libra.model.chakra.nodes import (
     send_node,
     store_node,
 )
-from evo_libra.model.chakra.read import read_nodes, read_trace, read_traces
-from evo_libra.model.chakra.schema import SCALARS
-from evo_libra.model.chakra.summary import summarise
-from evo_libra.model.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node, Tensors
-from evo_libra.model.chakra.write import write_trace
+from evo_libra.chakra.read import read_nodes, read_trace, read_traces
+from evo_libra.chakra.schema import SCALARS
+from evo_libra.chakra.summary import summarise
+from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node, Tensors
+from evo_libra.chakra.write import write_trace
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
 SAMPLES = [path.read_bytes() for path in sorted(GOLDEN.glob("*/trace.*.et")) if path.stat().st_size < 2000]

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.astra.collective import System, collective_time
-from evo_libra.model.astra.graph.compile import compile_program
-from evo_libra.model.astra.graph.execute import execute, execute_program
-from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.model.astra.graph.operations import Use
-from evo_libra.model.astra.graph.party_time import PartyTimes, _Ring
-from evo_libra.model.astra.graph.program import Exchange, Party
-from evo_libra.model.astra.graph.ring import ring_ends
-from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
-from evo_libra.model.chakra.nodes import collective_node, compute_node, receive_node, send_node
-from evo_libra.model.chakra.trace import Attribute, CollectiveType, Node
-from evo_libra.model.collective import Collective
+from evo_libra.timing.collectives.collective_time import System, collective_time
+from evo_libra.timing.traces.compile import compile_program
+from evo_libra.timing.traces.execute import execute, execute_program
+from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
+from evo_libra.timing.traces.operations import Use
+from evo_libra.timing.traces.collective_times import PartyTimes, _Ring
+from evo_libra.timing.traces.program import Exchange, Party
+from evo_libra.timing.traces.fold_ring import ring_ends
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.chakra.fold_nodes import collective_node, compute_node, receive_node, send_node
+from evo_libra.chakra.trace import Attribute, CollectiveType, Node
+from evo_libra.collective import Collective
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = (CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.model.astra.graph.compile import compile_program
-from evo_libra.model.astra.graph.execute import execute
-from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.model.astra.graph.population import execute_population
-from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
-from evo_libra.model.astra.system import System
-from evo_libra.model.chakra.nodes import collective_node, compute_node, load_node, receive_node, send_node
-from evo_libra.model.chakra.trace import Attribute, CollectiveType, Kind, Node
-from evo_libra.model.collective import Collective
+from evo_libra.timing.traces.compile import compile_program
+from evo_libra.timing.traces.execute import execute
+from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
+from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
+from evo_libra.chakra.fold_nodes import collective_node, compute_node, load_node, receive_node, send_node
+from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Node
+from evo_libra.collective import Collective
 
 AR, AG, A2A = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL
 

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evo_libra.model.astra.collective import System
-from evo_libra.model.astra.graph.compile import compile_program
-from evo_libra.model.astra.graph.durations import durations
-from evo_libra.model.astra.graph.execute import Execution, execute, execute_program
-from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.model.astra.graph.population import execute_population
-from evo_libra.model.astra.phase import Implementation, Link, Overheads
-from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.astra.units import GIBI
-from evo_libra.model.chakra.trace import Attribute, Kind, Node
-from evo_libra.model.collective import Collective
-from evo_libra.model.fabric import BLOCKS
+from evo_libra.timing.collectives.collective_time import System
+from evo_libra.timing.traces.compile import compile_program
+from evo_libra.timing.traces.durations import durations
+from evo_libra.timing.traces.execute import Execution, execute, execute_program
+from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
+from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.units import GIBI
+from evo_libra.chakra.trace import Attribute, Kind, Node
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import BLOCKS
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "astra_graphs.json").read_text())
 CASES = GOLDEN["cases"]

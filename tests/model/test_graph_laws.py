@@ -11,19 +11,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.astra.collective import System
-from evo_libra.model.astra.graph.compile import compile_program
-from evo_libra.model.astra.graph.durations import durations
-from evo_libra.model.astra.graph.execute import execute, execute_program
-from evo_libra.model.astra.graph.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.model.astra.graph.operations import Action
-from evo_libra.model.astra.graph.population import execute_population
-from evo_libra.model.astra.graph.program import Program
-from evo_libra.model.astra.graph.schedule import schedule_of
-from evo_libra.model.astra.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
-from evo_libra.model.chakra.nodes import collective_node, compute_node, load_node, receive_node, send_node
-from evo_libra.model.chakra.trace import Attribute, CollectiveType, Node
-from evo_libra.model.collective import Collective
+from evo_libra.timing.collectives.collective_time import System
+from evo_libra.timing.traces.compile import compile_program
+from evo_libra.timing.traces.durations import durations
+from evo_libra.timing.traces.execute import execute, execute_program
+from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
+from evo_libra.timing.traces.operations import Action
+from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.traces.program import Program
+from evo_libra.timing.traces.schedule import schedule_of
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.chakra.fold_nodes import collective_node, compute_node, load_node, receive_node, send_node
+from evo_libra.chakra.trace import Attribute, CollectiveType, Node
+from evo_libra.collective import Collective
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = (CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL)

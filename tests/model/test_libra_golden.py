@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evo_libra.model.allocation.product import least_product
-from evo_libra.model.allocation.program import Program, merged
-from evo_libra.model.allocation.solve import optimal_bandwidth, violation
-from evo_libra.model.arrays import FloatArray, Population
-from evo_libra.model.catalog import MODELS_FILE, Catalog, Technology, load_models
-from evo_libra.model.collective import Collective, Pattern, time_per_byte, traffic, unit_traffic
-from evo_libra.model.cost import cost_by_part, network_cost, part_prices
-from evo_libra.model.generators.dlrm import dlrm
-from evo_libra.model.generators.transformer import transformer
-from evo_libra.model.parallelism import lay_groups
-from evo_libra.model.readers.astra_sim_text import parse_astra_sim_text
-from evo_libra.model.training import iteration_time
-from evo_libra.model.workload import Layer, Phase, Workload
+from evo_libra.bandwidth.product import least_product
+from evo_libra.bandwidth.program import Program, merged
+from evo_libra.bandwidth.solve import optimal_bandwidth, violation
+from evo_libra.arrays import FloatArray, Population
+from evo_libra.network.catalog import MODELS_FILE, Catalog, Technology, load_models
+from evo_libra.collective import Collective, Pattern, time_per_byte, traffic, unit_traffic
+from evo_libra.network.cost import cost_by_part, network_cost, part_prices
+from evo_libra.workload.generators.dlrm import dlrm
+from evo_libra.workload.generators.transformer import transformer
+from evo_libra.workload.parallelism import lay_groups
+from evo_libra.workload.text_file import parse_astra_sim_text
+from evo_libra.workload.training import iteration_time
+from evo_libra.workload.workload import Layer, Phase, Workload
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "libra_model.json").read_text())
 COLLECTIVES = {c.name.replace("_", ""): c for c in Collective}

@@ -9,8 +9,8 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.model.collective import Collective
-from evo_libra.model.generators.moe import Mixture, moe
+from evo_libra.collective import Collective
+from evo_libra.workload.generators.moe import Mixture, moe
 from evo_libra.problem.evaluator import TimeModel, weighted_loop
 
 MODEL = Mixture(hidden=64, expert_hidden=256, experts=8, top_k=2, layers=3, sequence=32, batch=4)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from evo_libra.errors import InputError
-from evo_libra.model.source import MAX_DEPTH, Place, parse_source, read_source, set_value, validate
+from evo_libra.files.source import MAX_DEPTH, Place, parse_source, read_source, set_value, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.arrays import FloatArray, IntArray
-from evo_libra.model.astra import queues
-from evo_libra.model.astra.collective import Choice, System, collective_time
-from evo_libra.model.astra.phase import Algorithm, Implementation, Link, Overheads, phase_time
-from evo_libra.model.astra.queues import ANY, GATHERS, SCATTERS, Policy
-from evo_libra.model.astra.themis import Network, Scheduler, plan
-from evo_libra.model.collective import Collective
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.timing.collectives import queues
+from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
+from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.queues import ANY, GATHERS, SCATTERS, Policy
+from evo_libra.timing.collectives.themis import Network, Scheduler, plan
+from evo_libra.collective import Collective
 
 MEBI = 2**20
 AR = Collective.ALL_REDUCE

@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.astra.collective import Choice, System, collective_time
-from evo_libra.model.astra.phase import RING, Algorithm, Implementation, Link, Overheads
-from evo_libra.model.astra.themis import Scheduler
-from evo_libra.model.astra.themis_paper import Fabrics, ideal_time, paper_time
-from evo_libra.model.collective import Collective
+from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
+from evo_libra.timing.collectives.phase import RING, Algorithm, Implementation, Link, Overheads
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.themis_paper import Fabrics, ideal_time, paper_time
+from evo_libra.collective import Collective
 
 MEBI = 2**20
 AR = Collective.ALL_REDUCE

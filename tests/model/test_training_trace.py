@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evo_libra.model.astra.units import roofline_ns
-from evo_libra.model.chakra.trace import CollectiveType, Kind, Node
-from evo_libra.model.collective import Collective
-from evo_libra.model.training_trace import Communicator, World, in_group, operations_of, training_nodes
-from evo_libra.model.workload import Layer, Phase, Workload
+from evo_libra.timing.units import roofline_ns
+from evo_libra.chakra.trace import CollectiveType, Kind, Node
+from evo_libra.collective import Collective
+from evo_libra.workload.training_trace import Communicator, World, in_group, operations_of, training_nodes
+from evo_libra.workload.workload import Layer, Phase, Workload
 
 TP = Phase(5e-9, Collective.ALL_REDUCE, 1000.0, "tp")
 DP = Phase(7e-9, Collective.REDUCE_SCATTER, 64.0, "dp")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.problem.counting import CountedStructures
+from evo_libra.problem.space_size import CountedStructures
 from evo_libra.problem.designs import read_designs
-from evo_libra.problem.encode import genes_of, in_space
+from evo_libra.problem.fold_encode import genes_of, in_space
 from evo_libra.problem.problem import Problem
 
 OPEN = "time={model: astra, chunks: [1, 4], scheduler: [baseline, offline-greedy], algorithms: search, latency_ns: 500}"

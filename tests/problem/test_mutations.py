@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.model.source import parse_source
-from evo_libra.problem.load import problem_of
-from evo_libra.ui.starter import STARTER
+from evo_libra.files.source import parse_source
+from evo_libra.problem.file.load import problem_of
+from evo_libra.ui.commands.init import STARTER
 
 FOLDER = Path(__file__).parent.parent.parent / "problems"
 TEXTS = [*(path.read_text() for path in sorted(FOLDER.glob("*.yaml"))), STARTER]

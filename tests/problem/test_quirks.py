@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from evo_libra import load_problem
-from evo_libra.front.export import export_design
-from evo_libra.model.astra import quirks
-from evo_libra.model.astra.quirks import OF_SCHEDULERS, QUIRKS, WARNED, Handling
+from evo_libra.astra_sim.export import export_design
+from evo_libra.timing import quirks
+from evo_libra.timing.quirks import OF_SCHEDULERS, QUIRKS, WARNED, Handling
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
-from evo_libra.ui.evaluation import evaluate_command
-from evo_libra.ui.export import export_command
-from evo_libra.ui.rescore import rescore_command
-from evo_libra.ui.searching import search_command
+from evo_libra.ui.commands.evaluate import evaluate_command
+from evo_libra.ui.commands.export import export_command
+from evo_libra.ui.commands.rescore import rescore_command
+from evo_libra.ui.commands.search import search_command
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "astra-sim.md"
 WHOLE = "RI(4)@chiplet:256_FC(4)@package:100_SW(4)@pod:50"

@@ -12,16 +12,16 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.conformance import CHECKS, Check, ConformanceError
-from evo_libra.search.deap_engine import DeapEngine
-from evo_libra.search.engine import WITHOUT_CHANCE, Engine, EngineState, engine_names, load_engine
-from evo_libra.search.pymoo_engine import PymooEngine
-from evo_libra.search.random_engine import RandomEngine
-from evo_libra.search.state_bytes import loaded, saved
-from evo_libra.search.toy import Toy
+from evo_libra.searching.conformance import CHECKS, Check, ConformanceError
+from evo_libra.searching.engines.deap import DeapEngine
+from evo_libra.searching.engine import WITHOUT_CHANCE, Engine, EngineState, engine_names, load_engine
+from evo_libra.searching.engines.pymoo import PymooEngine
+from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.fold_state_bytes import loaded, saved
+from evo_libra.searching.fold_toy import Toy
 
 LEFT_OUT = {
     # It learns nothing and remembers nothing.

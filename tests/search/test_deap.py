@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from evo_libra.search.deap_engine import DeapEngine, borrowed_random
-from evo_libra.search.survival import survivors
-from evo_libra.search.toy import Toy
+from evo_libra.searching.engines.deap import DeapEngine, borrowed_random
+from evo_libra.searching.engines.survival import survivors
+from evo_libra.searching.fold_toy import Toy
 
 
 def states() -> tuple[object, ...]:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
 from evo_libra.front.archive import Archive
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import OWN, WITHOUT_CHANCE, EngineState, load_engine
-from evo_libra.search.run import Snapshot, generations
+from evo_libra.searching.engine import OWN, WITHOUT_CHANCE, EngineState, load_engine
+from evo_libra.searching.generations import Snapshot, generations
 
 MIXED = Genome(
     ("kind", "x", "y"), np.array([0.0, -1.0, 2.0]), np.array([4.0, 1.0, 3.0]), np.array([True, False, False])

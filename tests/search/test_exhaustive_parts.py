@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from evo_libra import certify, load_problem, search
-from evo_libra.front.ideal import ideal_of
-from evo_libra.front.screen import screen
-from evo_libra.model.arrays import FloatArray, Population
+from evo_libra.optimality.ideal_bandwidth import ideal_of
+from evo_libra.optimality.bounds import screen
+from evo_libra.arrays import FloatArray, Population
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures
-from evo_libra.search.exhaustive_engine import ExhaustiveEngine
+from evo_libra.searching.engines.exhaustive import ExhaustiveEngine
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def small() -> Problem:
 
 def test_a_tile_that_adds_nothing_is_passed_over(small: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
     # Tiles of few structures: after those that promise most, most others add nothing.
-    monkeypatch.setattr("evo_libra.front.ideal.TILE", 2)
+    monkeypatch.setattr("evo_libra.optimality.ideal_bandwidth.TILE", 2)
     engine = ExhaustiveEngine(small)
     state = engine.start(small.genome, 2, 10, 0)
     passed = 0

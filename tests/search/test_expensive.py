@@ -17,25 +17,25 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.faults import StorageError
-from evo_libra.model.arrays import FloatArray
-from evo_libra.search import workers as workers_of
-from evo_libra.search.cache import Cache, Worth
-from evo_libra.search.ends import SECONDS, STAGNATION
-from evo_libra.search.engine import load_engine
-from evo_libra.search.expensive import FAILED_VIOLATION, ExpensiveProblem
-from evo_libra.search.memetic import Improve
-from evo_libra.search.run import Options, Snapshot, generations
-from evo_libra.search.steady import completions
-from evo_libra.search.termination import Stagnation, Stop
-from evo_libra.search.toy import Toy
-from evo_libra.search.workers import Done, Workers
+from evo_libra.arrays import FloatArray
+from evo_libra.searching.evaluation import workers as workers_of
+from evo_libra.searching.evaluation.cache import Cache, Worth
+from evo_libra.searching.fold_ends import SECONDS, STAGNATION
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, ExpensiveProblem
+from evo_libra.searching.fold_memetic import Improve
+from evo_libra.searching.generations import Options, Snapshot, generations
+from evo_libra.searching.asynchronous import completions
+from evo_libra.searching.stopping import Stagnation, Stop
+from evo_libra.searching.fold_toy import Toy
+from evo_libra.searching.evaluation.workers import Done, Workers
 
 SIMULATOR = '''
 import os, signal, subprocess, sys, time
 from dataclasses import dataclass
 
-from evo_libra.search.termination import Stagnation, Stop
-from evo_libra.search.toy import Toy
+from evo_libra.searching.stopping import Stagnation, Stop
+from evo_libra.searching.fold_toy import Toy
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from simulator import Simulator
 from evo_libra import load_problem, search
-from evo_libra.search.expensive import ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 
 if __name__ == "__main__":
     problem = Simulator(sys.argv[1] + "/log", sleep=0.05, fails=())

@@ -19,19 +19,19 @@ import pytest
 from evo_libra import load_problem
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.front.archive import Collection
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.search import islands as islands_module
-from evo_libra.search.ends import EVALUATIONS, EXHAUSTED, STAGNATION
-from evo_libra.search.engine import load_engine
-from evo_libra.search.epochs import unpacked
-from evo_libra.search.expensive import ExpensiveProblem
-from evo_libra.search.islands import EPOCH, Archipelago, island_generations
-from evo_libra.search.memetic import Improve, memetic_share, step_of
-from evo_libra.search.run import Options, Snapshot, derived_seed, generations
-from evo_libra.search.state_bytes import loaded, saved
-from evo_libra.search.termination import Stagnation, Stop
+from evo_libra.searching import islands as islands_module
+from evo_libra.searching.fold_ends import EVALUATIONS, EXHAUSTED, STAGNATION
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.fold_epochs import unpacked
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.islands import EPOCH, Archipelago, island_generations
+from evo_libra.searching.fold_memetic import Improve, memetic_share, step_of
+from evo_libra.searching.generations import Options, Snapshot, derived_seed, generations
+from evo_libra.searching.fold_state_bytes import loaded, saved
+from evo_libra.searching.stopping import Stagnation, Stop
 
 POPULATION = 20
 
@@ -160,7 +160,7 @@ import os, signal, time
 from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
-from evo_libra.search.toy import Toy
+from evo_libra.searching.fold_toy import Toy
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Frail(Toy):
 
 if __name__ == "__main__":
     from frail import Frail
-    from evo_libra.search.islands import Archipelago, island_generations
+    from evo_libra.searching.islands import Archipelago, island_generations
     problem, place = Frail(sleep=0.01), Archipelago(2, 2)
     for snapshot in island_generations(problem, "nsga2", place, population=20, seed=1, evaluations=10**9):
         Path("epochs").write_text(str(snapshot.evaluations))

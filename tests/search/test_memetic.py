@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.improve import best_bandwidths
+from evo_libra.problem.local_search import best_bandwidths
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.registry import load_problem as load_search_problem
-from evo_libra.search.memetic import Improve, improved, memetic_share
-from evo_libra.search.run import Options
+from evo_libra.problem.file.registry import load_problem as load_search_problem
+from evo_libra.searching.fold_memetic import Improve, improved, memetic_share
+from evo_libra.searching.generations import Options
 
 LIMITS = "constraints=['sum(bw) <= 300 GB/s', 'bw[0] >= bw[1]']"
 

@@ -17,14 +17,14 @@ from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_func
 from pymoo.util.ref_dirs import get_reference_directions
 
 from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
-from evo_libra.model.arrays import BoolArray, FloatArray
-from evo_libra.problem.registry import load_problem
-from evo_libra.search.directions import reference_directions
-from evo_libra.search.engine import load_engine
-from evo_libra.search.niching import Niches, Scale, chosen_by_niche, nearest, rescaled
-from evo_libra.search.repeats import first_of_kind, row_hash
-from evo_libra.search.run import generations
-from evo_libra.search.survival import ENDS, Crowding, along, by_front, crowding, largest, ranks, survivors, turns
+from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.searching.engines.fold_directions import reference_directions
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, rescaled
+from evo_libra.searching.engines.fold_repeats import first_of_kind, row_hash
+from evo_libra.searching.generations import generations
+from evo_libra.searching.engines.survival import ENDS, Crowding, along, by_front, crowding, largest, ranks, survivors, turns
 
 SEEDS = st.integers(0, 2**32 - 1)
 RANDOM = settings(max_examples=60)

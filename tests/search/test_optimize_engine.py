@@ -11,18 +11,18 @@ import pytest
 
 from evo_libra import load_problem, optimize, search
 from evo_libra.errors import InputError
-from evo_libra.experiment.bench import Task, run_task
-from evo_libra.experiment.estimate import estimate
-from evo_libra.experiment.job import Job
-from evo_libra.experiment.planned import planned_run
-from evo_libra.experiment.runspec import RunSpec, origin_of
-from evo_libra.experiment.store import RunFolder
-from evo_libra.experiment.worker import perform
+from evo_libra.experiment.results.benchmark import Task, run_task
+from evo_libra.experiment.execution.estimate import estimate
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.file.fold_planned import planned_run
+from evo_libra.experiment.run.settings import RunSpec, origin_of
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.execution.worker import perform
 from evo_libra.problem.problem import Problem
-from evo_libra.search import optimize_engine
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import Snapshot, generations
-from evo_libra.search.toy import Toy
+from evo_libra.searching.engines import optimize as optimize_engine
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.generations import Snapshot, generations
+from evo_libra.searching.fold_toy import Toy
 
 SHAPE = "fabric.shape=RI(4)@chiplet_FC(8)@package_RI(4)@node_SW(32)@pod"
 TOTAL = ["sum(bw) == 500 GB/s"]

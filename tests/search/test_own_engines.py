@@ -8,12 +8,12 @@ import pytest
 
 from evo_libra import search
 from evo_libra.errors import InputError
-from evo_libra.search.engine import engine_names, load_engine
-from evo_libra.search.random_engine import RandomEngine
-from evo_libra.search.toy import Toy
+from evo_libra.searching.engine import engine_names, load_engine
+from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.fold_toy import Toy
 
 MODULE = """
-from evo_libra.search.random_engine import RandomEngine
+from evo_libra.searching.engines.random_search import RandomEngine
 
 
 class Mine(RandomEngine):

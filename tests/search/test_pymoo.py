@@ -11,13 +11,13 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.front.indicators import hypervolume
-from evo_libra.model.arrays import FloatArray
-from evo_libra.search import pymoo_parts
-from evo_libra.search.directions import reference_directions
-from evo_libra.search.engine import EngineState, load_engine
-from evo_libra.search.pymoo_engine import PymooEngine
-from evo_libra.search.run import generations
-from evo_libra.search.toy import Toy
+from evo_libra.arrays import FloatArray
+from evo_libra.searching.engines import pymoo_parts
+from evo_libra.searching.engines.fold_directions import reference_directions
+from evo_libra.searching.engine import EngineState, load_engine
+from evo_libra.searching.engines.pymoo import PymooEngine
+from evo_libra.searching.generations import generations
+from evo_libra.searching.fold_toy import Toy
 
 TOY = Toy(width=8)
 
@@ -135,8 +135,8 @@ def imported(program: str) -> set[str]:
 
 def test_libraries_are_imported_only_when_they_are_chosen() -> None:
     program = """
-from evo_libra.search.engine import engine_names, load_engine
-from evo_libra.search.toy import Toy
+from evo_libra.searching.engine import engine_names, load_engine
+from evo_libra.searching.fold_toy import Toy
 engine_names()
 load_engine({!r}, Toy()).start(Toy().genome, 2, 20, 0)
 """

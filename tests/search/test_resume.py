@@ -9,14 +9,14 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.front.archive import Archive, Collection
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.search.engine import WITHOUT_CHANCE, engine_names, load_engine
-from evo_libra.search.memetic import Improve, memetic_share, step_of
-from evo_libra.search.run import Options, Snapshot, generations
-from evo_libra.search.state_bytes import loaded, saved
-from evo_libra.search.termination import Stagnation, Stop
-from evo_libra.search.toy import Toy
+from evo_libra.searching.engine import WITHOUT_CHANCE, engine_names, load_engine
+from evo_libra.searching.fold_memetic import Improve, memetic_share, step_of
+from evo_libra.searching.generations import Options, Snapshot, generations
+from evo_libra.searching.fold_state_bytes import loaded, saved
+from evo_libra.searching.stopping import Stagnation, Stop
+from evo_libra.searching.fold_toy import Toy
 
 EVALUATIONS, POPULATION = 110, 20
 RESTARTING = Options(Stop(stagnation=Stagnation(30, growth=0.999)), restarts=2)

@@ -12,14 +12,14 @@ from evo_libra import certify, load_problem
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation
-from evo_libra.problem.registry import load_problem as load_search_problem
-from evo_libra.search.ends import EVALUATIONS, GAP, SECONDS, STAGNATION
-from evo_libra.search.engine import load_engine
-from evo_libra.search.run import Options, Snapshot, generations
-from evo_libra.search.termination import Gap, Mark, Stagnation, Stop, certified_gap, grown, passed
+from evo_libra.problem.file.registry import load_problem as load_search_problem
+from evo_libra.searching.fold_ends import EVALUATIONS, GAP, SECONDS, STAGNATION
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.generations import Options, Snapshot, generations
+from evo_libra.searching.stopping import Gap, Mark, Stagnation, Stop, certified_gap, grown, passed
 
 
 @pytest.fixture(scope="module")

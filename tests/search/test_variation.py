@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.model.arrays import FloatArray
+from evo_libra.arrays import FloatArray
 from evo_libra.problem.genome import Genome
-from evo_libra.search.variation import Operators, _hits, is_new, offspring
+from evo_libra.searching.engines.variation import Operators, _hits, is_new, offspring
 
 KINDS = np.array([False, True, True, False, True, False])
 MIXED = Genome(

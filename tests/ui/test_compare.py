@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evo_libra.experiment.comparison import compare
-from evo_libra.ui.compare import _show
+from evo_libra.experiment.results.comparison import compare
+from evo_libra.ui.commands.compare import _show
 
 
 def test_what_is_not_drawn_is_said_and_no_figure_is_cut_off(

@@ -15,9 +15,9 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from evo_libra.ui import figure as module
-from evo_libra.ui.axes import Series
-from evo_libra.ui.figure import front_figure
+from evo_libra.ui.plots import figure as module
+from evo_libra.ui.plots.axes import Series
+from evo_libra.ui.plots.figure import front_figure
 
 LABELS: dict[str, Any] = {
     "x_label": "cost [USD]",
@@ -71,8 +71,8 @@ def test_another_process_gives_the_same_bytes(tmp_path: Path, suffix: str) -> No
     program = f"""
 import numpy as np
 from pathlib import Path
-from evo_libra.ui.figure import front_figure
-from evo_libra.ui.axes import Series
+from evo_libra.ui.plots.figure import front_figure
+from evo_libra.ui.plots.axes import Series
 series = [Series(np.array([1.0, 2.0]), np.array([2.0, 1.0]), "a")]
 front_figure(series, **{LABELS!r}, path=Path({str(path)!r}))
 """

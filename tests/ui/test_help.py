@@ -12,10 +12,10 @@ import pytest
 from cyclopts import App
 
 from evo_libra import __version__
-from evo_libra.ui.command_line.application import load, plain_ui
-from evo_libra.ui.command_line.at_once import answer, overview
-from evo_libra.ui.command_line.commands import COMMANDS
-from evo_libra.ui.command_line.shared import app
+from evo_libra.ui.commands.application import load, plain_ui
+from evo_libra.ui.commands.fast_help import answer, overview
+from evo_libra.ui.commands.names import COMMANDS
+from evo_libra.ui.commands.shared import app
 
 QUICK = """
 import sys
@@ -54,7 +54,7 @@ def test_help_told_at_once_is_that_of_the_commands(
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_is_in_the_module_that_it_is_looked_for_in(whole: App, command: str) -> None:
-    module = importlib.import_module(f"evo_libra.ui.command_line.{COMMANDS[command][0]}")
+    module = importlib.import_module(f"evo_libra.ui.commands.{COMMANDS[command][0]}")
     function = whole[command].default_command or whole[command]["show"].default_command
     assert function is not None
     assert inspect.getmodule(function) is module

@@ -13,11 +13,11 @@ import pytest
 
 from evo_libra import search
 from evo_libra.front.front import Front
-from evo_libra.model import mistakes
+from evo_libra.files import mistakes
 from evo_libra.problem.protocol import COST, TIME
-from evo_libra.ui.command_line.application import run
-from evo_libra.ui.fronts import show_front
-from evo_libra.ui.starter import STARTER
+from evo_libra.ui.commands.application import run
+from evo_libra.ui.commands.front import show_front
+from evo_libra.ui.commands.init import STARTER
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from problems.two_tier import TwoTier

@@ -13,17 +13,17 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.experiment.reproduce import reproduce
-from evo_libra.experiment.store import RunFolder
+from evo_libra.experiment.results.reproduction import reproduce
+from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.front import Front
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.evaluation import evaluate_command
-from evo_libra.ui.export import export_command
-from evo_libra.ui.prices import prices_command
-from evo_libra.ui.proofs import certify_command
-from evo_libra.ui.rescore import rescore_command
-from evo_libra.ui.searching import search_command
+from evo_libra.ui.commands.evaluate import evaluate_command
+from evo_libra.ui.commands.export import export_command
+from evo_libra.ui.commands.prices import prices_command
+from evo_libra.ui.commands.proofs import certify_command
+from evo_libra.ui.commands.rescore import rescore_command
+from evo_libra.ui.commands.search import search_command
 
 LAYERS = "HYBRID_TRANSFORMER\n1\na -1 1000 ALLREDUCE 4096 2000 ALLREDUCE 4096 3000 ALLREDUCE 1000000 0\n"
 PROBLEM = """\

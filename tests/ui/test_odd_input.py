@@ -13,12 +13,12 @@ import pytest
 
 from evo_libra import search
 from evo_libra.errors import InputError
-from evo_libra.model import source
-from evo_libra.model.chakra.trace import Kind, Metadata, Node
-from evo_libra.model.chakra.write import write_trace
+from evo_libra.files import source
+from evo_libra.chakra.trace import Kind, Metadata, Node
+from evo_libra.chakra.write import write_trace
 from evo_libra.problem.protocol import Evaluation
-from evo_libra.ui.command_line.application import run
-from evo_libra.ui.starter import STARTER
+from evo_libra.ui.commands.application import run
+from evo_libra.ui.commands.init import STARTER
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from problems.two_tier import TwoTier

@@ -15,7 +15,7 @@ from textual import events
 from textual.geometry import Size
 from textual.keys import _character_to_key
 
-from evo_libra.ui.terminal import launch
+from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.keys import KEYS
 
 PER_SESSION = 250

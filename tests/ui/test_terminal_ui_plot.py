@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.ui.axes import limits
-from evo_libra.ui.terminal.canvas import ASCII, UNICODE, Canvas, Role
-from evo_libra.ui.terminal.drawing import course, draw, nearest, place_of, position_in
+from evo_libra.ui.plots.axes import limits
+from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
+from evo_libra.ui.terminal.scatter_drawing import course, draw, nearest, place_of, position_in
 from evo_libra.ui.terminal.plot_view import (
     Picture,
     PlotView,

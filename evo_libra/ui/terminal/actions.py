@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Literal
 
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.catalogue import request
-from evo_libra.experiment.record import BatchInfo, RunInfo
+from evo_libra.experiment.results.catalogue import request
+from evo_libra.experiment.run.record import BatchInfo, RunInfo
 from evo_libra.ui.terminal.session import Scene
 
 Action = Literal["start", "pause", "stop", "retry"]
@@ -22,7 +22,7 @@ class Ask:
     Attributes
     ----------
     targets : the runs or batches that are asked.
-    action : as for `evo_libra.experiment.catalogue.request`.
+    action : as for `evo_libra.experiment.results.catalogue.request`.
     done : what is said once that has happened.
     """
 

@@ -23,9 +23,9 @@ from textual.screen import Screen
 from evo_libra.errors import EvoLibraError
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.clean import CleanLines
-from evo_libra.ui.terminal.hang_up import on_hang_up
+from evo_libra.ui.terminal.fold_hang_up import on_hang_up
 from evo_libra.ui.terminal.keys import KEYS, key_names
-from evo_libra.ui.terminal.screen import MainScreen
+from evo_libra.ui.terminal.main_screen import MainScreen
 from evo_libra.ui.terminal.session import Scene, Session
 from evo_libra.ui.terminal.view_model import State, wanted
 
@@ -195,6 +195,6 @@ class TerminalUI(App[None]):
 
 
 def _collect_from_now_on() -> None:
-    """End what `evo_libra.ui.terminal.start` has begun; what is there by now stays until the program ends."""
+    """End what `evo_libra.ui.terminal.fold_start` has begun; what is there by now stays until the program ends."""
     gc.freeze()
     gc.enable()

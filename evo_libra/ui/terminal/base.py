@@ -8,7 +8,7 @@ from typing import Literal
 from textual.screen import Screen
 from textual.worker import get_current_worker
 
-from evo_libra.experiment.record import RunInfo
+from evo_libra.experiment.run.record import RunInfo
 from evo_libra.ui.terminal import view_model
 from evo_libra.ui.terminal.queue_view import in_ascii
 from evo_libra.ui.terminal.session import Scene

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.model.arrays import GIGA
-from evo_libra.ui.axes import tick_label
+from evo_libra.arrays import GIGA
+from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.alike import Subject
+    from evo_libra.experiment.results.comparable import Subject
 
 Line = tuple[tuple[str, str], ...]
 _LABEL, _NUMBER, _BAR = 12, 8, 12
@@ -65,7 +65,7 @@ class Breakdown:
 def _unlike(design: Design, baseline: Design | None) -> str:
     if baseline is None or baseline.run == design.run:
         return ""
-    from evo_libra.experiment.alike import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparable import unlike  # noqa: PLC0415 - the first plot does not wait for problems
 
     return unlike(design.subject, baseline.subject)
 
@@ -128,7 +128,7 @@ def difference(value: float, other: float) -> tuple[str, str]:
 
 
 def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, ascii_only: bool) -> Iterator[Line]:
-    from evo_libra.model.fabric import BLOCKS, parse_fabric  # noqa: PLC0415 - the first plot does not wait for them
+    from evo_libra.network.fabric import BLOCKS, parse_fabric  # noqa: PLC0415 - the first plot does not wait for them
 
     try:
         fabric = parse_fabric(notation)

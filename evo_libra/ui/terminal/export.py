@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store import plain_name
-from evo_libra.ui.terminal.canvas import ASCII, UNICODE
-from evo_libra.ui.terminal.drawing import draw
+from evo_libra.experiment.store.folder import plain_name
+from evo_libra.ui.plots.canvas import ASCII, UNICODE
+from evo_libra.ui.terminal.scatter_drawing import draw
 from evo_libra.ui.terminal.plot_view import Picture
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def export(path: Path, picture: Picture, fronts: Sequence[tuple[str, Front]], *,
 
 
 def _figure(path: Path, picture: Picture) -> None:
-    from evo_libra.ui.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+    from evo_libra.ui.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     front_figure(
         picture.fronts, x_label=picture.x_label, y_label=picture.y_label, title="",

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.model.arrays import FloatArray
-from evo_libra.ui.axes import Axis, Series, axes_of
+from evo_libra.arrays import FloatArray
+from evo_libra.ui.plots.axes import Axis, Series, axes_of
 
 MOST_FRONTS = 8
 """Fronts that colours and markers can tell apart."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evo_libra.experiment.record import RunInfo, counts
+from evo_libra.experiment.run.record import RunInfo, counts
 
 GLYPHS = {
     "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.catalogue import Catalogue, read_front, read_log
-from evo_libra.experiment.control import all_requested
-from evo_libra.experiment.events import Progress
-from evo_libra.experiment.record import BatchInfo, RunInfo, file_stamp
-from evo_libra.experiment.store import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, RunFolder
-from evo_libra.integrity import DamagedError
-from evo_libra.ui.terminal.progress import ProgressReader
+from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log
+from evo_libra.experiment.store.control import all_requested
+from evo_libra.experiment.store.events import Progress
+from evo_libra.experiment.run.record import BatchInfo, RunInfo, file_stamp
+from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, RunFolder
+from evo_libra.files.integrity import DamagedError
+from evo_libra.ui.terminal.fold_progress import ProgressReader
 from evo_libra.ui.terminal.queue_view import run_names
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.alike import Subject
+    from evo_libra.experiment.results.comparable import Subject
     from evo_libra.front.front import Front
-    from evo_libra.model.arrays import FloatArray
+    from evo_libra.arrays import FloatArray
 
 REFRESH_SECONDS = 1.0
 """Time between two looks at all runs."""
@@ -241,7 +241,7 @@ def _with_front(run: RunInfo, data: RunData) -> RunData:
 
 
 def _subject(run: RunInfo) -> Subject | None:
-    from evo_libra.experiment.alike import Subject  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparable import Subject  # noqa: PLC0415 - the first plot does not wait for problems
 
     try:
         return Subject.of_run(RunFolder(run.folder))
@@ -253,7 +253,7 @@ def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:
     """Return an even sample of all designs that a run has kept."""
     import polars as pl  # noqa: PLC0415 - only runs that keep designs have them
 
-    from evo_libra.experiment.designs import designs_files, kept_designs  # noqa: PLC0415 - the same
+    from evo_libra.experiment.store.evaluated import designs_files, kept_designs  # noqa: PLC0415 - the same
 
     if front is None or not designs_files(run.folder):
         return {}

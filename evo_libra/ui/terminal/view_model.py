@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.events import Progress
-from evo_libra.experiment.record import RunInfo
-from evo_libra.experiment.words import course
+from evo_libra.experiment.store.events import Progress
+from evo_libra.experiment.run.record import RunInfo
+from evo_libra.experiment.run.fold_words import course
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
 from evo_libra.ui.terminal.queue_view import GLYPHS, Column, Row, overall, short_count, short_time, sort_name, summary
@@ -157,7 +157,7 @@ def _label(state: State, scene: Scene, run_id: str) -> str:
     selected = scene.data.get(state.run)
     if selected is None or run_id == state.run:
         return name
-    from evo_libra.experiment.alike import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparable import unlike  # noqa: PLC0415 - the first plot does not wait for problems
 
     reason = unlike(selected.subject, scene.data[run_id].subject)
     return f"{name} ({reason})" if reason else name
@@ -279,7 +279,7 @@ class FrontRows(Sequence[Row]):
 
 def _network(notation: str) -> str:
     """Return the structure of a design without technologies and bandwidths."""
-    from evo_libra.model.fabric import parse_fabric  # noqa: PLC0415 - the first plot does not wait for building blocks
+    from evo_libra.network.fabric import parse_fabric  # noqa: PLC0415 - the first plot does not wait for building blocks
 
     try:
         fabric = parse_fabric(notation)

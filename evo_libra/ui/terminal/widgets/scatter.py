@@ -12,10 +12,10 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from evo_libra.ui.terminal.canvas import ASCII, UNICODE, Canvas, Role
-from evo_libra.ui.terminal.drawing import draw, nearest, place_of
+from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
+from evo_libra.ui.terminal.scatter_drawing import draw, nearest, place_of
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture
-from evo_libra.ui.terminal.widgets.drawn import Styles
+from evo_libra.ui.terminal.widgets.strips import Styles
 
 _ROLE_NAMES = {
     Role.AXIS: "axis", Role.TICK: "tick", Role.LABEL: "label", Role.CLOUD: "cloud", Role.SELECTED: "selected",

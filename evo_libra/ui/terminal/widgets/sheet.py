@@ -13,7 +13,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from evo_libra.ui.terminal.details import Line
-from evo_libra.ui.terminal.widgets.drawn import Styles
+from evo_libra.ui.terminal.widgets.strips import Styles
 
 ROLES = ("head", "label", "value", "dim", "good", "bad", "bar")
 

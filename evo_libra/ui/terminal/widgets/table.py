@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS
 from evo_libra.ui.terminal.queue_view import GAP, Column, Row, clipped, fitting
-from evo_libra.ui.terminal.widgets.drawn import Styles
+from evo_libra.ui.terminal.widgets.strips import Styles
 
 ROLES = (
     "dim", "bar", "running", "queued", "done", "failed", "paused", "interrupted", "stale", "damaged",

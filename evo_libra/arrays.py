@@ -1,0 +1,87 @@
+"""The array types of a population: struct of arrays, the design axis last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Kind = TypeVar("Kind", bound=np.generic)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+GIGA = 1e9
+"""Bytes in a GB, everywhere in this package: the border between GB/s and B/s."""
+
+TERA = 1e12
+"""FLOP/s in a TFLOP/s."""
+
+NANO = 1e-9
+"""Seconds in a ns."""
+
+TILE = 4096
+"""Designs evaluated at a time: measured on 512 to 4096, fewer cost more in calls than they save in cache misses."""
+
+
+def columns(values: NDArray[Kind], which: IntArray) -> NDArray[Kind]:
+    """Return the designs `which` of (..., n) values; they must exist, as a place beyond the last means the last."""
+    # Without a check of every place for every row numpy takes half as long.
+    return np.take(values, which, axis=-1, mode="clip")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How collectives run on the networks of a population; axes of length 1 hold for all of them.
+
+    Attributes
+    ----------
+    chunks : (n,) or (1,) parts that a collective is cut into.
+    scheduler : (n,) or (1,) index into `evo_libra.timing.fidelity.SCHEDULERS`.
+    algorithm : (d, n) or (d, 1) index into `evo_libra.timing.fidelity.ALGORITHMS`.
+    """
+
+    chunks: IntArray
+    scheduler: IntArray
+    algorithm: IntArray
+
+    def select(self, designs: Sequence[int] | IntArray | slice) -> Schedule:
+        """Return the schedules of the named designs, in that order."""
+        return Schedule(*(
+            array if array.shape[-1] == 1 else array[..., designs]
+            for array in (self.chunks, self.scheduler, self.algorithm)
+        ))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Population:
+    """Networks as a struct of arrays; dimension 0 is the innermost, an unused dimension has size 1.
+
+    Attributes
+    ----------
+    npus : (d, n) sizes of the dimensions.
+    block : (d, n) index into `evo_libra.network.fabric.BLOCKS`.
+    technology : (d, n) index into the technologies of the catalogue.
+    bandwidth : (d, n) bandwidth per NPU in B/s; 0 in an unused dimension.
+    schedule : how collectives run on them, where the time model asks for it.
+    """
+
+    npus: IntArray
+    block: IntArray
+    technology: IntArray
+    bandwidth: FloatArray
+    schedule: Schedule | None = None
+
+    def __len__(self) -> int:
+        return int(self.npus.shape[1])
+
+    def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
+        """Return the named designs, in that order."""
+        return Population(
+            self.npus[:, designs], self.block[:, designs], self.technology[:, designs], self.bandwidth[:, designs],
+            None if self.schedule is None else self.schedule.select(designs),
+        )  # fmt: skip

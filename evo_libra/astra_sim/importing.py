@@ -1,0 +1,203 @@
+"""ASTRA-sim's files as a design and the time of a problem file, as far as these can say the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from evo_libra.arrays import TERA
+from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.collectives.phase import Implementation
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.astra_cluster import (
+    GREEDY,
+    PEAK,
+    SCHEDULER_OF,
+    default_policy,
+    dimension_algorithms,
+    npu_bandwidth,
+)
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import BLOCK_NAMES, Dimension, Fabric
+from evo_libra.timing.fidelity import ALGORITHMS, NATURAL, POLICIES
+from evo_libra.problem.file.spec import MOST_DIMENSIONS
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A cluster of ASTRA-sim.
+
+    Attributes
+    ----------
+    fabric : the design, with bandwidths per NPU; its technologies are named for this.
+    time : keys of a problem file's time.
+    compute : TFLOP/s of an NPU, or None where the system file has none, or just what exported ones count by.
+    without : what problem files cannot say, a sentence each.
+    """
+
+    fabric: Fabric
+    time: Mapping[str, Any]
+    compute: float | None
+    without: tuple[str, ...]
+
+    @property
+    def technologies(self) -> tuple[str, ...]:
+        """Names of the technologies, each once."""
+        return tuple(dict.fromkeys(str(dimension.technology) for dimension in self.fabric.dimensions))
+
+
+def imported(network: NetworkFile, system: SystemFile) -> Imported:
+    """Return a cluster of ASTRA-sim as a design with the time of a problem file.
+
+    Dimensions of one latency are of one technology; otherwise each has its own.
+
+    Parameters
+    ----------
+    network, system : its files.
+    """
+    found = [_algorithm(d, network, system) for d in range(len(network.npus))]
+    algorithms, without = [algorithm for algorithm, _ in found], [text for _, texts in found for text in texts]
+    latencies = [float(latency) for latency in network.latency]
+    one = len(set(latencies)) == 1
+    names = ["link" if one else f"dim{d}" for d in range(len(latencies))]
+    dimensions = tuple(
+        Dimension(block, npus, name, npu_bandwidth(bandwidth, block, npus, algorithm))
+        for block, npus, bandwidth, name, algorithm in zip(
+            network.block, network.npus, network.bandwidth, names, algorithms, strict=True
+        )
+    )
+    told, options = _algorithms(dimensions, algorithms)
+    time = {
+        **_how(system), **told, "latency_ns": latencies[0] if one else dict(zip(names, latencies, strict=True)),
+    }  # fmt: skip
+    if len(dimensions) > MOST_DIMENSIONS:
+        without.append(f"the network has {len(dimensions)} dimensions, a design has {MOST_DIMENSIONS} at most")
+    compute = system.compute.peak / TERA if system.compute.roofline and system.compute.peak != PEAK else None
+    return Imported(Fabric(dimensions, options), time, compute, (*without, *_replayed(system)))
+
+
+def _how(system: SystemFile) -> dict[str, Any]:
+    """Return the keys of a problem's time but for latency and algorithms."""
+    found: dict[str, Any] = {"model": "themis" if system.scheduler in GREEDY else "astra"}
+    found["chunks"] = system.system.splits
+    if system.scheduler is not Scheduler.BASELINE:
+        found["scheduler"] = next(name for name, kind in SCHEDULER_OF.items() if kind is system.scheduler)
+    if system.policy is not default_policy(system.scheduler):
+        found["policy"] = next(name for name, kind in POLICIES.items() if kind is system.policy)
+    found["endpoint_delay_ns"] = int(system.system.overheads.endpoint)
+    if system.system.overheads.memory < inf:
+        found["local_memory_GBps"] = system.system.overheads.memory
+    found["active_chunks"] = system.system.active
+    found["collective_optimization"] = "local-bandwidth-aware" if system.system.shrinking else "baseline"
+    return found
+
+
+def _algorithms(
+    dimensions: Sequence[Dimension], algorithms: Sequence[int]
+) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    """Return the key of the algorithms, if one is needed, and the option of the design where blocks have several."""
+    of_block: dict[int, set[int]] = {}
+    for dimension, algorithm in zip(dimensions, algorithms, strict=True):
+        of_block.setdefault(dimension.block, set()).add(algorithm)
+    if any(len(several) > 1 for several in of_block.values()):
+        return {"algorithms": "search"}, (("algorithms", ",".join(ALGORITHMS[a] for a in algorithms)),)
+    chosen = {
+        BLOCK_NAMES[block]: ALGORITHMS[a] for block, some in of_block.items() for a in some if a != NATURAL[block]
+    }
+    return ({"algorithms": chosen} if chosen else {}), ()
+
+
+def _algorithm(d: int, network: NetworkFile, system: SystemFile) -> tuple[int, list[str]]:
+    """Return the algorithm that a problem would name for a dimension, and what it does otherwise there."""
+    block, npus = network.block[d], network.npus[d]
+    rows = {c: row[d] if d < len(row) else None for c, row in system.system.implementations.items()}
+    names = [NATURAL[block], *(a for a in range(len(ALGORITHMS)) if a != NATURAL[block])]
+    names = names if BLOCK_NAMES[block] != "ring" else names[:1]
+    candidates = {a: list(_mismatches(d, block, npus, a, rows)) for a in names}
+    # The all-reduce decides what a bandwidth means; of what is alike in that, the nearest, and of equals the first.
+    best = min(names, key=lambda a: (_reduces_otherwise(block, npus, a, rows), len(candidates[a])))
+    return best, candidates[best]
+
+
+def _mismatches(d: int, block: int, npus: int, algorithm: int, rows: Mapping[Collective, Any]) -> Iterator[str]:
+    expected = dimension_algorithms(algorithm, block, npus)
+    for collective, row in rows.items():
+        if row is None:
+            yield f"dimension {d} is not used by {collective.called}; in a design all dimensions are"
+        elif row != expected[collective]:
+            yield (
+                f"dimension {d}, a {BLOCK_NAMES[block]} of {npus} NPUs: its {collective.value} runs {_name(row)}; what "
+                f"a problem file calls {ALGORITHMS[algorithm]} would run {_name(expected[collective])}"
+            )
+
+
+def _reduces_otherwise(block: int, npus: int, algorithm: int, rows: Mapping[Collective, Any]) -> bool:
+    row = rows.get(Collective.ALL_REDUCE)
+    return row is not None and row != dimension_algorithms(algorithm, block, npus)[Collective.ALL_REDUCE]
+
+
+def _name(row: Implementation) -> str:
+    return f"{row.algorithm.value}{row.window or ''}"
+
+
+def _replayed(system: SystemFile) -> Iterator[str]:
+    if system.compute.replay:
+        yield "replay-only: in a problem file collectives are always timed"
+
+
+def problem_texts(found: Imported, name: str, catalog_file: str) -> tuple[str, str]:
+    """Return a problem file with the network pinned and a workload to begin with, and its catalogue.
+
+    ASTRA-sim's files have no prices: the catalogue has 0 for all, and the problem asks for time alone.
+
+    Parameters
+    ----------
+    found : the cluster.
+    name : of the problem.
+    catalog_file : path of the catalogue, relative to the problem file.
+    """
+    npus = found.fabric.npus
+    shape = str(Fabric(found.fabric.dimensions))
+    rate = 234 if found.compute is None else found.compute
+    options = "".join(f" {key}={value}" for key, value in found.fabric.options)
+    problem = f"""\
+# A cluster of ASTRA-sim: its network and how collectives run on it. It is evaluated by
+#   evo-libra evaluate THIS_FILE --design '{shape}{options}'
+version: 1
+name: {name}
+npus: {npus}
+fabric:
+  catalog: {json.dumps(catalog_file)}
+  max_dimensions: {len(found.fabric.dimensions)}
+  # Without the shape, every shape is searched.
+  shape: {shape}
+# ASTRA-sim's files of a cluster have no workload; put yours here.
+workloads:
+  - model: gpt-3-libra
+    parallelism: {{tp: 1}}
+    compute_TFLOPS: {rate:.15g}
+time:
+{time_text(found.time)}objectives: [time]                     # with cost, when the catalogue has prices
+"""
+    rows = "".join(f"  {name_}: {_PRICES}\n" for name_ in found.technologies)
+    catalog = f"""\
+name: {name}
+source: ASTRA-sim's network file, which has no prices; 0 stands for them
+technologies:
+{rows}"""
+    return problem, catalog
+
+
+_PRICES = "{link_usd_per_GBps: 0, switch_usd_per_GBps: 0, nic_usd_per_GBps: 0}"
+
+
+def time_text(time: Mapping[str, Any]) -> str:
+    """Return the keys of a problem's time as its file writes them, below ``time:``."""
+    rows = []
+    for key, value in time.items():
+        text = f"{{{', '.join(f'{k}: {v}' for k, v in value.items())}}}" if isinstance(value, dict) else str(value)
+        rows.append(f"  {key}: {text}\n")
+    return "".join(rows)

@@ -1,0 +1,231 @@
+"""The README of exported files: how to run them, what will come out, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from evo_libra.astra_sim.times import Kind, Prediction
+
+KNOWN_FOR = (
+    "ASTRA-sim 518bd51 (March 2026) with its analytical congestion-unaware backend (astra-network-analytical 599a047) "
+    "and Chakra f37c2bb"
+)
+BINARY = "AstraSim_Analytical_Congestion_Unaware"
+
+
+@dataclass(frozen=True)
+class CollectiveTime:
+    """Collectives of a workload that are alike.
+
+    Attributes
+    ----------
+    kind : process group, collective, bytes.
+    where : how they run.
+    count : in an iteration.
+    modelled : seconds of one, by the problem.
+    predicted : ns of one, by ASTRA-sim.
+    """
+
+    kind: Kind
+    where: str
+    count: int
+    modelled: float
+    predicted: int
+
+
+@dataclass(frozen=True)
+class ExportedWorkload:
+    """A workload as it was exported.
+
+    Attributes
+    ----------
+    name : of the workload.
+    prefix : of its traces, relative to the folder.
+    traces : how many of them are different.
+    searched, modelled : seconds, by the problem of the search, and by the one that was exported.
+    prediction : of a released ASTRA-sim.
+    scheduled : of one that reads schedulers; None where none is asked for.
+    collectives : in order of appearance.
+    """
+
+    name: str
+    prefix: str
+    traces: int
+    searched: float
+    modelled: float
+    prediction: Prediction
+    scheduled: Prediction | None
+    collectives: tuple[CollectiveTime, ...]
+
+    @property
+    def ratio(self) -> float:
+        """The predicted time over the one that the search saw."""
+        return self.prediction.last * 1e-9 / self.searched
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A design as it was exported.
+
+    Attributes
+    ----------
+    design : in the notation.
+    npus : of the network.
+    models : of time: the one of the search, and the one that was exported.
+    version : of this package.
+    has_groups : whether there are communicator groups.
+    workloads : in the problem's order.
+    differences : why times differ, a sentence each.
+    """
+
+    design: str
+    npus: int
+    models: tuple[str, str]
+    version: str
+    has_groups: bool
+    workloads: tuple[ExportedWorkload, ...]
+    differences: tuple[str, ...]
+
+    def command(self, workload: ExportedWorkload) -> list[str]:
+        """Return the words that run a workload, in the folder."""
+        words = [
+            BINARY,
+            f"--workload-configuration={workload.prefix}",
+            "--system-configuration=system.json",
+            "--network-configuration=network.yml",
+            "--remote-memory-configuration=memory.json",
+        ]
+        return [*words, "--comm-group-configuration=groups.json"] if self.has_groups else words
+
+    def json(self) -> dict[str, Any]:
+        """Return all of it for programs, with units in the keys."""
+        return {
+            "design": self.design,
+            "npus": self.npus,
+            "searched_model": self.models[0],
+            "exported_model": self.models[1],
+            "workloads": [_json(workload, self.command(workload)) for workload in self.workloads],
+            "differences": list(self.differences),
+        }
+
+
+def _json(workload: ExportedWorkload, command: list[str]) -> dict[str, Any]:
+    scheduled = {} if workload.scheduled is None else {"predicted_with_scheduler_ns": workload.scheduled.last}
+    return {
+        "name": workload.name,
+        "prefix": workload.prefix,
+        "different_traces": workload.traces,
+        "searched_ms": workload.searched * 1e3,
+        "modelled_ms": workload.modelled * 1e3,
+        "predicted_ns": workload.prediction.last,
+        "predicted_first_npu_ns": workload.prediction.first,
+        **scheduled,
+        "ratio": workload.ratio,
+        "command": command,
+        "collectives": [
+            {
+                "group": row.kind[0], "collective": row.kind[1].value, "bytes": row.kind[2], "count": row.count,
+                "runs": row.where, "modelled_ns": row.modelled * 1e9, "predicted_ns": row.predicted,
+            }
+            for row in workload.collectives
+        ],
+    }  # fmt: skip
+
+
+def readme_text(exported: Exported) -> str:
+    """Return the README."""
+    return "\n".join([*_head(exported), *_times(exported), *_collectives(exported), *_differences(exported), *_FILES])
+
+
+def _head(exported: Exported) -> Iterator[str]:
+    yield "# A network with its workloads, for ASTRA-sim"
+    yield ""
+    yield f"    {exported.design}"
+    yield ""
+    yield f"Dimension 0 comes first; GB/s are those of an NPU, of 10^9 bytes. Written by evo-libra {exported.version}."
+    yield ""
+    yield "Run it in this folder:"
+    yield ""
+    yield "```sh"
+    for workload in exported.workloads:
+        yield " \\\n  ".join(exported.command(workload))
+    yield "```"
+    yield ""
+    yield (
+        f"It is known for {KNOWN_FOR}. Each NPU tells its time in a line `sys[0] finished, T cycles`; a cycle is 1 ns. "
+        f"Count these lines, {exported.npus} of them: the exit code is 0 even if some are missing."
+    )
+    yield ""
+
+
+def _times(exported: Exported) -> Iterator[str]:
+    searched, modelled = exported.models
+    scheduled = any(workload.scheduled for workload in exported.workloads)
+    yield "## Time of an iteration"
+    yield ""
+    columns = ["workload", "last NPU finishes [cycles]", "first NPU [cycles]"]
+    columns += ["with the scheduler [cycles]"] if scheduled else []
+    columns += [f"evo-libra, time {searched} [ms]", "ratio"]
+    columns += [f"evo-libra, time {modelled} [ms]"] if modelled != searched else []
+    yield _row(columns)
+    yield _row(["---"] * len(columns))
+    for workload in exported.workloads:
+        cells = [workload.name, str(workload.prediction.last), str(workload.prediction.first)]
+        cells += [str(workload.scheduled.last) if workload.scheduled else "-"] if scheduled else []
+        cells += [f"{workload.searched * 1e3:.9g}", f"{workload.ratio:.6g}"]
+        cells += [f"{workload.modelled * 1e3:.9g}"] if modelled != searched else []
+        yield _row(cells)
+    yield ""
+    yield "Cycles are predicted by executing these files as ASTRA-sim does, to the nanosecond."
+    yield ""
+
+
+def _collectives(exported: Exported) -> Iterator[str]:
+    yield "## Collectives"
+    yield ""
+    columns = [
+        "workload",
+        "group",
+        "collective",
+        "bytes",
+        "count",
+        "runs",
+        "ASTRA-sim [ns]",
+        f"{exported.models[1]} [ns]",
+    ]
+    yield _row(columns)
+    yield _row(["---"] * len(columns))
+    for workload in exported.workloads:
+        for row in workload.collectives:
+            group, collective, size = row.kind
+            times = [str(row.predicted), f"{row.modelled * 1e9:.0f}"]
+            yield _row([workload.name, group, collective.value, str(size), str(row.count), row.where, *times])
+    yield ""
+
+
+def _differences(exported: Exported) -> Iterator[str]:
+    yield "## What differs"
+    yield ""
+    if not exported.differences:
+        yield "Nothing: ASTRA-sim's time is the search's."
+    for sentence in exported.differences:
+        yield f"- {sentence}"
+    yield ""
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+_FILES = (
+    "## Files",
+    "",
+    "- `network.yml`: the dimensions. Bandwidth is GB/s of 2^30 bytes, of a link in each direction; latency is its ns.",
+    "- `system.json`: how collectives run, and 1 TFLOP/s, of which `num_ops` takes a ns for each thousand.",
+    "- `memory.json`: no remote memory.",
+    "- `groups.json`: members of the process groups that are not whole dimensions; `{}` if there are none.",
+    "- `traces/`: a Chakra trace (schema 0.0.4) of each NPU and workload.",
+    "",
+)

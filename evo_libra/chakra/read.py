@@ -1,0 +1,180 @@
+"""Traces from files: node by node, or whole and checked."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.chakra.check import MistakeList
+from evo_libra.chakra.decode import DecodeError, decode_metadata, decode_node
+from evo_libra.chakra.framing import Message, read_messages
+from evo_libra.chakra.graph import graph_of, running_order
+from evo_libra.chakra.recognise import Schema, schema_of
+from evo_libra.chakra.trace import Metadata, Node
+from evo_libra.files.kinds import refusal_of_file
+
+Trace = tuple[Metadata, tuple[Node, ...]]
+
+MOST_NODES = 2**22
+"""Of a trace. A summary takes 140 bytes for a node with one dependency, while chains are looked for: 0.6 GB in all."""
+
+MOST_DEPENDENCIES = 2**24
+"""Of all nodes of a trace: four of each, of which a summary takes some 80 bytes for one, 1.3 GB in all."""
+
+LARGEST_TRACE = 2**28
+"""Bytes of the nodes, unpacked, where all of them are kept, which takes about 18 times as much memory: 5 GB."""
+
+_NPU = re.compile(r"(0|[1-9][0-9]{0,8})\.et(\.gz)?")
+_SHOWN = 5
+
+
+def read_metadata(path: Path) -> Metadata:
+    """Read what a trace says of itself; the version of an older schema is that of the schema.
+
+    Raises
+    ------
+    InputError : the file cannot be read, or does not begin as a trace does.
+    """
+    schema = _schema(path)
+    if not schema.has_metadata:
+        return Metadata(schema.version)
+    message = next(read_messages(path))
+    try:
+        return decode_metadata(message.data, schema.version)
+    except DecodeError as error:
+        _refuse(path, message, error)
+
+
+def _schema(path: Path) -> Schema:
+    try:
+        return schema_of(path)
+    except InputError:
+        # What is called a trace, be it gzipped, is a damaged one.
+        if ".et" not in path.suffixes and path.is_file() and (other := refusal_of_file(path, "trace")):
+            raise InputError(Mistake(other, str(path))) from None
+        raise
+
+
+def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[Node]:
+    """Yield the nodes of a trace in the order of the file, one in memory at a time.
+
+    Nodes of older schemas come as they would be in today's: kinds and collectives by today's numbers, ``parent`` as
+    data dependencies, the attributes ``is_host_op`` as ``is_cpu_op`` and ``runtime`` also as duration. The nodes are
+    not checked against each other, nor for the attributes that their kinds need; `read_trace` does that.
+
+    Parameters
+    ----------
+    path : the file, gzipped or not.
+    watch : called now and then with the number of bytes of the file that have been read.
+
+    Raises
+    ------
+    InputError : the file cannot be read, is truncated or damaged, or has a node, a kind or a collective of no schema
+        that is known here; it has more than `MOST_NODES` nodes or `MOST_DEPENDENCIES` dependencies.
+    """
+    yield from _nodes(path, watch, None)
+
+
+def _nodes(path: Path, watch: Callable[[int], None] | None, largest: int | None) -> Iterator[Node]:
+    schema, so_far = _schema(path), _SoFar(path, largest)
+    for message in read_messages(path, watch):
+        try:
+            if message.number == 1 and schema.has_metadata:
+                decode_metadata(message.data, schema.version)
+                continue
+            node = decode_node(message.data, schema.version)
+        except DecodeError as error:
+            _refuse(path, message, error)
+        so_far.add(node, len(message.data))
+        yield node
+
+
+class _SoFar:
+    """Counts what has been read of a trace, and ends the reading where that is too much."""
+
+    def __init__(self, path: Path, largest: int | None) -> None:
+        self._path, self._largest = path, largest
+        self._nodes = self._dependencies = self._size = 0
+
+    def add(self, node: Node, size: int) -> None:
+        """Count a node of some bytes."""
+        self._nodes += 1
+        self._dependencies += len(node.control) + len(node.data)
+        self._size += size
+        self._check(node, self._nodes, MOST_NODES, "nodes; {} are read")
+        self._check(node, self._dependencies, MOST_DEPENDENCIES, "dependencies; {} are read")
+        if self._largest is not None:
+            self._check(node, self._size, self._largest, "bytes, unpacked; {} are read where all nodes are needed")
+
+    def _check(self, node: Node, found: int, most: int, words: str) -> None:
+        if found > most:
+            message = f"brings the trace to {found} {words.format(f'at most {most}')}"
+            raise InputError(Mistake(message, str(self._path), key=f"node {node.id}"))
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace and check it.
+
+    Raises
+    ------
+    InputError : as for `read_nodes`, and for all that `check.mistakes_in` finds; the nodes have more than
+        `LARGEST_TRACE` bytes together.
+    """
+    metadata, collected = read_metadata(path), MistakeList(str(path))
+    nodes = tuple(collected.watch(_nodes(path, None, LARGEST_TRACE)))
+    graph = graph_of(nodes)
+    collected.add_graph(graph, running_order(graph))
+    if collected.mistakes():
+        raise InputError(collected.mistakes())
+    return metadata, nodes
+
+
+def read_traces(prefix: Path) -> tuple[Trace, ...]:
+    """Read the traces of all NPUs, or the one that is good for all.
+
+    Parameters
+    ----------
+    prefix : of the files PREFIX.<npu>.et, or the one file.
+
+    Raises
+    ------
+    InputError : as for `trace_files` and `read_trace`.
+    """
+    return tuple(map(read_trace, trace_files(prefix)))
+
+
+def trace_files(prefix: Path) -> tuple[Path, ...]:
+    """Return the files PREFIX.<npu>.et or PREFIX.<npu>.et.gz by NPU from 0 on, or the one file itself.
+
+    Raises
+    ------
+    InputError : there is no such file, one is missing between others, or an NPU has two.
+    """
+    if os.path.isfile(prefix):  # noqa: PTH113 - false for what cannot be the name of a file
+        return (prefix,)
+    found: dict[int, Path] = {}
+    for path in sorted(prefix.parent.iterdir()) if prefix.parent.is_dir() else []:
+        beginning, _, rest = path.name.partition(f"{prefix.name}.")
+        match = _NPU.fullmatch(rest)
+        if beginning or not match:
+            continue
+        npu = int(match[1])
+        if npu in found:
+            raise InputError(Mistake(f"NPU {npu} has two traces, {found[npu].name} and {path.name}", str(prefix)))
+        found[npu] = path
+    if not found:
+        raise InputError(Mistake(f"there is neither this file nor {prefix.name}.0.et and so on beside it", str(prefix)))
+    missing = [npu for npu in range(len(found)) if npu not in found]
+    if missing:
+        names = ", ".join(f"{prefix.name}.{npu}.et" for npu in missing[:_SHOWN])
+        more = ", ..." if len(missing) > _SHOWN else ""
+        raise InputError(Mistake(f"{len(found)} traces up to NPU {max(found)}, but no {names}{more}", str(prefix)))
+    return tuple(found[npu] for npu in sorted(found))
+
+
+def _refuse(path: Path, message: Message, error: DecodeError) -> NoReturn:
+    raise InputError(Mistake(str(error), str(path), key=message.place)) from None

@@ -1,0 +1,232 @@
+"""What a trace holds, read node by node: only ids, dependencies and times stay in memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.chakra.check import MistakeList
+from evo_libra.chakra.graph import Chain, GraphBuilder, longest_chain, running_order
+from evo_libra.chakra.read import read_metadata, read_nodes
+from evo_libra.chakra.trace import CollectiveType, Kind, Node
+
+_MICRO = 1e-6
+_WORLD = ("", "0")
+_COLLECTIVES: Mapping[int | None, CollectiveType] = {kind.value: kind for kind in CollectiveType}
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """How many nodes of a sort there are, the sum of their bytes, and how many of them have none."""
+
+    nodes: int
+    size: int
+    empty: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What collectives are told apart by.
+
+    Attributes
+    ----------
+    collective : what it does.
+    group : name of the communicator group; empty for all NPUs, which a trace may also call "0".
+    involved : whether each dimension takes part; None where the trace does not say.
+    """
+
+    collective: CollectiveType
+    group: str
+    involved: tuple[bool, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """The computations of a trace.
+
+    Attributes
+    ----------
+    nodes : how many there are.
+    operations, size : sums of their operations and of the bytes that these move, where the nodes say so.
+    recorded : sum of the recorded durations in s.
+    untimed : how many have no time, neither recorded nor, where a roofline is given, by it.
+    """
+
+    nodes: int
+    operations: int
+    size: int
+    recorded: float
+    untimed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a trace holds.
+
+    Attributes
+    ----------
+    file, version : where it is, and what it says of its schema.
+    kinds : number of nodes by kind; those that are not there are left out.
+    dependencies : number of them.
+    compute : the computations.
+    collectives : by what they do, on which group and in which dimensions; bytes as each node's ``comm_size`` has them.
+    sends, receives : by the NPU at the other end.
+    loads, stores : of remote memory.
+    longest : the chain of dependencies with the most nodes.
+    critical : the chain that computes longest; its weight is the time in s that its computations take, those without a
+        time counted as none. A lower bound of the trace's time, communication left out. None where no computation has
+        a time.
+    """
+
+    file: str
+    version: str
+    kinds: Mapping[Kind, int]
+    dependencies: int
+    compute: Compute
+    collectives: Mapping[Use, Volume]
+    sends: Mapping[int, Volume]
+    receives: Mapping[int, Volume]
+    loads: Volume
+    stores: Volume
+    longest: Chain
+    critical: Chain | None
+
+
+def compute_time(node: Node, peak: float | None = None, memory_bandwidth: float | None = None) -> float | None:
+    """Return the time of a computation in s, or None where nothing says it.
+
+    With a roofline it is the longer one of its operations at the peak and its bytes at the bandwidth of the memory, not
+    rounded to nanoseconds as ASTRA-sim does; on the CPU, without a roofline or without both figures it is the recorded
+    duration, of which 0 means none.
+
+    Parameters
+    ----------
+    node : a computation.
+    peak : operations per s.
+    memory_bandwidth : B/s.
+    """
+    operations, size = amount(node, "num_ops"), amount(node, "tensor_size")
+    if peak and memory_bandwidth and operations is not None and size is not None and not amount(node, "is_cpu_op"):
+        return max(operations / peak, size / memory_bandwidth)
+    return node.duration * _MICRO if node.duration else None
+
+
+def amount(node: Node, name: str) -> int | None:
+    """Return an attribute that is an integer, or None where the node has none of the name, or no integer."""
+    found = node.attributes.get(name)
+    return int(found.value) if found and isinstance(found.value, int) else None
+
+
+def summarise(
+    path: Path,
+    *,
+    peak: float | None = None,
+    memory_bandwidth: float | None = None,
+    watch: Callable[[int], None] | None = None,
+) -> Summary:
+    """Read a trace and return what it holds.
+
+    Parameters
+    ----------
+    path : the file.
+    peak, memory_bandwidth : of the roofline that times computations, in operations per s and B/s; both or none.
+    watch : called now and then with the number of bytes of the file that have been read.
+
+    Raises
+    ------
+    InputError : as for `read.read_trace`.
+    """
+    mistakes = MistakeList(str(path))
+    tally, builder, times = _Tally(), GraphBuilder(), array("d")
+    for node in mistakes.watch(read_nodes(path, watch)):
+        builder.add(node)
+        tally.add(node)
+        time = compute_time(node, peak, memory_bandwidth) if node.kind is Kind.COMP else 0.0
+        times.append(np.nan if time is None else time)
+    graph = builder.graph()
+    order = running_order(graph)
+    mistakes.add_graph(graph, order)
+    if mistakes.mistakes():
+        raise InputError(mistakes.mistakes())
+    weights = np.array(times)
+    untimed = int(np.isnan(weights).sum())
+    timed = tally.kinds[Kind.COMP] > untimed
+    return Summary(
+        str(path),
+        read_metadata(path).version,
+        {kind: tally.kinds[kind] for kind in Kind if kind in tally.kinds},
+        len(graph.dependencies),
+        Compute(tally.kinds[Kind.COMP], tally.operations, tally.size, tally.duration * _MICRO, untimed),
+        tally.collectives.volumes(),
+        tally.sends.volumes(),
+        tally.receives.volumes(),
+        tally.memory.volume(Kind.MEM_LOAD),
+        tally.memory.volume(Kind.MEM_STORE),
+        longest_chain(graph, order, np.ones(len(graph))),
+        longest_chain(graph, order, np.nan_to_num(weights)) if timed else None,
+    )
+
+
+class _Volumes(Generic[K]):
+    """Sums up nodes and bytes by a key."""
+
+    def __init__(self) -> None:
+        self._nodes, self._size, self._empty = Counter[K](), Counter[K](), Counter[K]()
+
+    def add(self, key: K, size: int | None) -> None:
+        self._nodes[key] += 1
+        self._size[key] += size or 0
+        self._empty[key] += size == 0
+
+    def volume(self, key: K) -> Volume:
+        return Volume(self._nodes[key], self._size[key], self._empty[key])
+
+    def volumes(self) -> dict[K, Volume]:
+        return {key: self.volume(key) for key in self._nodes}
+
+
+class _Tally:
+    """Sums up nodes; what is wrong with one is told by others, and counts as nothing here."""
+
+    def __init__(self) -> None:
+        self.kinds = Counter[Kind]()
+        self.collectives, self.sends, self.receives = _Volumes[Use](), _Volumes[int](), _Volumes[int]()
+        self.memory = _Volumes[Kind]()
+        self.operations = self.size = self.duration = 0
+
+    def add(self, node: Node) -> None:
+        self.kinds[node.kind] += 1
+        size = amount(node, "comm_size")
+        if node.kind is Kind.COMP:
+            self.operations += amount(node, "num_ops") or 0
+            self.size += amount(node, "tensor_size") or 0
+            self.duration += node.duration
+        elif node.kind is Kind.COMM_COLL and (use := _use(node)):
+            self.collectives.add(use, size)
+        elif node.kind is Kind.COMM_SEND:
+            self.sends.add(amount(node, "comm_dst") or 0, size)
+        elif node.kind is Kind.COMM_RECV:
+            self.receives.add(amount(node, "comm_src") or 0, size)
+        elif node.kind in (Kind.MEM_LOAD, Kind.MEM_STORE):
+            self.memory.add(node.kind, amount(node, "tensor_size"))
+
+
+def _use(node: Node) -> Use | None:
+    """Return what a collective is told apart by, or None where it is none that is known."""
+    collective = _COLLECTIVES.get(amount(node, "comm_type"))
+    if collective is None:
+        return None
+    group, involved = node.attributes.get("pg_name"), node.attributes.get("involved_dim")
+    return Use(
+        collective,
+        "" if group is None or group.value in _WORLD else str(group.value),
+        tuple(map(bool, involved.value)) if involved and isinstance(involved.value, tuple) else None,
+    )

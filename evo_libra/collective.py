@@ -1,0 +1,108 @@
+"""Collectives: the bytes that each NPU sends in each dimension (LIBRA, ISPASS 2024)."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+
+
+class Collective(Enum):
+    """A collective operation, by the name that is used in files."""
+
+    ALL_REDUCE = "all-reduce"
+    ALL_GATHER = "all-gather"
+    REDUCE_SCATTER = "reduce-scatter"
+    ALL_TO_ALL = "all-to-all"
+
+    @property
+    def called(self) -> str:
+        """The name with its article.
+
+        >>> Collective.REDUCE_SCATTER.called
+        'a reduce-scatter'
+        """
+        return f"{'an' if self.value[0] == 'a' else 'a'} {self.value}"
+
+
+class Pattern(Enum):
+    """How traffic is spread over the dimensions; collectives of one pattern are proportional to each other.
+
+    SHRINKING is a reduce-scatter: the message shrinks by the extent of each dimension it has passed. An all-reduce is
+    two of it; an all-gather, which starts from a shard and goes outer to inner, is that of the gathered message.
+    """
+
+    SHRINKING = "shrinking"
+    ALL_TO_ALL = "all-to-all"
+
+
+def pattern_of(collective: Collective) -> Pattern:
+    """Return the pattern of a collective's traffic."""
+    return Pattern.ALL_TO_ALL if collective is Collective.ALL_TO_ALL else Pattern.SHRINKING
+
+
+def unit_traffic(pattern: Pattern, extent: IntArray | FloatArray) -> FloatArray:
+    """Return the bytes sent per NPU and dimension, per byte of the pattern.
+
+    Parameters
+    ----------
+    pattern : the pattern.
+    extent : (d, n) how many NPUs of each dimension belong to one process group; 1 where the group has no part.
+
+    Returns
+    -------
+    (d, n) bytes per byte; 0 where the extent is 1.
+    """
+    extent = np.asarray(extent, dtype=np.float64)
+    divisor = extent if pattern is Pattern.ALL_TO_ALL else np.cumprod(extent, axis=0)
+    return np.asarray((extent - 1.0) / divisor)
+
+
+def bytes_of_pattern(collective: Collective, size: FloatArray | float, degree: IntArray | float) -> FloatArray:
+    """Return how many bytes of its pattern a collective is.
+
+    Parameters
+    ----------
+    collective : the collective.
+    size : bytes of the operation: the whole message, but for an all-gather the shard before gathering.
+    degree : NPUs in the process group.
+    """
+    factor = {Collective.ALL_REDUCE: 2.0, Collective.ALL_GATHER: degree}.get(collective, 1.0)
+    return np.asarray(size, dtype=np.float64) * factor
+
+
+def traffic(collective: Collective, size: FloatArray | float, extent: IntArray | FloatArray) -> FloatArray:
+    """Return the bytes that an NPU sends in each dimension for one collective (LIBRA's table).
+
+    Parameters
+    ----------
+    collective : the collective.
+    size : bytes, a number or (n,); for an all-gather the shard before gathering.
+    extent : (d, n) how many NPUs of each dimension belong to the process group.
+
+    Returns
+    -------
+    (d, n) bytes.
+
+    >>> traffic(Collective.ALL_REDUCE, 1000.0, np.array([[4], [2]])).ravel()
+    array([1500.,  250.])
+    """
+    degree = np.prod(np.asarray(extent, dtype=np.float64), axis=0)
+    return unit_traffic(pattern_of(collective), extent) * bytes_of_pattern(collective, size, degree)
+
+
+def time_per_byte(unit: FloatArray, bandwidth: FloatArray) -> FloatArray:
+    """Return the time of one byte of a pattern with perfect pipelining: that of its slowest dimension.
+
+    Parameters
+    ----------
+    unit : (d, n) from `unit_traffic`.
+    bandwidth : (d, n) B/s, above 0 wherever there is traffic.
+
+    Returns
+    -------
+    (n,) seconds per byte.
+    """
+    return np.asarray((unit / bandwidth).max(axis=0))

@@ -1,0 +1,147 @@
+"""How long runs will take."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.experiment.execution.search_loop import snapshots, with_processes
+from evo_libra.experiment.run.settings import RunSpec, build
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+
+OVERHEAD_SECONDS = 0.02
+"""Of a run, besides its search: files, the way to a worker and back."""
+MOST_TRIALS, TRIAL_SECONDS = 8, 0.5
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long runs will take; an estimate, not a bound.
+
+    Attributes
+    ----------
+    seconds : of work of one core.
+    evaluations : of all runs, shorter ones that longer ones go on from counted once.
+    from_earlier, from_trial, from_similar : how many runs were estimated by earlier runs of the same search, by a trial
+        of up to half a second just now, and by those of the other runs.
+    """
+
+    seconds: float
+    evaluations: int
+    from_earlier: int
+    from_trial: int
+    from_similar: int
+
+
+def estimate(runs: Sequence[RunSpec], results: Path) -> Estimate:
+    """Return how long runs will take on one core of this machine.
+
+    Parameters
+    ----------
+    runs : those that are to be executed.
+    results : the folder of results, for the pace of earlier runs.
+    """
+    earlier = _earlier(results)
+    paces: dict[str, float] = {}
+    sources = {"earlier": 0, "trial": 0, "similar": 0}
+    tried: set[str] = set()
+    for spec in runs:
+        if spec.search in earlier:
+            paces[spec.search] = earlier[spec.search]
+        elif spec.search not in paces and len(tried) < MOST_TRIALS:
+            paces[spec.search] = _trial(spec)
+            tried.add(spec.search)
+        kind = "earlier" if spec.search in earlier else "trial" if spec.search in tried else "similar"
+        sources[kind] += 1
+    usual = _usual(runs, paces)
+    new = _new_evaluations(runs)
+    work = sum(
+        min(count / usual(spec), math.inf if spec.seconds is None else spec.seconds)
+        for spec, count in zip(runs, new, strict=True)
+    )
+    seconds = work + OVERHEAD_SECONDS * len(runs)
+    return Estimate(seconds, sum(new), sources["earlier"], sources["trial"], sources["similar"])
+
+
+def start_seconds(workers: int) -> float:
+    """Return how long it takes on this machine until runs begin: this program starts, and then its workers do.
+
+    Parameters
+    ----------
+    workers : processes that are started besides this one; they start at the same time.
+    """
+    begun = time.perf_counter()
+    code = "import evo_libra.experiment.execution.worker"
+    subprocess.run([sys.executable, "-P", "-c", code], check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - our own
+    return (time.perf_counter() - begun) * (2 if workers else 1)
+
+
+def _earlier(results: Path) -> Mapping[str, float]:
+    """Return evaluations per second of the searches that have finished runs."""
+    catalogue = Catalogue.open(results)
+    found: dict[str, list[float]] = {}
+    for run in catalogue.runs("status:done,stale"):
+        if run.wall_s > 0 and run.evaluations:
+            found.setdefault(run.search, []).append(run.evaluations / run.wall_s)
+    catalogue.close()
+    return {search: median(paces) for search, paces in found.items()}
+
+
+def _trial(spec: RunSpec) -> float:
+    """Return evaluations per second of the first generations of a run, without the very first."""
+    problem = with_processes(spec, build(spec.origin), None, retry=False)
+    if isinstance(problem, ExpensiveProblem):
+        return _pace_of_processes(problem)
+    first, done = None, 0
+    begun = time.perf_counter()
+    with closing(snapshots(replace(spec, method=replace(spec.method, islands=1)), problem)) as loop:
+        for snapshot in loop:
+            done = snapshot.evaluations
+            if first is None and not snapshot.ended:
+                first, begun = done, time.perf_counter()
+            if time.perf_counter() - begun > TRIAL_SECONDS:
+                break
+    return max(done - (first or 0), 1) / max(time.perf_counter() - begun, 1e-6)
+
+
+def _pace_of_processes(problem: ExpensiveProblem) -> float:
+    """Return evaluations per second of a problem whose designs take long: a design a process, once these have begun."""
+    genes = problem.genome.sample(np.random.Generator(np.random.PCG64(0)), 2 * problem.workers)
+    with problem:
+        problem.evaluate_genes(genes[:, : problem.workers])
+        begun = time.perf_counter()
+        problem.evaluate_genes(genes[:, problem.workers :])
+        return problem.workers / max(time.perf_counter() - begun, 1e-6)
+
+
+def _usual(runs: Sequence[RunSpec], paces: Mapping[str, float]) -> Callable[[RunSpec], float]:
+    """Return what tells a run's pace: its own, else the median of those of its engine, else of all."""
+    known = {spec.search: (spec.engine, paces[spec.search]) for spec in runs if spec.search in paces}
+
+    def pace(spec: RunSpec) -> float:
+        alike = [found for engine, found in known.values() if engine == spec.engine]
+        return paces.get(spec.search) or median(alike or [found for _, found in known.values()])
+
+    return pace
+
+
+def _new_evaluations(runs: Sequence[RunSpec]) -> list[int]:
+    """Return the evaluations of each run without those of the longest shorter run that it goes on from."""
+    budgets: dict[tuple[str, int], list[int]] = {}
+    for spec in runs:
+        budgets.setdefault((spec.search, spec.seed), []).append(spec.evaluations)
+    return [
+        spec.evaluations
+        - max((count for count in budgets[spec.search, spec.seed] if count < spec.evaluations), default=0)
+        for spec in runs
+    ]

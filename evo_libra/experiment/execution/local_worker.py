@@ -1,0 +1,235 @@
+"""A Dask worker of this machine that lives as long as the program that started it.
+
+    python -P -m evo_libra.experiment.execution.local_worker
+
+What it serves is the first line of its standard input; see `Place`. Dask's own way to start workers gives up when one
+of them is killed before it has reached the scheduler.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from typing import IO
+
+from evo_libra.errors import EvoLibraError
+from evo_libra.experiment.execution.fold_task import ONE_THREAD
+from evo_libra.searching.evaluation.workers import is_stopped
+
+STOPPED_SECONDS = 10.0
+"""Time after which a process that the system says is stopped is replaced."""
+_EARLY_ENDS = 5
+_END_SECONDS = 5.0
+_STEP_SECONDS = 1.0
+# Whoever ends a worker from outside, such as a system short of memory, says nothing about the next one.
+_FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM) if hasattr(signal, "SIGKILL") else ()
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a worker serves.
+
+    Attributes
+    ----------
+    address : of the scheduler.
+    credentials : to speak with it; from `evo_libra.experiment.execution.private_cluster.new_credentials`.
+    folder : for temporary files; nobody else may write to it.
+    """
+
+    address: str
+    credentials: Mapping[str, str]
+    folder: str
+
+
+@dataclass(eq=False)
+class _Process:
+    """A worker process.
+
+    Attributes
+    ----------
+    process : it.
+    arrived : whether it has reached the scheduler.
+    said : what it has written to its standard error before that, which is shown only once it has arrived.
+    stopped : seconds that the system has said it is stopped for.
+    """
+
+    process: subprocess.Popen[bytes]
+    arrived: bool = False
+    said: list[bytes] = field(default_factory=list)
+    stopped: float = 0.0
+
+    def listen(self, errors: IO[bytes]) -> None:
+        """Hand on what the process writes to its standard error until it ends."""
+        for line in errors:
+            if self.arrived:
+                _show(line)
+            else:
+                self.said.append(line)
+        errors.close()
+
+    def arrive(self) -> None:
+        """Note that it has reached the scheduler."""
+        if not self.arrived:
+            self.arrived = True
+            _show(b"".join(self.said))
+
+
+@dataclass
+class LocalWorkers:
+    """Worker processes, each with a thread of its own; those that die are replaced.
+
+    Attributes
+    ----------
+    place : what they serve.
+    count : how many there are to be.
+    arrived : returns the names, which are process numbers, of the workers that have reached the scheduler.
+    on_news : called with a sentence when one that was stopped is replaced.
+    """
+
+    place: Place
+    count: int
+    arrived: Callable[[], Collection[str]] = frozenset
+    on_news: Callable[[str], None] = lambda _news: None
+    _living: list[_Process] = field(default_factory=list)
+    _early: int = 0
+    _looked: float = 0.0
+
+    def mend(self) -> None:
+        """Start what is missing.
+
+        Raises
+        ------
+        EvoLibraError : workers end before they have reached the scheduler, again and again.
+        """
+        names = self.arrived()
+        for one in self._living:
+            if str(one.process.pid) in names:
+                self._early = 0
+                one.arrive()
+        self._replace_stopped()
+        ended = [one for one in self._living if one.process.poll() is not None]
+        failed = [one for one in ended if not one.arrived and one.process.returncode not in _FROM_OUTSIDE]
+        self._early += len(failed)
+        if self._early > _EARLY_ENDS:
+            self.end()
+            raise EvoLibraError(
+                f"workers cannot be started on this machine{_reason(failed[-1])}; --workers 0 does without"
+            )
+        for one in ended:
+            _close(one.process)
+        self._living = [one for one in self._living if one not in ended]
+        while len(self._living) < self.count:
+            self._living.append(_start(self.place))
+
+    def kill(self, name: str) -> None:
+        """Kill the worker with a name; `mend` replaces it."""
+        for one in self._living:
+            if str(one.process.pid) == name:
+                one.process.kill()
+                one.process.wait()
+
+    def end(self) -> None:
+        """End all workers."""
+        for one in self._living:
+            _close(one.process)
+        for one in self._living:
+            try:
+                one.process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                one.process.kill()
+                one.process.wait()
+        self._living = []
+
+    def _replace_stopped(self) -> None:
+        """Kill processes that were found to be stopped for long; the time in which nobody looks does not count."""
+        now = time.monotonic()
+        passed, self._looked = min(now - self._looked, _STEP_SECONDS), now
+        for one in self._living:
+            one.stopped = one.stopped + passed if is_stopped(one.process.pid) else 0.0
+            if one.stopped > STOPPED_SECONDS:
+                self.on_news(f"the worker process {one.process.pid} was stopped; another one takes its place")
+                one.process.kill()
+                one.process.wait()
+
+
+def _start(place: Place) -> _Process:
+    # In a session of its own, so that Ctrl-C reaches the program that started it alone. With -P, so that no file of the
+    # current folder stands in for a module.
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "evo_libra.experiment.execution.local_worker"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **ONE_THREAD},
+        start_new_session=True,
+    )
+    one = _Process(process)
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    assert process.stderr is not None  # noqa: S101 - the same
+    with suppress(BrokenPipeError):  # it has ended already, which `mend` sees
+        process.stdin.write(json.dumps(asdict(place)).encode() + b"\n")
+        process.stdin.flush()
+    threading.Thread(target=one.listen, args=(process.stderr,), daemon=True).start()
+    return one
+
+
+def _reason(one: _Process) -> str:
+    """Return the last line that a process has said before it ended, or how it ended, as a part of a sentence."""
+    said = [line for line in b"".join(one.said).decode(errors="replace").splitlines() if line.strip()]
+    return f" ({said[-1].strip():.200})" if said else f" (they end with code {one.process.returncode})"
+
+
+def _show(text: bytes) -> None:
+    with suppress(OSError, ValueError):  # nobody reads it any more
+        sys.stderr.write(text.decode(errors="replace"))
+        sys.stderr.flush()
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+
+
+def _end_with_parent(folder: str) -> None:
+    """Wait for the end of the pipe from the program that started this one; whatever ended it, this one ends, too."""
+    sys.stdin.buffer.read()
+    shutil.rmtree(folder, ignore_errors=True)  # nobody else does where the program was killed
+    os._exit(0)
+
+
+async def _serve(place: Place) -> None:
+    from evo_libra.experiment.execution.private_cluster import worker_of  # noqa: PLC0415 - not needed by who starts workers
+
+    async with worker_of(place.address, dict(place.credentials), str(os.getpid()), place.folder) as worker:
+        await worker.finished()
+
+
+def main() -> None:
+    """Serve the place that the first line of the standard input tells."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    line = sys.stdin.buffer.readline()
+    if not line:
+        return
+    place = Place(**json.loads(line))
+    threading.Thread(target=_end_with_parent, args=(place.folder,), daemon=True).start()
+    import asyncio  # noqa: PLC0415 - not needed by who starts workers
+
+    import dask  # noqa: PLC0415 - the same
+
+    import evo_libra.experiment.execution.worker  # noqa: F401, PLC0415 - before the first run has to wait for it
+
+    dask.config.set({"distributed.worker.profile.enabled": False})
+    asyncio.run(_serve(place))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+"""A search that keeps its results in a folder, can be interrupted, and goes on."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from evo_libra.experiment.execution.agreement import check_front
+from evo_libra.experiment.execution.fold_attempts import log
+from evo_libra.experiment.store.checkpoint import write_checkpoint
+from evo_libra.experiment.store.evaluated import Record, designs_files
+from evo_libra.experiment.store.events import Progress, tell, tell_progress
+from evo_libra.experiment.store.fold_failures import keep_failures
+from evo_libra.experiment.execution.search_loop import Place, in_this_process, snapshots
+from evo_libra.experiment.run.fold_manifest import manifest_of
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.execution.fold_scale import Scale, measure
+from evo_libra.experiment.execution.resume import Start
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
+from evo_libra.front.archive import Archive
+from evo_libra.front.front import Front, front_of
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.fold_ends import EXHAUSTED, SECONDS
+from evo_libra.searching.generations import Snapshot
+
+CHECKPOINT_SECONDS = 1.0
+"""Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
+PROGRESS_SECONDS = 0.5
+"""Time between two notes of the progress."""
+LOST = "lost"
+"""Why a run stops whose claim somebody else has taken over."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run.
+
+    Attributes
+    ----------
+    folder : where its files are.
+    front : everything non-dominated that was found.
+    evaluations : designs evaluated in all.
+    hypervolume : of the front on the problem's scale; None without one.
+    wall, total_wall : seconds this time, and those of earlier attempts included.
+    stopped : why it ended before its end, such as ``interrupt``; None when it is complete.
+    ended : what completed it, as `evo_libra.searching.generations.Snapshot` has it.
+    restarts : how often its engine was started anew.
+    failures : designs that could not be evaluated, as `evo_libra.experiment.store.fold_failures.keep_failures` has them.
+    """
+
+    folder: RunFolder
+    front: Front
+    evaluations: int
+    hypervolume: float | None
+    wall: float
+    total_wall: float
+    stopped: str | None
+    ended: str = ""
+    restarts: int = 0
+    failures: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a run knows of the program around it.
+
+    Attributes
+    ----------
+    asked : returns why to stop, or None; called after each generation.
+    on_generation : called after each generation with the snapshot and the seconds since the start.
+    checkpoint_seconds : time between checkpoints.
+    command : the words that started all this.
+    place : where islands are.
+    """
+
+    asked: Callable[[], str | None] = lambda: None
+    on_generation: Callable[[Snapshot, float], None] = lambda _snapshot, _seconds: None
+    checkpoint_seconds: float = CHECKPOINT_SECONDS
+    command: tuple[str, ...] = tuple(sys.argv)
+    place: Place = in_this_process
+
+
+@contextmanager
+def catching_interrupts() -> Iterator[Callable[[], bool]]:
+    """Turn SIGINT, SIGTERM and SIGHUP into a question that the loop asks between generations.
+
+    A second one, by a user who does not want to wait for the generation, is a KeyboardInterrupt.
+    """
+    caught: float | None = None
+
+    def catch(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal caught
+        # Programs that start others may pass on what the terminal has sent to both: that is one signal.
+        if caught is not None and time.monotonic() - caught > 1.0:
+            raise KeyboardInterrupt
+        caught = caught or time.monotonic()
+
+    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # under nohup a hang-up is no reason to stop
+            signal.signal(number, catch)
+    try:
+        yield lambda: caught is not None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def run_search(
+    spec: RunSpec,
+    problem: SearchProblem,
+    folder: RunFolder,
+    start: Start,
+    scale: Scale | None,
+    around: Surroundings,
+) -> Outcome:
+    """Search, and keep front, manifest, events and checkpoint in a folder: everything but the mark that it is done.
+
+    Parameters
+    ----------
+    spec, problem : the run, and its problem.
+    folder : its folder, claimed and made ready.
+    start : where it begins.
+    scale : for the hypervolume.
+    around : the program around it.
+
+    Raises
+    ------
+    InputError : there is no such engine, or it cannot search the problem.
+    StorageError : results cannot be written.
+    TakenOverError : another attempt has taken over the run.
+    """
+    manifest = manifest_of(spec, problem, around.command, folder.path)
+    for name in (FRONT, PLOT, DONE):
+        folder.remove(name)
+    last, stopped = start.snapshot, None
+    record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
+    loop = snapshots(spec, problem, last, observe=record, place=around.place)
+    folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
+    course = _Course(spec, problem, folder, start, scale, around, record)
+    with closing(loop):
+        for snapshot in loop:
+            last = snapshot
+            course.note(snapshot)
+            stopped = around.asked()
+            if stopped is not None:
+                break
+    if last is not None and (last.ended or last.evaluations >= spec.evaluations) and stopped != LOST:
+        stopped = None
+    return course.end(last, stopped, manifest)
+
+
+def mark_done(outcome: Outcome) -> None:
+    """Write the mark that a run is complete, after everything else."""
+    folder = outcome.folder
+    names = [FRONT, *(path.name for path in designs_files(folder.path))]
+    folder.write_json(
+        DONE,
+        {
+            "evaluations": outcome.evaluations,
+            "front": len(outcome.front),
+            "hypervolume": outcome.hypervolume,
+            "wall_s": round(outcome.total_wall, 6),
+            "ended": outcome.ended,
+            "restarts": outcome.restarts,
+            "files": {name: checksum(folder.path / name) for name in names},
+        },
+    )
+    tell(folder, "done", evaluations=outcome.evaluations, seconds=round(outcome.total_wall, 3))
+
+
+class _Course:
+    """What a run writes while it searches.
+
+    The last checkpoint of a run is from before the generation that its budget cuts short, or a look at its front ends,
+    so that a longer run which goes on from it ends where it would have ended had it been long from the start.
+    """
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        problem: SearchProblem,
+        folder: RunFolder,
+        start: Start,
+        scale: Scale | None,
+        around: Surroundings,
+        record: Record | None,
+    ) -> None:
+        self.spec, self.problem, self.folder = spec, problem, folder
+        self.scale, self.around, self.record = scale, around, record
+        self.begun = time.perf_counter()
+        self.saved_at, self.noted_at, self.earlier = self.begun, -math.inf, start.seconds
+        self.uncut = start.snapshot
+        self.saved = start.snapshot.evaluations if start.snapshot else 0
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.begun
+
+    @property
+    def total_seconds(self) -> float:
+        return self.earlier + self.seconds
+
+    def note(self, snapshot: Snapshot) -> None:
+        """Tell how far the search is and save it, each when it is time to."""
+        # Who goes on from here does the generation over that the budget, a stagnation or a proof has ended, so that it
+        # ends the same search in the same place; the clock has no such place.
+        if snapshot.ended in ("", EXHAUSTED, SECONDS):
+            self.uncut = snapshot
+        self.around.on_generation(snapshot, self.seconds)
+        if snapshot.ended or self.seconds - self.noted_at > PROGRESS_SECONDS:
+            self.noted_at = self.seconds
+            self._progress(snapshot)
+        if not snapshot.ended and time.perf_counter() - self.saved_at > self.around.checkpoint_seconds:
+            self._save()
+            self.saved_at = time.perf_counter()
+
+    def end(self, last: Snapshot | None, stopped: str | None, manifest: dict[str, Any]) -> Outcome:
+        """Write what a run that has ended, complete or not, leaves behind; nothing where somebody else has it."""
+        archive = last.archive if last else Archive.empty(len(self.problem.genome), len(self.problem.objectives))
+        failures: list[dict[str, Any]] = []
+        if stopped != LOST:
+            if stopped is not None and last is not None:
+                self._progress(last)
+            self._save()
+            if stopped is None and self.record is not None:
+                self.record.flush()
+            failures = keep_failures(self.folder, self.problem)
+        outcome = Outcome(
+            self.folder,
+            front_of(self.problem, archive),
+            last.evaluations if last else 0,
+            measure(self.scale, archive.objectives),
+            self.seconds,
+            self.total_seconds,
+            stopped,
+            last.ended if last and stopped is None else "",
+            last.restarts if last else 0,
+            failures,
+        )
+        if stopped is None and (reason := check_front(manifest, outcome.front)):
+            log(self.folder, f"the front was not evaluated again: {reason}")
+        if stopped != LOST:
+            self.folder.write(FRONT, outcome.front.write)
+            self.folder.write_json(MANIFEST, {**manifest, **_figures(outcome)})
+        return outcome
+
+    def _progress(self, snapshot: Snapshot) -> None:
+        archive = snapshot.archive
+        volume = measure(self.scale, archive.objectives) if len(archive) else None
+        point = Progress(
+            round(time.time(), 3), snapshot.evaluations, len(archive), volume, round(self.total_seconds, 3)
+        )
+        tell_progress(self.folder, point)
+
+    def _save(self) -> None:
+        if self.uncut is None or self.uncut.evaluations <= self.saved:
+            return
+        if self.record is not None:
+            self.record.flush()
+        keep_failures(self.folder, self.problem)
+        write_checkpoint(self.folder, self.uncut, self.spec.search)
+        self.saved = self.uncut.evaluations
+
+
+def _figures(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "status": "done" if outcome.stopped is None else "interrupted",
+        "evaluations": outcome.evaluations,
+        "front": len(outcome.front),
+        "failures": len(outcome.failures),
+        "restarts": outcome.restarts,
+        "ended": outcome.ended,
+        "wall_s": round(outcome.wall, 6),
+    }

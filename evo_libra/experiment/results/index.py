@@ -1,0 +1,152 @@
+"""The SQLite file behind a catalogue: derived from the folders of runs, worth nothing by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+import zlib
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from evo_libra.experiment.run.record import RunInfo
+from evo_libra.files.integrity import row_digest
+
+_KEPT = 64  # Fronts.
+_LARGEST = 1 << 20  # Bytes of a front; larger ones are read from their files.
+_COLUMNS = tuple(field.name for field in fields(RunInfo) if field.name != "folder")
+_VALUES = attrgetter(*_COLUMNS)
+_TABLES = """
+DROP TABLE IF EXISTS runs;
+DROP TABLE IF EXISTS fronts;
+CREATE TABLE runs (id PRIMARY KEY, stamp, run, digest);
+CREATE TABLE fronts (id PRIMARY KEY, stamp, columns, points, digest);
+"""
+
+
+def version() -> int:
+    """Return what an index is known by: its tables and the fields of a run. One of another version is made again."""
+    layout = [_TABLES, *(f"{field.name}: {field.type}" for field in fields(RunInfo))]
+    return int.from_bytes(hashlib.sha256("\n".join(layout).encode()).digest()[:4], "big") >> 1
+
+
+def open_index(path: Path | None) -> sqlite3.Connection:
+    """Open an index; a damaged one is begun anew, one that cannot be kept lies in memory, as does that of no path."""
+    if path is None or (path.exists() and not path.is_file()):
+        return _prepared(None)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _prepared(path)
+    except (sqlite3.OperationalError, OSError):
+        return _prepared(None)
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # the latter where damage gets into SQLite's own sentence
+        return _again(path)
+
+
+def _again(path: Path) -> sqlite3.Connection:
+    try:
+        for ending in ("", "-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+        return _prepared(path)
+    except (sqlite3.Error, OSError):
+        return _prepared(None)
+
+
+def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunInfo]]:
+    """Return what an index holds: stamps of the runs' files, and the runs; rows that are damaged are left out.
+
+    Parameters
+    ----------
+    index : the index.
+    results : the folder that the runs are in, which may be named by another path than when they were kept.
+    """
+    try:
+        rows = [
+            (stamp, text)
+            for stamp, text, digest in index.execute("SELECT stamp, run, digest FROM runs")
+            if digest == _digest(stamp, text)
+        ]
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        return []  # All is read from the files again.
+    runs = json.loads(f"[{','.join(text for _, text in rows)}]")
+    return [(stamp, _run(f"{results}/{values[0]}", values)) for (stamp, _), values in zip(rows, runs, strict=True)]
+
+
+def _run(folder: str, values: Sequence[Any]) -> RunInfo:
+    # A frozen record is filled field by field; of 20,000 that would take half of the time that reading them takes.
+    run = RunInfo.__new__(RunInfo)
+    vars(run).update(zip(_COLUMNS, values, strict=True))
+    vars(run)["folder"] = Path(folder)
+    return run
+
+
+def save(index: sqlite3.Connection, changed: Sequence[tuple[str, RunInfo]], gone: Collection[str]) -> None:
+    """Bring an index up to date; one that others keep busy is left as it is, and what it lacks is read again.
+
+    Parameters
+    ----------
+    index : the index.
+    changed : runs with the stamps of their files.
+    gone : ids of runs that are not there any more.
+    """
+    if not changed and not gone:
+        return
+    texts = ((run.id, stamp, json.dumps(_VALUES(run))) for stamp, run in changed)
+    rows = [(run_id, stamp, text, _digest(stamp, text)) for run_id, stamp, text in texts]
+    with contextlib.suppress(sqlite3.DatabaseError), index:
+        index.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", rows)
+        index.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in gone])
+
+
+def _digest(stamp: str, text: str) -> int:
+    """Return what shows a damaged row; a CRC, since an index is no more than a copy and has to be read fast."""
+    return zlib.crc32(f"{stamp}\n{text}".encode())
+
+
+def load_points(index: sqlite3.Connection, run_id: str, stamp: str) -> tuple[list[str], bytes] | None:
+    """Return columns and values of a front, as `save_points` was given them; None when they are not there."""
+    words = "SELECT columns, points, digest FROM fronts WHERE id = ? AND stamp = ?"
+    try:
+        found = index.execute(words, (run_id, stamp)).fetchone()
+    except sqlite3.DatabaseError:
+        return None
+    if found is None or found[2] != row_digest(run_id, stamp, found[0], found[1]):
+        return None
+    return str(found[0]).split("\n"), found[1]
+
+
+def save_points(index: sqlite3.Connection, run_id: str, stamp: str, columns: Sequence[str], points: bytes) -> None:
+    """Keep the points of a front, so that they can be shown before Polars is imported; the last 64 are kept.
+
+    Parameters
+    ----------
+    index : the index.
+    run_id, stamp : the run, and what its front's file is known by.
+    columns, points : names of the objectives, and their values one after the other, as bytes.
+    """
+    if len(points) > _LARGEST:
+        return
+    names = "\n".join(columns)
+    row = run_id, stamp, names, points, row_digest(run_id, stamp, names, points)
+    with contextlib.suppress(sqlite3.DatabaseError), index:
+        index.execute("INSERT OR REPLACE INTO fronts VALUES (?, ?, ?, ?, ?)", row)
+        last = "SELECT rowid FROM fronts ORDER BY rowid DESC LIMIT ?"
+        index.execute(f"DELETE FROM fronts WHERE rowid NOT IN ({last})", (_KEPT,))  # noqa: S608 - our words
+
+
+def _prepared(path: Path | None) -> sqlite3.Connection:
+    index = sqlite3.connect(path or ":memory:", timeout=2, check_same_thread=False)
+    try:
+        index.execute("PRAGMA journal_mode = WAL")
+        index.execute("PRAGMA synchronous = OFF")  # What a power cut takes is read again.
+        if index.execute("PRAGMA user_version").fetchone()[0] != version():
+            index.executescript(_TABLES)
+            index.execute(f"PRAGMA user_version = {version()}")
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
+        index.close()
+        raise
+    return index

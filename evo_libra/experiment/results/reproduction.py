@@ -1,0 +1,123 @@
+"""Whether a run gives its front again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.execution.search_loop import in_processes, snapshots, with_processes
+from evo_libra.experiment.run.fold_manifest import spec_as_run
+from evo_libra.experiment.run.provenance import git_state, machine, program, versions
+from evo_libra.experiment.run.settings import RunSpec, build
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder, checksum
+from evo_libra.experiment.run.trust import code_of_run, refuse_code
+from evo_libra.front.archive import Archive
+from evo_libra.front.front import Front, front_of
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.generations import Snapshot
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run beside itself done again.
+
+    Attributes
+    ----------
+    identical : whether the files of the fronts are the same, byte for byte.
+    before, now : designs on the fronts.
+    difference : largest relative difference of an objective between designs at the same place; None when the fronts
+        have different sizes.
+    changed : what has changed since, of versions, program, git state and machine: then and now.
+    """
+
+    identical: bool
+    before: int
+    now: int
+    difference: float | None
+    changed: dict[str, tuple[str, str]]
+
+
+def reproduce(
+    folder: RunFolder, on_generation: Callable[[Snapshot], None] = lambda _snapshot: None, *, trust_code: bool = False
+) -> tuple[RunSpec, Comparison]:
+    """Do a finished run again, in memory, and compare; the folder is left as it is.
+
+    Parameters
+    ----------
+    folder : of the run.
+    on_generation : called after each generation.
+    trust_code : run the code of a problem or an engine that the run names as ``module:object``.
+
+    Raises
+    ------
+    InputError : the run is not finished, names code that is not trusted, was made before manifests kept the problem, or
+        its problem cannot be built as it was.
+    """
+    manifest, before = folder.read_json(MANIFEST), folder.read_front()
+    if not folder.done:
+        raise InputError(f"{folder.path} is not finished; only what is can be reproduced")
+    spec = spec_as_run(folder, trust_code=trust_code)
+    if not trust_code:
+        refuse_code(code_of_run(spec), str(folder.path))
+    if spec.method.asynchronous:
+        raise InputError(f"{folder.path} was asynchronous: which design was done first was chance, and will be again")
+    problem = build(spec.origin)
+    archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
+    # A clock that ended the run would end it elsewhere now; its evaluations end it there again.
+    searched = with_processes(spec, problem, None, retry=False)
+    with closing(snapshots(replace(spec, seconds=None), searched, place=in_processes)) as loop, _of_its_own(searched):
+        for snapshot in loop:
+            archive = snapshot.archive
+            on_generation(snapshot)
+            if snapshot.evaluations >= end:
+                break
+    now = front_of(problem, archive)
+    return spec, Comparison(
+        _bytes_of(now) == checksum(folder.path / FRONT),
+        len(before),
+        len(now),
+        _difference(before, now),
+        _changes(manifest),
+    )
+
+
+def _of_its_own(problem: SearchProblem) -> AbstractContextManager[object]:
+    return problem if isinstance(problem, ExpensiveProblem) else nullcontext()
+
+
+def _bytes_of(front: Front) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / FRONT
+        front.write(path)
+        return checksum(path)
+
+
+def _difference(before: Front, now: Front) -> float | None:
+    if len(before) != len(now) or before.objectives != now.objectives:
+        return None
+    if not len(before):
+        return 0.0
+    old, new = (front.frame.select(front.objectives).to_numpy() for front in (before, now))
+    return float(np.abs(new / old - 1.0).max())
+
+
+def _changes(manifest: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    then = {**_flat(manifest), "program": manifest.get("program")}
+    now = {**_flat({"versions": versions(), "git": git_state(), "machine": machine()}), "program": program()}
+    return {key: (str(then.get(key)), str(now[key])) for key in now if then.get(key) != now[key]}
+
+
+def _flat(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{part}.{key}": value
+        for part in ("versions", "git", "machine")
+        for key, value in (data.get(part) or {}).items()
+    }

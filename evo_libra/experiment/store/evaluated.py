@@ -1,0 +1,142 @@
+"""Every design that a run evaluates, in files of as many designs each, which depend on the run alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evo_libra.experiment.store.folder import DESIGNS, RunFolder
+from evo_libra.front.table import read_table, write_table
+from evo_libra.files.integrity import DamagedError, check_table, read_bytes
+from evo_libra.arrays import FloatArray
+from evo_libra.problem.protocol import Evaluation, SearchProblem
+
+PART = 100_000
+"""Designs of a file, of all but the last one; so many and those of a generation are held in memory."""
+
+_GENE = "gene:"
+
+
+class Record:
+    """Writes the designs that it is called with to files of a run's folder.
+
+    A row is a design: its number, its objectives in their units, its violation and its genes.
+
+    Parameters
+    ----------
+    folder : of the run.
+    problem : that is searched.
+    evaluations : designs that the files hold already, see `keep_first`.
+    """
+
+    def __init__(self, folder: RunFolder, problem: SearchProblem, evaluations: int = 0) -> None:
+        self._folder, self._problem, self._next, self._written = folder, problem, evaluations, evaluations
+        part = _part(folder, evaluations - evaluations % PART)
+        self._held: list[pl.DataFrame] = [read_table(part)[0]] if evaluations % PART else []
+
+    def __call__(self, genes: FloatArray, worth: Evaluation) -> None:
+        """Add designs."""
+        self._held.append(_frame(self._problem, self._next, genes, worth))
+        self._next += genes.shape[1]
+        if self._next - self._next % PART > self._start:
+            self._write(full=True)
+
+    def flush(self) -> None:
+        """Write what is in memory alone; before the checkpoint that has seen it."""
+        if self._next > self._written:
+            self._write(full=False)
+
+    @property
+    def _start(self) -> int:
+        return self._next - sum(frame.height for frame in self._held)
+
+    def _write(self, *, full: bool) -> None:
+        """Write the files that are full, or all; those that are not full stay in memory."""
+        start, held = self._start, pl.concat(self._held)
+        while held.height >= PART or (held.height and not full):
+            file = held[:PART].rechunk()
+            self._folder.write(_part(self._folder, start).name, partial(write_table, frame=file))
+            self._written = start + file.height
+            if held.height < PART:
+                break
+            start, held = start + PART, held[PART:]
+        self._held = [held.clone()] if held.height else []
+
+
+def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -> bool:
+    """Make the files of a folder those of the first `count` designs; return whether there are so many, and sound.
+
+    Parameters
+    ----------
+    folder : of the run.
+    count : designs that its checkpoint has seen.
+    source : the run whose files they are, where it is another one of the same search.
+    """
+    files = designs_files((source or folder).path)
+    starts = [_first(path) for path in files]
+    try:
+        if count and (starts != [n * PART for n in range(len(starts))] or _count(files) < count):
+            return False
+    except DamagedError:
+        return False
+    for path, start in zip(files, starts, strict=True):
+        if start >= count:
+            if source is None:
+                folder.remove(path.name)
+        elif source is not None or start + PART > count:
+            frame, _ = read_table(path)
+            if source is not None or frame.height > count - start:
+                folder.write(path.name, partial(write_table, frame=frame[: count - start].rechunk()))
+    return True
+
+
+def designs_files(folder: Path) -> list[Path]:
+    """Return the files of all designs that a run has kept, in order."""
+    return sorted(path for path in folder.glob(DESIGNS) if path.stem.partition("-")[2].isdecimal())
+
+
+def kept_designs(folder: Path) -> pl.LazyFrame:
+    """Return every design that a run has kept, in the order of their evaluation, to be read as far as it is needed.
+
+    Raises
+    ------
+    DamagedError : a file is not what the run wrote.
+    """
+    files = designs_files(folder)
+    for path in files:
+        check_table(path, read_bytes(path) or b"")
+    return pl.scan_parquet(files)
+
+
+def kept_genes(frame: pl.DataFrame) -> FloatArray:
+    """Return the (g, n) genes of rows of kept designs."""
+    genes = [name for name in frame.columns if name.startswith(_GENE)]
+    return np.ascontiguousarray(frame.select(genes).cast(pl.Float64).to_numpy().T)
+
+
+def _frame(problem: SearchProblem, first: int, genes: FloatArray, worth: Evaluation) -> pl.DataFrame:
+    genome = problem.genome
+    columns: dict[str, NDArray[Any]] = {"evaluation": np.arange(first, first + genes.shape[1])}
+    columns |= {o.column: row / o.scale for o, row in zip(problem.objectives, worth.objectives, strict=True)}
+    columns |= {"violation": worth.violation}
+    kinds = zip(genome.names, genes, genome.categorical, strict=True)
+    columns |= {f"{_GENE}{name}": values.astype(np.int64) if whole else values for name, values, whole in kinds}
+    return pl.DataFrame(columns)
+
+
+def _part(folder: RunFolder, start: int) -> Path:
+    return folder.path / f"designs-{start:015d}.parquet"
+
+
+def _first(path: Path) -> int:
+    return int(path.stem.partition("-")[2])
+
+
+def _count(files: Sequence[Path]) -> int:
+    return sum(read_table(path)[0].height for path in files)

@@ -1,0 +1,170 @@
+"""Where an attempt at a run writes, and the one step that publishes what it has written.
+
+An attempt has a folder of its own inside the folder of the run, ``attempt-<token>``. The attempt changes the run's
+folder in one way only: it moves a file out of its own folder to publish the file, or into its own folder to remove it.
+Whoever takes the run over first moves the folders of earlier attempts away. From then on every move of an earlier
+attempt fails, because one end of the move is gone. A process that was stopped for longer than its lease, and goes on,
+can neither replace nor remove what others have finished.
+
+Lines of events and of the log are appended to a file that the attempt has published and keeps open. The next attempt
+publishes a copy, so that lines of a process that was stopped end in a file without a name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from evo_libra.errors import EvoLibraError
+from evo_libra.files.integrity import DamagedError, open_regular
+
+STAGING = "attempt-"
+"""How the names of attempts' folders begin."""
+_GONE = (errno.ENOENT, errno.ESTALE)
+_REMOVALS = 100
+
+
+class TakenOverError(EvoLibraError):
+    """An attempt cannot write any more: another one has taken the run over."""
+
+
+class Staging:
+    """The folder of an attempt.
+
+    Parameters
+    ----------
+    path : the folder; it is there until the attempt ends or is taken over.
+
+    Attributes
+    ----------
+    run : the folder of the run.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.run = path, path.parent
+        self._open: dict[str, int] = {}
+
+    @contextlib.contextmanager
+    def owned(self) -> Iterator[None]:
+        """Turn the error of a move that fails because the folder is gone into `TakenOverError`."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in _GONE and not self.path.is_dir():
+                raise TakenOverError(f"another process has taken over {self.run}") from error
+            raise
+
+    def remove(self, name: str) -> bool:
+        """Remove a file or a folder of the run; return whether there was one.
+
+        Raises
+        ------
+        TakenOverError : the run is no longer this attempt's.
+        """
+        if name in self._open:
+            os.close(self._open.pop(name))
+        aside = self.path / f"{uuid.uuid4().hex}-removed"
+        with self.owned():
+            try:
+                (self.run / name).replace(aside)
+            except OSError as error:
+                if error.errno == errno.EXDEV:  # a folder of an image's lower layer, whose writer is long gone
+                    aside = self.run / name
+                elif error.errno not in _GONE or not self.path.is_dir():
+                    raise
+                else:
+                    return False
+        remove_tree(aside)
+        return True
+
+    def append(self, name: str, data: bytes) -> None:
+        """Append to a file of the run.
+
+        Raises
+        ------
+        TakenOverError : the run is no longer this attempt's.
+        """
+        if name not in self._open:
+            self._open[name] = self._copied(name)
+        _write(self._open[name], data)
+
+    def _copied(self, name: str) -> int:
+        """Publish a copy of a file of the run, or an empty one, and return its descriptor for appending."""
+        own = self.path / name
+        with self.owned():
+            descriptor = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+            try:
+                _copy(self.run / name, descriptor)
+                if (self.run / name).is_dir():
+                    self.remove(name)
+                own.replace(self.run / name)
+            except BaseException:
+                os.close(descriptor)
+                own.unlink(missing_ok=True)
+                raise
+        return descriptor
+
+    def take_over(self, leftovers: str, appended: tuple[str, ...]) -> None:
+        """Take the run from all earlier attempts.
+
+        Parameters
+        ----------
+        leftovers : how the names of other files begin that a writer who was killed may have left in the run's folder.
+        appended : names of the files that attempts append to.
+
+        Raises
+        ------
+        TakenOverError : the run is no longer this attempt's.
+        """
+        names = os.listdir(self.run)  # noqa: PTH208 - names alone
+        earlier = [name for name in names if name.startswith(STAGING) and name != self.path.name]
+        for name in (*earlier, *(name for name in names if name.startswith(leftovers))):
+            self.remove(name)
+        if earlier:
+            # They may still have these open.
+            for name in set(appended) & set(names):
+                self.append(name, b"")
+
+    def close(self) -> None:
+        """Close the files that are appended to."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file or a folder, as far as there is a right to, though somebody may still be writing into it."""
+    if not path.is_dir() or path.is_symlink():
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return
+    for _ in range(_REMOVALS):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+
+
+def _copy(source: Path, descriptor: int) -> None:
+    """Write the content of a file, with an end to its last line, to a descriptor."""
+    try:
+        file = open_regular(source)
+    except DamagedError:
+        file = None  # what has no lines, or none that can be read
+    if file is None:
+        return
+    last = b"\n"
+    with file:
+        while part := file.read(1 << 20):
+            _write(descriptor, part)
+            last = part[-1:]
+    if last != b"\n":
+        _write(descriptor, b"\n")
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]

@@ -1,0 +1,178 @@
+"""Bills of materials of a population of networks: how many of each item, what they cost, the power they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.network.blocks import ITEMS, PHYSICS, Kit, Part
+from evo_libra.fold_cases import cases
+
+__all__ = [
+    "ITEMS", "Counting", "Scenario", "bill", "cost_by_item", "counting", "fits", "inner_npus", "part_figures",
+    "power_by_item", "relaxed_price",
+]  # fmt: skip
+
+Scenario = Literal["low", "value", "high"]
+"""Which bound of a price that is a range."""
+
+_BITS = 8.0
+_BOTH_WAYS = 2.0
+_ROUNDING = 1e-9
+"""What a whole number of steps may exceed itself by in floating point: far less than any fraction of ports."""
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How many items whole networks have: ``linear * lanes + step * ceil(lanes * slope)``.
+
+    Attributes
+    ----------
+    linear, step, slope : (item, d, n), items in the order of `ITEMS`; 0 in unused dimensions.
+    """
+
+    linear: FloatArray
+    step: FloatArray
+    slope: FloatArray
+
+    def at(self, lanes: IntArray) -> FloatArray:
+        """Return the (item, d, n) items with (d, n) lanes per NPU."""
+        return np.asarray(self.linear * lanes + self.step * np.ceil(lanes * self.slope - _ROUNDING))
+
+    @property
+    def relaxed(self) -> FloatArray:
+        """(item, d, n) items per lane, if they came in any fraction: never more than `at` for each lane."""
+        return np.asarray(self.linear + self.step * self.slope)
+
+
+def inner_npus(npus: IntArray) -> IntArray:
+    """Return (d, n) how many NPUs are inside one NPU of each dimension: the product of the dimensions before it."""
+    return np.concatenate([np.ones((1, npus.shape[1]), dtype=np.int64), np.cumprod(npus, axis=0)[:-1]])
+
+
+def counting(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray) -> Counting:
+    """Return how the bills of networks depend on their lanes.
+
+    Parameters
+    ----------
+    kits : of the catalogue.
+    kit_index : (d, n) kit of each dimension.
+    npus : (d, n) sizes; a dimension of size 1 is unused.
+    """
+    if not npus.size:
+        return Counting(*(np.zeros((len(ITEMS), *npus.shape)) for _ in range(3)))
+    chosen = np.where(npus > 1, kit_index, -1).ravel()
+    sizes, inside = npus.ravel(), inner_npus(npus).ravel()
+    first, kind = cases(chosen, sizes, inside)
+    table = _counts_of(kits, chosen[first], sizes[first], inside[first])
+    linear, step, slope = (np.take(array, kind, axis=1).reshape(-1, *npus.shape) for array in table)
+    instances = npus.prod(axis=0) / npus
+    return Counting(linear * instances, step * instances, slope)
+
+
+def _counts_of(
+    kits: Sequence[Kit], chosen: IntArray, sizes: IntArray, inside: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return linear, step and slope, (item, k) each, of one instance of each case; 0 for a kit of -1."""
+    linear, step, slope = (np.zeros((len(ITEMS), len(chosen))) for _ in range(3))
+    for index in np.unique(chosen[chosen >= 0]).tolist():
+        mine = np.flatnonzero(chosen == index)
+        counts = PHYSICS[kits[index].block].counts(sizes[mine], kits[index], inside[mine])
+        linear[:, mine], step[:, mine], slope[:, mine] = counts.linear, counts.step, counts.slope
+    return linear, step, slope
+
+
+def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, lanes: IntArray) -> FloatArray:
+    """Return the bill of materials of networks.
+
+    Parameters
+    ----------
+    kits : of the catalogue.
+    kit_index : (d, n) kit of each dimension.
+    npus : (d, n) sizes; a dimension of size 1 is unused.
+    lanes : (d, n) lanes per NPU.
+
+    Returns
+    -------
+    (item, d, n) counts of the whole network, items in the order of `ITEMS`.
+    """
+    return counting(kits, kit_index, npus).at(lanes)
+
+
+def part_figures(kit: Kit, scenario: Scenario = "value") -> FloatArray:
+    """Return the price and the power of one piece of each item.
+
+    A link takes the energy of its bits at full rate in both directions beside the power of its part.
+
+    Parameters
+    ----------
+    kit : whose parts they are.
+    scenario : which bound of prices that are ranges.
+
+    Returns
+    -------
+    (2, item) USD and W, items in the order of `ITEMS`; 0 for a part that the kit does not buy.
+    """
+    parts = (kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch)
+    figures = np.array([_figures(part, scenario) for part in parts]).T
+    figures[1, : ITEMS.index("transceiver")] += _BOTH_WAYS * _BITS * kit.lane_rate * kit.energy
+    return figures
+
+
+def cost_by_item(
+    items: FloatArray, kits: Sequence[Kit], kit_index: IntArray, scenario: Scenario = "value"
+) -> FloatArray:
+    """Return (item, d, n) USD of a bill from `bill`."""
+    return _valued(items, kits, kit_index, 0, scenario)
+
+
+def power_by_item(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray) -> FloatArray:
+    """Return (item, d, n) W of a bill from `bill`, with all links busy."""
+    return _valued(items, kits, kit_index, 1, "value")
+
+
+def relaxed_price(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, scenario: Scenario = "value") -> FloatArray:
+    """Return what a network costs per B/s that its NPUs have in a dimension, if parts came in any fraction.
+
+    The true cost of any number of lanes is at least that: `cost_by_item` summed over the items.
+
+    Parameters
+    ----------
+    kits, kit_index, npus : as of `bill`.
+    scenario : which bound of prices that are ranges.
+
+    Returns
+    -------
+    (d, n) USD per B/s of an NPU, of the whole network; 0 in unused dimensions.
+    """
+    per_lane = _valued(counting(kits, kit_index, npus).relaxed, kits, kit_index, 0, scenario).sum(axis=0)
+    return np.asarray(per_lane / np.array([kit.lane_rate for kit in kits])[kit_index])
+
+
+def fits(kit: Kit, npus: IntArray, inside: IntArray) -> BoolArray:
+    """Return whether dimensions can be built of a kit: its block allows it, and the domain is within its span.
+
+    Parameters
+    ----------
+    kit : what they are built of.
+    npus : (n,) sizes, at least 2.
+    inside : (n,) NPUs inside each NPU of the dimension.
+    """
+    near = np.asarray(npus) * np.asarray(inside) <= (np.inf if kit.span is None else kit.span)
+    return np.asarray(near & PHYSICS[kit.block].allowed(npus, kit, inside))
+
+
+def _figures(part: Part | None, scenario: Scenario) -> tuple[float, float]:
+    if part is None:
+        return 0.0, 0.0
+    price: dict[Scenario, float] = {"low": part.price.low, "value": part.price.value, "high": part.price.high}
+    return price[scenario], part.power
+
+
+def _valued(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray, figure: int, scenario: Scenario) -> FloatArray:
+    table = np.stack([part_figures(kit, scenario)[figure] for kit in kits], axis=1)
+    return np.asarray(items * table[:, kit_index])

@@ -1,0 +1,166 @@
+"""What any building block must meet, checked by asking it; for the tests of this package and of other people's blocks.
+
+In a test of your own: ``assert faults(MyBlock()) == []``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, IntArray
+from evo_libra.network.blocks.kit import Kit, Part, Range
+from evo_libra.network.blocks.block import ITEMS, Counts, Physics
+from evo_libra.collective import Collective, Pattern
+
+_CLOSE = 1e-12
+_ROUNDING = 1e-9
+_HALF = 0.5
+
+
+def sample_kit(block: Physics, lanes: int = 24, ports: int = 16) -> Kit:
+    """Return a kit of every kind of part to build a block of.
+
+    Parameters
+    ----------
+    block : the block; its index, which it does not know itself, is 0.
+    lanes : most lanes of an NPU.
+    ports : of a switch; 16 times as many of an OCS.
+    """
+
+    def part(kind: str, count: int | None = None) -> Part:
+        return Part(f"sample-{kind}", kind, Range(1.0, 2.0, 3.0), 1.0, count, 1e-7, "made up", 2024)
+
+    kind = block.switch_kind
+    switch = None if kind is None else part(kind, 16 * ports if kind == "ocs" else ports)
+    link, ends = part("link"), part("transceiver")
+    return Kit("sample", 0, 0, 1e9, lanes, None, 1e-8, 1e-12, link, link, ends, part("nic", 4), switch)
+
+
+def groups(block: Physics, kit: Kit, most: int = 36) -> tuple[IntArray, IntArray, IntArray]:
+    """Return extent, stride and NPUs of every group there can be in dimensions of up to some NPUs."""
+    npus = np.arange(2, most + 1)
+    sizes = npus[block.allowed(npus, kit)].tolist()
+    found = [
+        (extent, stride, size)
+        for size in sizes
+        for extent in range(1, size + 1)
+        for stride in range(1, size // extent + 1)
+        if size % (extent * stride) == 0
+    ]
+    extent, stride, size = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return extent, stride, size
+
+
+def faults(block: Physics, kit: Kit | None = None) -> list[str]:
+    """Return what is wrong with a block, a sentence each; none if nothing is.
+
+    Parameters
+    ----------
+    block : to look at.
+    kit : what it is built of; `sample_kit` when None.
+    """
+    kit = sample_kit(block) if kit is None else kit
+    extent, stride, npus = groups(block, kit)
+    if not len(npus):
+        return [f"no dimension of up to 36 NPUs can be built of {kit.lanes} lanes"]
+    sizes = np.unique(npus)
+    return [
+        *_names(block),
+        *_sizes(block, kit, sizes),
+        *_shares(block, extent, stride, npus),
+        *_steps(block, np.unique(extent)),
+        *_counts(block, kit, sizes),
+    ]
+
+
+def _names(block: Physics) -> Iterator[str]:
+    if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):
+        yield f"the code '{block.code}' is not of capital letters"
+    if block.algorithm not in ("ring", "direct", "halving-doubling"):
+        yield f"there is no algorithm '{block.algorithm}'"
+    if block.switch_kind not in (None, "switch", "ocs"):
+        yield f"no part of kind '{block.switch_kind}' can be its switch"
+    if block.timed_as not in (None, "ring", "fully-connected", "switch"):
+        yield f"ASTRA-sim has no phases on '{block.timed_as}'"
+
+
+def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
+    quantum = block.quantum(npus, kit)
+    yield from _at("quantum is below 1", npus, quantum < 1)
+    yield from _at("more lanes than there are come at a time", npus, quantum > kit.lanes)
+    links, switches = block.hops(npus, kit)
+    yield from _at("no link is passed", npus, links < 1)
+    yield from _at("more switches than links between them are passed", npus, (switches < 0) | (switches >= links))
+    cut = block.cut(npus)
+    yield from _at("the cut is not above 0, or more than half of the NPUs send", npus, (cut <= 0) | (cut > npus / 2))
+    exchanged = (npus // 2) * (npus - npus // 2) / (npus - 1)
+    share = block.share(Pattern.ALL_TO_ALL, npus, np.ones_like(npus), npus)
+    yield from _at(
+        "an all-to-all sends more over the cut than it carries", npus, share * exchanged > cut + _CLOSE * npus
+    )
+    if block.switch_kind is None:
+        yield from _at("a switch is passed where there is none", npus, switches > 0)
+
+
+def _shares(block: Physics, extent: IntArray, stride: IntArray, npus: IntArray) -> Iterator[str]:
+    found = {pattern: block.share(pattern, extent, stride, npus) for pattern in Pattern}
+    for pattern, share in found.items():
+        if share.shape != npus.shape:
+            yield f"the share of {len(npus)} groups has the shape {share.shape}"
+            return
+        where = f"the share of {pattern.value}"
+        yield from _at(f"{where} is not in (0, 1]", npus, ~((share > 0) & (share <= 1 + _CLOSE)))
+        yield from _at(f"{where} of a single NPU is not 1", npus, (extent == 1) & (share != 1))
+        alone = [float(block.share(pattern, *group)[0]) for group in _single(extent, stride, npus)]
+        yield from _at(f"{where} depends on other groups", npus, ~np.isclose(alone, share, rtol=_CLOSE))
+        for collective in Collective:
+            factor = block.traffic_factor(pattern, extent, collective)
+            yield from _at("the factor of traffic is not in [1/2, 1]", npus, (factor < _HALF) | (factor > 1))
+    # A reduce-scatter can be run as an all-to-all of the parts.
+    less = found[Pattern.SHRINKING] < found[Pattern.ALL_TO_ALL] * (1 - _CLOSE)
+    yield from _at("the share of shrinking is below that of all-to-all", npus, less)
+
+
+def _steps(block: Physics, extent: IntArray) -> Iterator[str]:
+    for collective in Collective:
+        steps = block.steps(collective, extent)
+        yield from _at(f"the steps of {collective.value} of one NPU are not 0", extent, (extent == 1) & (steps != 0))
+        yield from _at(f"{collective.value} takes less than a step", extent, (extent > 1) & (steps < 1))
+        yield from _at(f"{collective.value} takes half steps", extent, steps != np.rint(steps))
+    both = block.steps(Collective.ALL_REDUCE, extent) < block.steps(Collective.REDUCE_SCATTER, extent)
+    yield from _at("an all-reduce takes fewer steps than a reduce-scatter", extent, both)
+
+
+def _counts(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
+    counts = block.counts(npus, kit)
+    for name, array in vars(counts).items():
+        if array.shape != (len(ITEMS), len(npus)):
+            yield f"the {name} of the counts of {len(npus)} sizes has the shape {array.shape}"
+            return
+        yield from _at(f"the {name} of the counts is negative", npus, (array < 0).any(axis=0))
+    for times in (1, 2, 3):
+        lanes = times * block.quantum(npus, kit)
+        parts = counts.linear * lanes + counts.step * np.ceil(lanes * counts.slope - _ROUNDING)
+        broken = np.asarray((np.abs(parts - np.rint(parts)) > _ROUNDING * (1 + parts)).any(axis=0))
+        yield from _at(f"{times} times the least lanes take parts in fractions", npus, broken)
+    links = counts.linear[ITEMS.index("link")]
+    yield from _at("there are no links, or more than lanes to tie them to", npus, (links <= 0) | (links > npus))
+    switches = (counts.step * counts.slope + counts.linear)[ITEMS.index("switch")]
+    yield from _at("switches do not fit the kind of switch", npus, (switches > 0) != (block.switch_kind is not None))
+    nics = _least(counts)[ITEMS.index("nic")]
+    yield from _at("an NPU has no NIC", npus, (nics < npus) & (kit.nic is not None))
+
+
+def _least(counts: Counts) -> IntArray:
+    return np.asarray(counts.linear + counts.step * np.ceil(counts.slope), dtype=np.int64)
+
+
+def _single(*arrays: IntArray) -> list[list[IntArray]]:
+    return [[array[n : n + 1] for array in arrays] for n in range(len(arrays[0]))]
+
+
+def _at(message: str, npus: IntArray, wrong: BoolArray) -> Iterator[str]:
+    if np.any(wrong):
+        yield f"{message}, with {npus[np.flatnonzero(wrong)[0]]} NPUs"

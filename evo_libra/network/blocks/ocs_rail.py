@@ -1,0 +1,76 @@
+"""An optical rail: NPUs on optical circuit switches (OCS), which are set to a ring for each process group.
+
+After Opus (arXiv 2602.12521), which replaces the packet switches of rails in that way: a lane ends in a transceiver at
+its NPU, whose two fibres take two ports of the OCS, one from the NPU before and one to the NPU behind. An OCS passes
+light and has no transceivers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.network.blocks.kit import Kit
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ports, ring_steps, switched_cut
+from evo_libra.collective import Collective, Pattern
+
+_FIBRES = 2
+"""Ports of the OCS that a lane takes."""
+
+
+class OcsRail(Physics):
+    """An optical rail: any group has rings of its own, with all its lanes.
+
+    In shrinking patterns a ring has all its bandwidth, in one direction, too. In an all-to-all a byte passes the mean
+    distance along the ring, half of the group: share 2 / e. The circuits are taken to be there when a group needs them:
+    the time in which an OCS is set (ms for mirrors) is not counted, which holds where it is hidden behind computation,
+    and makes times lower bounds where it is not.
+    """
+
+    code = "OC"
+    name = "ocs-rail"
+    algorithm = "ring"
+    switch_kind = "ocs"
+
+    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
+        """Return 1."""
+        return np.ones(np.shape(npus), dtype=np.int64)
+
+    def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
+        """Return whether one OCS has ports for a ring of all NPUs."""
+        radix = ports(None if kit.switch is None else kit.switch.ports)
+        return np.asarray(_FIBRES * np.asarray(npus) <= radix)
+
+    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        """Return the share of groups that are rings of their own."""
+        extent, *_ = np.broadcast_arrays(extent, stride, npus)
+        return 2 / np.maximum(extent, 2) if pattern is Pattern.ALL_TO_ALL else np.ones(extent.shape)
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return that of half of the NPUs: circuits can lead from each of them to the other half."""
+        return switched_cut(npus)
+
+    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
+        """Return the links before and behind the OCS, and the OCS."""
+        return np.full(np.shape(npus), 2.0), np.ones(np.shape(npus))
+
+    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
+        """Return the steps of the ring algorithm; an all-to-all goes all around."""
+        return ring_steps(Collective.ALL_GATHER if collective is Collective.ALL_TO_ALL else collective, extent)
+
+    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+        """Return a link and a transceiver for every lane; an OCS holds as many lanes as it has ports for."""
+        npus = np.asarray(npus, dtype=np.int64)
+        radix = ports(None if kit.switch is None else kit.switch.ports)
+        rings = np.maximum(radix // (_FIBRES * npus), 1)
+        return assemble(
+            npus,
+            kit,
+            links=npus.astype(np.float64),
+            transceivers_per_link=1,
+            switch_step=np.ones(npus.shape),
+            switch_slope=1 / rings,
+        )
+
+
+BLOCKS = (OcsRail(),)

@@ -1,0 +1,59 @@
+"""All building blocks: those of this package, one file each, and those that other packages register."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from evo_libra.errors import InputError
+from evo_libra.network.blocks.block import Physics
+
+ENTRY_POINTS = "evo_libra.blocks"
+"""Group under which a package registers its blocks: objects of `Physics`, or tuples of them."""
+
+LIBRA = ("ring", "fully_connected", "switch")
+"""Files of the blocks of LIBRA, which come first."""
+
+
+def _packaged() -> list[Physics]:
+    names = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    others = sorted(name for name in names if name not in LIBRA)
+    modules = (import_module(f"evo_libra.network.blocks.{name}") for name in (*LIBRA, *others))
+    return [block for module in modules for block in getattr(module, "BLOCKS", ())]
+
+
+def _registered() -> list[Physics]:
+    found: list[Physics] = []
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
+        blocks = entry.load()
+        for block in blocks if isinstance(blocks, tuple) else (blocks,):
+            if not isinstance(block, Physics):
+                raise InputError(f"entry point '{entry.name}' of group {ENTRY_POINTS} is no block but {block!r:.80}")
+            found.append(block)
+    return found
+
+
+def distinct(blocks: Iterable[Physics]) -> tuple[Physics, ...]:
+    """Return blocks as a tuple.
+
+    Raises
+    ------
+    InputError : two have one code or name, or a code is not of capital letters.
+    """
+    blocks = tuple(blocks)
+    for index, block in enumerate(blocks):
+        if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):
+            raise InputError(f"the block '{block.name}' has the code '{block.code}'; a code is of capital letters")
+        for other in blocks[:index]:
+            if block.code == other.code or block.name == other.name:
+                raise InputError(
+                    f"the blocks '{other.name}' ({other.code}) and '{block.name}' ({block.code}) have one name or code"
+                )
+    return blocks
+
+
+PHYSICS = distinct((*_packaged(), *_registered()))
+"""Every block, in the order of `evo_libra.network.fabric.BLOCKS`."""

@@ -1,0 +1,51 @@
+"""A ring: every NPU is linked to two neighbours, with half of its lanes each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.network.blocks.kit import Kit
+from evo_libra.network.blocks.fold_lines import ring_share
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.collective import Collective, Pattern
+
+
+class Ring(Physics):
+    """A ring; two NPUs are one pair, with all lanes between them. Shares: see `evo_libra.network.blocks.fold_lines`."""
+
+    code = "RI"
+    name = "ring"
+    algorithm = "ring"
+    timed_as = "ring"
+
+    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
+        """Return 2, as both neighbours have equally many lanes, and 1 with a single neighbour."""
+        return np.where(np.asarray(npus) > 2, 2, 1)  # noqa: PLR2004 - two NPUs have one neighbour each
+
+    def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
+        """Return whether the lanes reach both neighbours."""
+        return np.asarray(self.quantum(npus, kit) <= kit.lanes)
+
+    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        """Return the share of groups on a ring."""
+        return ring_share(pattern, extent, stride, npus)
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return two links, of half of the bandwidth each, or that of a pair."""
+        return np.ones(np.shape(npus))
+
+    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
+        """Return one link and no switch."""
+        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
+
+    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
+        """Return the steps of the ring algorithm."""
+        return ring_steps(collective, extent)
+
+    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+        """Return a link for every two lanes."""
+        return assemble(npus, kit, links=np.asarray(npus) / 2)
+
+
+BLOCKS = (Ring(),)

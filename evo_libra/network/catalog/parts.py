@@ -1,0 +1,290 @@
+"""Catalogues of parts: switches, NICs, cables and transceivers by the piece, and technologies that are built of them.
+
+Such a file says ``kind: parts``. A technology and a block that can be built of it are a kit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evo_libra.errors import InputError, Mistake, suggestion, unknown
+from evo_libra.arrays import GIGA
+from evo_libra.timing.units import seconds
+from evo_libra.network.blocks import KINDS, PHYSICS, Kit, Part, Range
+from evo_libra.network.catalog.technologies import BlockName, Name
+from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.files.source import KeyPath, Source, read_source, validate
+
+__all__ = [
+    "Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_files",
+    "parts_names",
+]  # fmt: skip
+
+_FOLDER = Path(__file__).parent
+_PICO = 1e-12
+_WITH_PORTS = ("nic", "switch", "ocs")
+_ROLES = {
+    "link": "link",
+    "uplink": "link",
+    "transceiver": "transceiver",
+    "nic": "nic",
+    "switch": "switch",
+    "ocs": "ocs",
+}
+"""Kind of part in each role of a technology."""
+
+_MOST = 1_000_000_000
+"""Of any figure of a part: far above what is built, and no sum over a network overflows."""
+
+Amount = Annotated[float, Field(ge=0, le=_MOST)]
+Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
+Count = Annotated[int, Field(ge=1, le=_MOST)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class RangeSpec(_Strict):
+    """A price that is known to lie between two bounds."""
+
+    low: Amount = Field(description="lowest")
+    value: Amount = Field(description="what counts unless a scenario asks for a bound")
+    high: Amount = Field(description="highest")
+
+
+class PartSpec(_Strict):
+    """A part as a file writes it."""
+
+    kind: Literal["link", "transceiver", "nic", "switch", "ocs"] = Field(description="what it is")
+    price_usd: Amount | RangeSpec = Field(description="price of a piece: a number, or low, value and high")
+    power_W: Amount = Field(description="power of a piece")
+    ports: Count | None = Field(None, description="ports of a switch or an OCS, lanes that a NIC serves")
+    latency_ns: Amount = Field(0.0, description="of passing through it")
+    source: str = Field(min_length=1, description="where the figures come from")
+    year: int = Field(ge=1990, le=2100, description="of the figures")
+
+
+class KitSpec(_Strict):
+    """A technology as a file writes it."""
+
+    lane_GBps: Rate = Field(description="GB/s of a lane in one direction")
+    lanes: Count = Field(description="most lanes of an NPU")
+    span: Annotated[int, Field(ge=2, le=_MOST)] | None = Field(
+        None, description="most NPUs in one domain: of a dimension and all inside it; no limit when left out"
+    )
+    reach_m: Rate | None = Field(None, description="longest link; for the reader, nothing is computed of it")
+    latency_ns: Amount = Field(description="of a link")
+    energy_pJ_per_bit: Amount = Field(0.0, description="per bit and link passed, beyond the power of its parts")
+    blocks: tuple[BlockName, ...] = Field(min_length=1, description="blocks that can be built")
+    link: str | None = Field(None, description="link of one lane; none is bought when left out")
+    uplink: str | None = Field(None, description="link of one lane between switches; the link when left out")
+    transceiver: str | None = Field(None, description="one at each end of each link; none when left out")
+    nic: str | None = Field(None, description="what ties its number of lanes to an NPU; none when left out")
+    switch: str | None = Field(None, description="switch of the blocks that have switches")
+    ocs: str | None = Field(None, description="optical circuit switch of the blocks that have one")
+    source: str = Field(min_length=1, description="where the figures come from")
+    year: int = Field(ge=1990, le=2100, description="of the figures")
+
+
+class PartsSpec(_Strict):
+    """A catalogue of parts."""
+
+    kind: Literal["parts"] = Field(description="parts")
+    name: str = Field(description="name of the catalogue")
+    source: str = Field(description="where the figures come from")
+    extends: str | None = Field(
+        None, description="catalogue whose parts and technologies are here, too, where this one does not replace them"
+    )
+    parts: dict[Name, PartSpec] = Field(default_factory=dict, description="what is bought, by name")
+    technologies: dict[Name, KitSpec] = Field(default_factory=dict, description="technologies, the innermost first")
+
+
+@dataclass(frozen=True)
+class PartsCatalog:
+    """Kits, the innermost technology first.
+
+    Attributes
+    ----------
+    name, source : of the catalogue.
+    kits : every technology with every block that can be built of it; kits of one technology have one rank.
+    """
+
+    name: str
+    source: str
+    kits: tuple[Kit, ...]
+
+    @property
+    def technologies(self) -> tuple[str, ...]:
+        """Names of the technologies, in the order of their ranks."""
+        return tuple(dict.fromkeys(kit.technology for kit in self.kits))
+
+
+def parts_names() -> list[str]:
+    """Return the names of the catalogues of parts that come with the package."""
+    return sorted(path.stem for path in _FOLDER.glob("*.yaml") if "\nkind: parts\n" in f"\n{path.read_text()}")
+
+
+def is_parts(name: str, folder: Path = Path()) -> bool:
+    """Return whether a catalogue is one of parts, or means to be, by its name or by the keys of its file.
+
+    Raises
+    ------
+    InputError : the file cannot be read.
+    """
+    if not name.endswith((".yaml", ".yml", ".json")):
+        return name in parts_names()
+    data = read_source(folder / name).data
+    return isinstance(data, dict) and ("kind" in data or "parts" in data)
+
+
+def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
+    """Load a catalogue of parts.
+
+    Parameters
+    ----------
+    name : name of a catalogue that comes with the package, or the path of a YAML file (anything ending in .yaml).
+    folder : what a relative path is relative to.
+
+    Raises
+    ------
+    InputError : no such catalogue, or its file is wrong.
+    """
+    spec = load_parts_spec(name, folder)
+    parts = {name: _part(name, part) for name, part in spec.parts.items()}
+    kits = [
+        _kit(name, kit, rank, block, parts)
+        for rank, (name, kit) in enumerate(spec.technologies.items())
+        for block in dict.fromkeys(kit.blocks)
+    ]
+    return PartsCatalog(spec.name, spec.source, tuple(kits))
+
+
+def load_parts_spec(name: str, folder: Path = Path()) -> PartsSpec:
+    """Load a catalogue of parts as its file says it, with what it extends; the parameters are those of `load_parts`."""
+    return _spec_of(_path(name, folder))
+
+
+def parts_files(name: str, folder: Path = Path()) -> list[Path]:
+    """Return the paths of a catalogue of parts and of those that it extends; the parameters are those of `load_parts`.
+
+    Raises
+    ------
+    InputError : no such catalogue, or its file cannot be read.
+    """
+    found = [_path(name, folder)]
+    while (further := _extended(found[-1])) is not None and further not in found:
+        found.append(further)
+    return found
+
+
+def _extended(path: Path) -> Path | None:
+    data = read_source(path).data
+    name = data.get("extends") if isinstance(data, dict) else None
+    return _path(name, path.parent) if isinstance(name, str) else None
+
+
+def _path(name: str, folder: Path) -> Path:
+    if name.endswith((".yaml", ".yml", ".json")):
+        return folder / name
+    if name in parts_names():
+        return _FOLDER / f"{name}.yaml"
+    allowed = ", ".join(parts_names())
+    raise InputError(
+        f"unknown catalogue of parts '{name}'; allowed: {allowed}, or the path of a .yaml file"
+        f"{suggestion(name, parts_names())}"
+    )
+
+
+def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
+    """Return what a file says, together with what it extends; the files that led to it are not to come again."""
+    source = read_source(path)
+    own = whole = validate(PartsSpec, source)
+    if own.extends is not None:
+        try:
+            further = _path(own.extends, path.parent)
+        except InputError as error:
+            raise InputError(source.mistake(("extends",), str(error))) from None
+        if further.resolve() in (seen.resolve() for seen in (*extending, path)):
+            raise InputError(source.mistake(("extends",), f"'{own.extends}' extends this file in turn"))
+        base = _spec_of(further, (*extending, path))
+        merged = {"parts": base.parts | own.parts, "technologies": base.technologies | own.technologies}
+        whole = own.model_copy(update=merged)
+    mistakes = [
+        source.mistake(("parts", name, *key), message)
+        for name, part in own.parts.items()
+        for key, message in _part_mistakes(part)
+    ]
+    mistakes += [mistake for name in whole.technologies for mistake in _kit_mistakes(source, whole, name)]
+    if not whole.technologies:
+        mistakes.append(source.mistake((), "has no technologies; at least 1 is needed"))
+    if mistakes:
+        raise InputError(mistakes)
+    return whole
+
+
+def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:
+    found: list[tuple[KeyPath, str]] = []
+    price = part.price_usd
+    if isinstance(price, RangeSpec) and not price.low <= price.value <= price.high:
+        found.append((("price_usd",), f"found {price.low:g}, {price.value:g}, {price.high:g}; low <= value <= high"))
+    if part.kind in _WITH_PORTS and part.ports is None:
+        found.append((("ports",), f"a {part.kind} needs its number of ports"))
+    if part.kind not in _WITH_PORTS and part.ports is not None:
+        found.append((("ports",), f"a {part.kind} has no ports; {', '.join(_WITH_PORTS)} have"))
+    if part.kind in ("switch", "ocs") and part.ports is not None and part.ports < 2:  # noqa: PLR2004 - joins two
+        found.append((("ports",), f"found {part.ports}; a {part.kind} has at least 2"))
+    return found
+
+
+def _kit_mistakes(source: Source, spec: PartsSpec, name: str) -> list[Mistake]:
+    kit, found = spec.technologies[name], []
+    for role, kind in _ROLES.items():
+        part = getattr(kit, role)
+        known = [other for other, it in spec.parts.items() if it.kind == kind]
+        if part is not None and part not in known:
+            if part in spec.parts:
+                message = f"'{part}' is a {spec.parts[part].kind}, a {kind} is needed"
+            else:
+                message = unknown(kind, part, known) if known else f"unknown {kind} '{part}'; the file has none"
+            found.append(source.mistake(("technologies", name, role), message))
+    for index, block in enumerate(kit.blocks):
+        needed = PHYSICS[BLOCK_NAMES.index(block)].switch_kind
+        if needed is not None and getattr(kit, needed) is None:
+            message = f"{block} needs `{needed}:`, which {name} lacks"
+            found.append(source.mistake(("technologies", name, "blocks", index), message))
+    return found
+
+
+def _part(name: str, spec: PartSpec) -> Part:
+    price = spec.price_usd
+    bounds = (price.low, price.value, price.high) if isinstance(price, RangeSpec) else (price, price, price)
+    assert spec.kind in KINDS  # noqa: S101 - the schema lists them again
+    return Part(
+        name, spec.kind, Range(*bounds), spec.power_W, spec.ports, seconds(spec.latency_ns), spec.source, spec.year
+    )
+
+
+def _kit(name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part]) -> Kit:
+    index = BLOCK_NAMES.index(block)
+    kind = PHYSICS[index].switch_kind
+    chosen = {role: parts[part] for role in _ROLES if (part := getattr(spec, role)) is not None}
+    return Kit(
+        name,
+        index,
+        rank,
+        spec.lane_GBps * GIGA,
+        spec.lanes,
+        spec.span,
+        seconds(spec.latency_ns),
+        spec.energy_pJ_per_bit * _PICO,
+        chosen.get("link"),
+        chosen.get("uplink", chosen.get("link")),
+        chosen.get("transceiver"),
+        chosen.get("nic"),
+        None if kind is None else chosen[kind],
+    )

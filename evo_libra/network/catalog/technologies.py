@@ -1,0 +1,202 @@
+"""Catalogues of link technologies: prices, and the limits of what can be built of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evo_libra.errors import InputError, Mistake, suggestion
+from evo_libra.arrays import GIGA
+from evo_libra.timing.units import seconds
+from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS
+from evo_libra.files.source import Source, read_source, validate
+
+_FOLDER = Path(__file__).parent
+_NOT_CATALOGS = {"models"}
+
+PricedBlockName = Literal["ring", "fully-connected", "switch"]
+"""Blocks that LIBRA has a price for."""
+
+if TYPE_CHECKING:
+    BlockName: TypeAlias = str
+else:
+    BlockName = Literal[BLOCK_NAMES]
+Price = Annotated[float, Field(ge=0)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
+"""Of a technology or a part: what the notation of designs can be read back from."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class TechnologySpec(_Strict):
+    """A technology as a catalogue file writes it."""
+
+    link_usd_per_GBps: Price = Field(description="price of links, USD per NPU and GB/s")
+    switch_usd_per_GBps: Price | None = Field(None, description="price of switches, USD per NPU and GB/s")
+    nic_usd_per_GBps: Price | None = Field(
+        None, description="price of NICs, USD per NPU and GB/s; 0 where none is needed"
+    )
+    largest_dimension: int | None = Field(None, ge=2, description="most NPUs in one dimension; no limit when left out")
+    bandwidth_cap_GBps: float | None = Field(None, gt=0, description="most GB/s per NPU; no limit when left out")
+    latency_ns: float | None = Field(None, ge=0, description="of a link; a problem may give it instead")
+    blocks: tuple[PricedBlockName, ...] | None = Field(
+        None, min_length=1, description="blocks that can be built; when left out, all whose parts have a price"
+    )
+
+
+class CatalogSpec(_Strict):
+    """A catalogue file."""
+
+    name: str = Field(description="name of the catalogue")
+    source: str = Field(description="where the figures come from")
+    technologies: dict[Name, TechnologySpec] = Field(min_length=1, description="technologies, the innermost first")
+
+
+@dataclass(frozen=True)
+class Technology:
+    """A link technology.
+
+    Attributes
+    ----------
+    name : what files and the notation call it.
+    link, switch, nic : USD per NPU and B/s; None where the catalogue has no such part.
+    largest_dimension : most NPUs in one dimension, or None.
+    bandwidth_cap : most bandwidth per NPU in B/s, or None.
+    blocks : names of the blocks that can be built of it.
+    latency : of a link in s, or None.
+    rank : technologies never go back inwards, equal ranks come in any order; None is the place in the catalogue.
+    """
+
+    name: str
+    link: float
+    switch: float | None
+    nic: float | None
+    largest_dimension: int | None
+    bandwidth_cap: float | None
+    blocks: tuple[str, ...]
+    latency: float | None = None
+    rank: int | None = None
+
+    def permits(self, npus: int, inside: int) -> bool:  # noqa: ARG002 - other technologies ask for it
+        """Return whether a dimension may have some NPUs outside of a number of them."""
+        return self.largest_dimension is None or npus <= self.largest_dimension
+
+    def reach(self, inside: int) -> str:  # noqa: ARG002 - the same
+        """Return what a dimension may have at most, as part of a sentence."""
+        return f"{self.name} reaches {self.largest_dimension}"
+
+    def price(self, part: str) -> float:
+        """Return the price of a part in USD per NPU and B/s.
+
+        Raises
+        ------
+        ValueError : the technology has no such part; a block that needs it is not in ``blocks``.
+        """
+        price: float | None = {"link": self.link, "switch": self.switch, "nic": self.nic}[part]
+        if price is None:
+            raise ValueError(f"{self.name} has no price of a {part}")
+        return price
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Technologies, the innermost first."""
+
+    name: str
+    source: str
+    technologies: tuple[Technology, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the technologies."""
+        return tuple(technology.name for technology in self.technologies)
+
+    def select(self, names: tuple[str, ...]) -> Catalog:
+        """Return the catalogue with just the named technologies, in that order."""
+        by_name = {technology.name: technology for technology in self.technologies}
+        return Catalog(self.name, self.source, tuple(by_name[name] for name in names))
+
+
+def catalog_names() -> list[str]:
+    """Return the names of the catalogues of linear prices that come with the package."""
+    return sorted(
+        path.stem
+        for path in _FOLDER.glob("*.yaml")
+        if path.stem not in _NOT_CATALOGS and "\nkind: parts\n" not in f"\n{path.read_text()}"
+    )
+
+
+def load_catalog(name: str, folder: Path = Path()) -> Catalog:
+    """Load a catalogue.
+
+    Parameters
+    ----------
+    name : name of a catalogue that comes with the package, or the path of a YAML file (anything ending in .yaml).
+    folder : what a relative path is relative to.
+
+    Raises
+    ------
+    InputError : no such catalogue, or its file is wrong.
+    """
+    return _catalog_of(read_source(catalog_file(name, folder)))
+
+
+def catalog_file(name: str, folder: Path = Path()) -> Path:
+    """Return the path of a catalogue; parameters and errors are those of `load_catalog`."""
+    if name.endswith((".yaml", ".yml", ".json")):
+        return folder / name
+    if name not in catalog_names():
+        allowed = sorted(path.stem for path in _FOLDER.glob("*.yaml") if path.stem not in _NOT_CATALOGS)
+        listed = ", ".join(allowed)
+        raise InputError(
+            f"unknown catalogue '{name}'; allowed: {listed}, or the path of a .yaml file{suggestion(name, allowed)}"
+        )
+    return _FOLDER / f"{name}.yaml"
+
+
+def _catalog_of(source: Source) -> Catalog:
+    spec = validate(CatalogSpec, source)
+    mistakes = [
+        mistake for name, technology in spec.technologies.items() for mistake in _unpriced(source, name, technology)
+    ]
+    if mistakes:
+        raise InputError(mistakes)
+    return Catalog(
+        spec.name,
+        spec.source,
+        tuple(_technology_of(name, technology) for name, technology in spec.technologies.items()),
+    )
+
+
+def _missing_parts(block: str, spec: TechnologySpec) -> list[str]:
+    parts = BLOCKS[BLOCK_NAMES.index(block)].parts
+    return [f"{part}_usd_per_GBps" for part in parts if getattr(spec, f"{part}_usd_per_GBps") is None]
+
+
+def _unpriced(source: Source, name: str, spec: TechnologySpec) -> list[Mistake]:
+    return [
+        source.mistake(("technologies", name, "blocks"), f"a {block} needs {' and '.join(missing)}, which {name} lacks")
+        for block in spec.blocks or ()
+        if (missing := _missing_parts(block, spec))
+    ]
+
+
+def _technology_of(name: str, spec: TechnologySpec) -> Technology:
+    def per_byte(price: float | None) -> float | None:
+        return None if price is None else price / GIGA
+
+    return Technology(
+        name,
+        spec.link_usd_per_GBps / GIGA,
+        per_byte(spec.switch_usd_per_GBps),
+        per_byte(spec.nic_usd_per_GBps),
+        spec.largest_dimension,
+        None if spec.bandwidth_cap_GBps is None else spec.bandwidth_cap_GBps * GIGA,
+        spec.blocks or tuple(block.name for block in BLOCKS if block.parts and not _missing_parts(block.name, spec)),
+        None if spec.latency_ns is None else seconds(spec.latency_ns),
+    )

@@ -1,0 +1,208 @@
+"""Networks as people write them: building blocks, dimensions and the notation ``RI(4)@package:250_SW(32)@pod:20``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from evo_libra.errors import InputError, printable, suggestion, unknown
+from evo_libra.arrays import Population
+from evo_libra.network.blocks import PHYSICS
+
+
+@dataclass(frozen=True)
+class Block:
+    """A building block: how the NPUs of one dimension are connected.
+
+    Attributes
+    ----------
+    code : the letters of the notation.
+    name : the word used in files.
+    parts : what LIBRA has to buy per unit of bandwidth, named as prices are; empty where it has no price.
+    """
+
+    code: str
+    name: str
+    parts: tuple[str, ...]
+
+
+# Links, switches and NICs per block: LIBRA (ISPASS 2024), whose counts of links and whose bandwidth per link cancel
+# to one link price per NPU and unit of bandwidth, for each block.
+_LIBRA_PARTS = {"ring": ("link",), "fully-connected": ("link",), "switch": ("link", "switch", "nic")}
+
+BLOCKS = tuple(Block(block.code, block.name, _LIBRA_PARTS.get(block.name, ())) for block in PHYSICS)
+"""Every block, LIBRA's first; what they are physically is `evo_libra.network.blocks.PHYSICS`, in the same order."""
+BLOCK_NAMES = tuple(block.name for block in BLOCKS)
+PARTS = ("link", "switch", "nic")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One dimension of a network; what is not known is None.
+
+    Attributes
+    ----------
+    block : index into `BLOCKS`.
+    npus : NPUs in the dimension.
+    technology : name of the technology.
+    bandwidth : per NPU, in B/s.
+    """
+
+    block: int
+    npus: int
+    technology: str | None = None
+    bandwidth: float | None = None
+
+    def __str__(self) -> str:
+        technology = "" if self.technology is None else f"@{self.technology}"
+        bandwidth = "" if self.bandwidth is None else f":{_gigabytes(self.bandwidth)}"
+        return f"{BLOCKS[self.block].code}({self.npus}){technology}{bandwidth}"
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """A network as a list of dimensions, the innermost first.
+
+    >>> fabric = parse_fabric("RI(4)@package:250_FC(8)@node:62.5")
+    >>> fabric.npus, fabric.dimensions[1].bandwidth
+    (32, 62500000000.0)
+    >>> str(fabric)
+    'RI(4)@package:250_FC(8)@node:62.5'
+
+    Attributes
+    ----------
+    dimensions : of the network.
+    options : how collectives run on it, as far as it is said: names of `OPTIONS`, with their values as written.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def npus(self) -> int:
+        """NPUs of the whole network."""
+        return int(np.prod([dimension.npus for dimension in self.dimensions], dtype=object))
+
+    def __str__(self) -> str:
+        network = "_".join(str(dimension) for dimension in self.dimensions)
+        return " ".join([network, *(f"{name}={value}" for name, value in self.options)])
+
+
+OPTIONS = ("chunks", "scheduler", "algorithms")
+"""What may follow a network in the notation, such as ``chunks=64``; see `evo_libra.timing.fidelity`."""
+
+_DIMENSION = re.compile(
+    r"(?P<block>[A-Za-z]+)\((?P<npus>\d{1,9})\)"
+    r"(?:@(?P<technology>[A-Za-z][A-Za-z0-9.-]*))?"
+    r"(?::(?P<bandwidth>\d{1,15}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,2})?))?"
+)
+
+
+def parse_fabric(text: str) -> Fabric:
+    """Read the notation of a network; bandwidth is in GB/s, technology and bandwidth may be left out.
+
+    Raises
+    ------
+    InputError : the text is no network; the sentence names the dimension that cannot be read.
+
+    >>> parse_fabric("RI(4)_SW(8) chunks=16 algorithms=ring,direct").options
+    (('chunks', '16'), ('algorithms', 'ring,direct'))
+    """
+    text = printable(text.strip())
+    network, *options = text.split(" ")
+    dimensions = tuple(_parse_dimension(part, text) for part in network.split("_"))
+    return Fabric(dimensions, tuple(_parse_option(option, text) for option in options if option))
+
+
+def _parse_option(option: str, text: str) -> tuple[str, str]:
+    name, equals, value = option.partition("=")
+    if name not in OPTIONS:
+        raise InputError(f"in the design '{text}': {unknown('option', name, OPTIONS)}")
+    if not (equals and value):
+        raise InputError(f"'{option}' in the design '{text}' has no value; write it like {name}=...")
+    return name, value
+
+
+def _parse_dimension(part: str, text: str) -> Dimension:
+    match = _DIMENSION.fullmatch(part)
+    if match is None:
+        raise InputError(
+            f"'{part}' in the design '{text}' is no dimension; a dimension reads like RI(4), FC(8)@node or "
+            "SW(32)@pod:20 (block, NPUs, technology, GB/s per NPU), joined by '_'"
+        )
+    codes = [block.code for block in BLOCKS]
+    code = match["block"].upper()
+    if code not in codes:
+        names = ", ".join(f"{block.code} ({block.name})" for block in BLOCKS)
+        nearest = suggestion(code, codes)
+        raise InputError(f"unknown block '{match['block']}' in the design '{text}'; allowed: {names}{nearest}")
+    npus = int(match["npus"])
+    if npus < 2:  # noqa: PLR2004 - a dimension of one NPU connects nothing
+        raise InputError(f"'{part}' in the design '{text}' has {npus} NPUs; a dimension has at least 2")
+    bandwidth = None if match["bandwidth"] is None else float(Decimal(match["bandwidth"]).scaleb(9))
+    if bandwidth is not None and bandwidth <= 0:
+        raise InputError(f"'{part}' in the design '{text}' has no bandwidth; it must be above 0 GB/s")
+    return Dimension(codes.index(code), npus, match["technology"], bandwidth)
+
+
+def _gigabytes(bandwidth: float) -> str:
+    """Return B/s as the shortest decimal number of GB/s that reads back to the same float."""
+    text = f"{Decimal(repr(float(bandwidth))).scaleb(-9):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth: int = 1) -> Population:
+    """Pack fully specified networks into a population, padded with unused dimensions of size 1.
+
+    Parameters
+    ----------
+    fabrics : networks in which every dimension has a technology and a bandwidth.
+    technologies : names in the order of the catalogue.
+    depth : dimensions of the arrays at least.
+
+    Raises
+    ------
+    InputError : a dimension lacks its technology or bandwidth, or names an unknown technology.
+    """
+    depth = max([depth, *(len(fabric.dimensions) for fabric in fabrics)])
+    npus = np.ones((depth, len(fabrics)), dtype=np.int64)
+    block = np.zeros_like(npus)
+    technology = np.zeros_like(npus)
+    bandwidth = np.zeros(npus.shape)
+    for n, fabric in enumerate(fabrics):
+        for d, dimension in enumerate(fabric.dimensions):
+            if dimension.technology is None or dimension.bandwidth is None:
+                raise InputError(
+                    f"'{dimension}' in the design '{fabric}' lacks its technology or bandwidth; "
+                    f"write it like {BLOCKS[dimension.block].code}({dimension.npus})@{technologies[0]}:100 (GB/s)"
+                )
+            if dimension.technology not in technologies:
+                names = list(dict.fromkeys(technologies))
+                raise InputError(f"in the design '{fabric}': {unknown('technology', dimension.technology, names)}")
+            npus[d, n], block[d, n] = dimension.npus, dimension.block
+            technology[d, n] = technologies.index(dimension.technology)
+            bandwidth[d, n] = dimension.bandwidth
+    return Population(npus, block, technology, bandwidth)
+
+
+def fabrics_of(population: Population, technologies: Sequence[str]) -> list[Fabric]:
+    """Return the networks of a population as records, without their unused dimensions."""
+    return [
+        Fabric(
+            tuple(
+                Dimension(
+                    int(population.block[d, n]),
+                    int(population.npus[d, n]),
+                    technologies[int(population.technology[d, n])],
+                    float(population.bandwidth[d, n]),
+                )
+                for d in range(population.npus.shape[0])
+                if population.npus[d, n] > 1
+            )
+        )
+        for n in range(len(population))
+    ]

@@ -1,0 +1,1 @@
+"""TODO: evo_libra/optimality."""

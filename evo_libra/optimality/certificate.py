@@ -1,0 +1,231 @@
+"""How far a front is from optimal, proven: against lower bounds of the least time at every cost."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.optimality.branch_and_bound import branch_and_bound, least_cost
+from evo_libra.front.front import Front
+from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
+from evo_libra.front.indicators import REFERENCE, hypervolume
+from evo_libra.optimality.bounds import screen
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import COST, TIME
+
+ENUMERATED = 1_000
+"""Up to so many structures each one is looked at; beyond, branch and bound leaves most of them out."""
+
+_LEVELS = 1000
+_FINE = 100_000
+_BRANCH_LEVELS, _END_LEVELS, _END_STEPS = 1000, 40, 60
+_BELOW = 1e-8
+"""What counts as just below a cost; more than the tolerance of a least cost."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven of a front.
+
+    Attributes
+    ----------
+    hypervolume : of the front, on log10 axes scaled so that the ideal front's best values are 0 and its worst ones 1,
+        reference point 1.1. Where the space is too large to know the ideal's ends, those of the best front known are
+        taken.
+    most_hypervolume : that no front can exceed, on the same axes.
+    factor : (n,) at least 1: no design of the same cost is faster than that design by more than this factor.
+    largest_factor : the same of the whole front, also between its designs: at every cost from that of its cheapest
+        design on, the fastest design the front has for the money, against the ideal.
+    at_cost : USD where the largest factor is.
+    fastest : seconds that no design undercuts.
+    structures : of the space; `looked` : those looked at, partial ones included; the others are excluded by bounds.
+    waiting : partial structures still to be looked at; 0 where the proof is as tight as it gets.
+    solved : programs solved.
+    """
+
+    hypervolume: float
+    most_hypervolume: float
+    factor: FloatArray
+    largest_factor: float
+    at_cost: float
+    fastest: float
+    structures: int
+    looked: int
+    waiting: int
+    solved: int
+
+    @property
+    def missed_hypervolume(self) -> float:
+        """The most that the front can be missing."""
+        return max(self.most_hypervolume - self.hypervolume, 0.0)
+
+
+@dataclass(frozen=True)
+class _Designs:
+    """Time and cost of a front, cheapest first; `order` puts what belongs to them in the order of the front."""
+
+    time: FloatArray
+    cost: FloatArray
+    order: IntArray
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """What is proven of the ideal.
+
+    Attributes
+    ----------
+    at : seconds that no design of at most these (k,) costs undercuts.
+    cost : (m,) USD, ascending, from the cheapest design on, in steps of which the bound is constant.
+    fastest : seconds that nothing undercuts.
+    best, worst : (2,) seconds and USD that are 0 and 1 on the axes of the hypervolume.
+    """
+
+    at: Callable[[FloatArray], FloatArray]
+    cost: FloatArray
+    fastest: float
+    best: FloatArray
+    worst: FloatArray
+
+
+def certify(problem: Problem, front: Front, seconds: float | None = None) -> Certificate:
+    """Prove how far a front is from the best one of a problem.
+
+    What it rests on: the problem's own time model, technologies, box and linear constraints, over every structure and
+    block; lower bounds computed in doubles from dual multipliers. Lower limits of time are left out, which can only
+    lower the bounds.
+
+    Parameters
+    ----------
+    problem : that the front is of.
+    front : designs with time and cost, from any engine.
+    seconds : after which a proof over a large space is as tight as it gets; None has it end by itself.
+
+    Raises
+    ------
+    InputError : the front is empty, or the problem does not minimise time and cost.
+
+    >>> from evo_libra import certify, load_problem, search
+    >>> problem = load_problem("turing-nlg-4k")
+    >>> proof = certify(problem, search(problem, engine="exhaustive"))
+    >>> bool(proof.factor.max() < 1 + 1e-8), proof.missed_hypervolume < 0.001
+    (True, True)
+    """
+    start = clock.monotonic()
+    proofs = certificates(problem, front)
+    found = next(proofs)
+    while seconds is None or clock.monotonic() - start < seconds:
+        tighter = next(proofs, None)
+        if tighter is None:
+            break
+        found = tighter
+    return found
+
+
+def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
+    """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one."""
+    if set(front.objectives) != {TIME.column, COST.column}:
+        raise InputError("a certificate needs a front of time against cost; this one minimises something else")
+    if not len(front):
+        raise InputError("the front is empty: there is nothing to certify")
+    problem = problem.relaxed()
+    time = front.frame[TIME.column].to_numpy() * TIME.scale
+    cost = front.frame[COST.column].to_numpy() * COST.scale
+    order = np.lexsort((time, cost))
+    designs = _Designs(time[order], cost[order], np.argsort(order, kind="stable"))
+    if len(problem.structures) > ENUMERATED:
+        yield from _branched(problem, designs)
+    else:
+        yield _enumerated(problem, designs)
+
+
+def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
+    bounds = screen(problem)
+    grid = levels(problem, bounds, _LEVELS)
+    ideal = ideal_of(problem, np.unique([*grid, *designs.cost]), bounds)
+    reached = ideal.time <= _time_limit(problem)
+    first, last, fastest = float(ideal.cost[reached][0]), float(grid[-1]), float(bounds.saturated.min())
+    fine = np.unique(np.concatenate([np.geomspace(first, last, _FINE), ideal.cost[reached & (ideal.cost <= last)]]))
+    best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached][0]), last])
+    proven = _Bounds(partial(bound_at, bounds, ideal), fine, fastest, best, worst)
+    return _certificate(problem, designs, proven, len(bounds), 0, len(ideal.lines.at))
+
+
+def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
+    best, worst = _ends(problem, designs)
+    cost, time = _branch_levels(problem, designs, best[1], worst[1])
+    for found in branch_and_bound(problem, cost, time):
+        # Bounds fall with the cost: between two levels the one at the upper end holds.
+        lower = np.minimum.accumulate(found.bound)
+        proven = _Bounds(partial(_staircase, cost, lower), cost, float(lower[-1]), best, worst)
+        yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
+
+
+def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the best front known: (2,) seconds and USD that are its best, and that are its worst.
+
+    The cheapest design's cost is known; what it and the fastest design take and cost, a short search tells.
+    """
+    least = max(least_cost(problem), problem.budgets()[0])
+    ends = np.array([least * (1.0 + _BELOW), max(problem.tables.highest_cost(), 2.0 * designs.cost[-1])])
+    for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
+        time, spent = found.time, found.spent
+    slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()
+    dearest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]
+    best = np.array([min(time[1], designs.time.min()), min(least, designs.cost[0])])
+    return best, np.array([max(slowest, best[0]), max(dearest, best[1])])
+
+
+def _branch_levels(problem: Problem, designs: _Designs, least: float, most: float) -> tuple[FloatArray, FloatArray]:
+    """Return costs to prove a bound at, and the best time of the front at each: infinite below its cheapest design."""
+    low, high = designs.cost[0], max(designs.cost[-1], most)
+    thinned = designs.cost[np.unique(np.linspace(0, len(designs.cost) - 1, _BRANCH_LEVELS).astype(np.int64))]
+    beyond = most * (most / least) ** (REFERENCE - 1.0)
+    # At the last level every budget is enough.
+    ends = [*np.geomspace(least, low, _END_LEVELS), *np.geomspace(designs.cost[-1], max(high, beyond), _END_LEVELS)]
+    cost = np.unique([*ends, *thinned, max(problem.tables.highest_cost(), 2.0 * max(high, beyond))])
+    known = np.minimum.accumulate(designs.time)
+    place = np.searchsorted(designs.cost, cost, side="right") - 1
+    return cost, np.where(place >= 0, known[np.maximum(place, 0)], np.inf)
+
+
+def _time_limit(problem: Problem) -> float:
+    """Return the seconds that every feasible design keeps to, infinity without such a constraint."""
+    upper = [c for c in problem.constraints if c.quantity == "time" and c.objective > 0]
+    return min((constraint.limit / constraint.objective for constraint in upper), default=np.inf) * (1.0 + _BELOW)
+
+
+def _staircase(cost: FloatArray, lower: FloatArray, at: FloatArray) -> FloatArray:
+    return np.asarray(lower[np.searchsorted(cost, at).clip(0, len(cost) - 1)])
+
+
+def _certificate(
+    problem: Problem, designs: _Designs, proven: _Bounds, looked: int, waiting: int, solved: int
+) -> Certificate:
+    factor = np.maximum(designs.time / proven.at(designs.cost), 1.0)
+    # Just below the cost of the next design, the front still has nothing better than this one.
+    between = designs.time / np.append(proven.at(designs.cost[1:] * (1.0 - _BELOW)), proven.fastest)
+    worst = int(between.argmax())
+    bound = proven.at(proven.cost[1:])
+    # Where even the bound is too slow there is no feasible design.
+    bound = np.where(bound > _time_limit(problem), np.inf, bound)
+    lower = np.stack([np.append(bound, proven.fastest), proven.cost])
+    return Certificate(
+        hypervolume(np.stack([designs.time, designs.cost]), proven.best, proven.worst),
+        hypervolume(lower, proven.best, proven.worst),
+        factor[designs.order],
+        float(max(between[worst], factor.max())),
+        float(designs.cost[min(worst + 1, len(designs.cost) - 1)]),
+        proven.fastest,
+        len(problem.structures),
+        looked,
+        waiting,
+        solved,
+    )

@@ -1,0 +1,229 @@
+"""Problems by path, by name, or from Python."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.problem.protocol import SearchProblem
+
+if TYPE_CHECKING:
+    from evo_libra.files.source import Source
+    from evo_libra.problem.problem import Problem
+
+ENTRY_POINTS = "evo_libra.problems"
+_ENDINGS = (".yaml", ".yml", ".json")
+_SOME_GBPS = 1e-6
+
+
+def problem_folders() -> list[Path]:
+    """Return the folders that hold problem files by name: that of the wheel or the checkout, and the user's."""
+    package = Path(__file__).parent.parent
+    packaged = package / "problems" if (package / "problems").is_dir() else package.parent / "problems"
+    return [folder for folder in dict.fromkeys((packaged, Path("problems").resolve())) if folder.is_dir()]
+
+
+def problem_names() -> list[str]:
+    """Return every name that `load_problem` knows."""
+    files = (path.stem for folder in problem_folders() for path in folder.glob("*.yaml"))
+    return sorted({*(entry.name for entry in entry_points(group=ENTRY_POINTS)), *files})
+
+
+def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | SearchProblem:
+    """Load a problem.
+
+    Parameters
+    ----------
+    name : the path of a problem file; or a name (an entry point of group ``evo_libra.problems``, a problem that comes
+        with the package, or one in ``./problems``); or ``module:object`` for a problem written in Python.
+    assignments : ``KEY=VALUE``, each replaces a value of the file before it is validated.
+
+    Raises
+    ------
+    InputError : there is no such problem, or its file is wrong; all mistakes are named.
+
+    >>> problem = load_problem("gpt3-4k", ["npus=1024"])
+    >>> problem.npus
+    1024
+    """
+    path = _find_file(name)
+    if path is not None:
+        return _load_file(path, assignments)
+    if assignments:
+        raise InputError(f"--set changes the values of a problem file, and '{name}' is none")
+    return load_python_problem(name)
+
+
+def with_time(problem: Problem, model: str) -> list[str]:
+    """Return the assignments that give a problem another model of time.
+
+    What its time says of overlap and weights stays, and so does how collectives run unless the model is LIBRA's.
+    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one; of parts, in lanes.
+
+    Parameters
+    ----------
+    problem : the problem as it is.
+    model : libra, astra or themis.
+    """
+    known = problem.spec["time"]
+    known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
+    if model == "libra":
+        known = {key: known[key] for key in ("overlap", "weights") if key in known}
+    searched = [f"bandwidth={json.dumps(_searched(problem))}"] if problem.optimal and model != "libra" else []
+    return [*searched, f"time={json.dumps({**known, 'model': model})}"]
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(_ENDINGS) or "/" in name or "\\" in name
+
+
+def _searched(problem: Problem) -> Mapping[str, str | float | None]:
+    """Return the bandwidths of a problem that solves for them as one that searches: within its bounds, above 0."""
+    known, mode = problem.spec["bandwidth"], "lanes" if problem.tables.kits else "search"
+    if isinstance(known, str):
+        return {"mode": mode}
+    return {**known, "mode": mode, "min_GBps": _SOME_GBPS if known["min_GBps"] == 0 else known["min_GBps"]}
+
+
+def _find_file(name: str) -> Path | None:
+    if _is_path(name):
+        return Path(name)
+    if ":" in name or name in _installed(tuple(sys.path)):
+        return None
+    for folder in problem_folders():
+        if os.path.isfile(folder / f"{name}.yaml"):  # noqa: PTH113 - false for what cannot be the name of a file
+            return folder / f"{name}.yaml"
+    raise InputError(f"{unknown('problem', name, problem_names())} (or give the path of a problem file)")
+
+
+@lru_cache(maxsize=4)
+def _installed(_path: tuple[str, ...]) -> frozenset[str]:
+    """Return the names of installed problems; to look for them takes as long as to read a problem file."""
+    return frozenset(entry_points(group=ENTRY_POINTS).names)
+
+
+def _load_file(path: Path, assignments: Sequence[str]) -> Problem:
+    from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
+
+    return problem_of(_source(path, assignments), path.parent)
+
+
+def problem_source(name: str, assignments: Sequence[str], folder: Path) -> tuple[Source, Path] | None:
+    """Return the data of a problem file and its path, or None when the name is that of a problem in Python.
+
+    Parameters
+    ----------
+    name, assignments : as for `load_problem`.
+    folder : what a path is relative to.
+
+    Raises
+    ------
+    InputError : as for `load_problem`, for what the file's text alone can show.
+    """
+    path = _find_file(name)
+    if path is None:
+        return None
+    return _source(folder / path, assignments), folder / path
+
+
+def _source(path: Path, assignments: Sequence[str]) -> Source:
+    from evo_libra.files.source import read_source, set_value  # noqa: PLC0415 - only problem files need YAML
+
+    source = read_source(path)
+    for assignment in assignments:
+        source = set_value(source, assignment)
+    return source
+
+
+def load_open_problem(
+    name: str, assignments: Sequence[str] = (), shape: str | None = None, constraints: Sequence[str] = ()
+) -> Problem:
+    """Load a problem file for `optimize`: bandwidths are solved for, bounds that it leaves out do not exist.
+
+    Parameters
+    ----------
+    name, assignments : as for `load_problem`.
+    shape : pins the network, in the notation; None leaves it as in the file.
+    constraints : added to those of the file.
+
+    Raises
+    ------
+    InputError : as for `load_problem`, or the problem is written in Python.
+    """
+    from evo_libra.files.source import set_value  # noqa: PLC0415 - only problem files need YAML
+    from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - the same
+
+    path = _find_file(name)
+    if path is None:
+        raise InputError(f"'{name}' is no problem file; bandwidths of a problem in Python cannot be solved for")
+    source = _source(path, assignments)
+    if shape is not None:
+        fabric = source.data.get("fabric") if isinstance(source.data, dict) else None
+        # The shape says what these would; pins it does not replace, for they may hold bandwidths.
+        if isinstance(fabric, dict) and "min_dimensions" in fabric:
+            source = set_value(source, "fabric.min_dimensions=1")
+        source = set_value(source, f"fabric.shape={json.dumps(shape)}", "--shape")
+    if constraints:
+        known = source.data.get("constraints") if isinstance(source.data, dict) else None
+        if known is None or isinstance(known, list):
+            asked = json.dumps([*(known or []), *constraints])
+            source = set_value(source, f"constraints={asked}", "--total, --cost, --constraint")
+    return problem_of(source, path.parent, open_box=True)
+
+
+def load_python_problem(name: str, folder: Path | None = None) -> SearchProblem:
+    """Load a problem written in Python, which runs its code.
+
+    Parameters
+    ----------
+    name : of an entry point, or ``module:object``.
+    folder : as for `import_object`.
+
+    Raises
+    ------
+    InputError : it cannot be imported, or is none.
+    """
+    found = entry_points(group=ENTRY_POINTS)
+    try:
+        problem = found[name].load() if name in found.names else import_object(name, folder)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"the problem '{name}' cannot be imported: {error}") from None
+    if isinstance(problem, SearchProblem):
+        return problem
+    raise InputError(
+        f"'{name}' is no problem: it is a {type(problem).__name__} without all of name, genome, objectives, "
+        "settings, evaluate_genes, describe and identity"
+    )
+
+
+def is_code(name: str) -> bool:
+    """Return whether a name is ``module:object``, which is imported to load it."""
+    return ":" in name and not _is_path(name)
+
+
+def import_object(name: str, folder: Path | None = None) -> object:
+    """Return what ``module:object`` names.
+
+    Parameters
+    ----------
+    name : of it.
+    folder : where the module is looked for besides; the current folder when left out. It comes after all that is
+        installed, so that no file there stands in for a module of Python or of a library.
+
+    Raises
+    ------
+    ImportError, AttributeError, ValueError : there is no such module or object.
+    """
+    module, _, attribute = name.partition(":")
+    place = str(folder or Path.cwd())
+    if place not in sys.path:
+        sys.path.append(place)
+    return getattr(importlib.import_module(module), attribute)

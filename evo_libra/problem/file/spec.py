@@ -1,0 +1,257 @@
+"""The schema of a problem file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
+from pydantic_core import PydanticCustomError
+
+from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
+from evo_libra.workload.language_models import ModelSpec
+from evo_libra.network.catalog.technologies import BlockName
+
+MOST_DIMENSIONS = 8
+
+PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
+
+
+def _of_some_size(value: float) -> float:
+    if 0 < value < _SMALLEST:
+        raise PydanticCustomError("greater_than_equal", "too small", {"ge": _SMALLEST})
+    return value
+
+
+_SMALLEST = 1e-15
+PositiveFloat = Annotated[float, Field(gt=0, le=1e15), AfterValidator(_of_some_size)]
+
+
+NotNegative = Annotated[float, Field(ge=0, le=1e15), AfterValidator(_of_some_size)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class PinSpec(_Strict):
+    """What is fixed of one dimension."""
+
+    dimension: int = Field(ge=0, lt=MOST_DIMENSIONS, description="which dimension; 0 is the innermost")
+    npus: int | None = Field(None, ge=2, description="its size")
+    block: BlockName | None = Field(None, description="its building block")
+    technology: str | None = Field(None, description="its technology")
+    bandwidth_GBps: PositiveFloat | None = Field(None, description="its bandwidth per NPU in GB/s")
+
+
+class FabricSpec(_Strict):
+    """The networks that may be built."""
+
+    catalog: str = Field(description="name of a catalogue (see `evo-libra catalog`), or the path of a .yaml file")
+    technologies: tuple[str, ...] | None = Field(
+        None,
+        min_length=1,
+        description="technologies that may be used, innermost first; all of the catalogue when left out",
+    )
+    blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
+    min_dimensions: int = Field(1, ge=1, le=MOST_DIMENSIONS, description="fewest dimensions")
+    max_dimensions: int = Field(4, ge=1, le=MOST_DIMENSIONS, description="most dimensions")
+    one_dimension_per_technology: bool = Field(default=False, description="whether a technology serves at most one")
+    shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
+    pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
+
+
+GroupName = Literal["tp", "ep", "dp"]
+GroupDegree = tuple[GroupName, PositiveInt]
+"""A process group with its NPUs."""
+
+
+Groups = dict[GroupName, PositiveInt] | tuple[GroupDegree, ...]
+
+
+def _each_once(groups: Groups) -> Groups:
+    if len(dict(groups)) < len(groups):
+        raise ValueError("a process group is named twice")
+    return groups
+
+
+class WorkloadSpec(_Strict):
+    """One workload; one of model, file, trace and generator says what it is.
+
+    The order of process groups says which of them is the innermost. Files may write them as a mapping; what is kept and
+    compared has them as a list, since order is no part of what a mapping means.
+    """
+
+    name: str | None = Field(None, description="what results call it")
+    model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
+    file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
+    trace: str | None = Field(
+        None, description="Chakra traces: one file for all NPUs, or the PREFIX of files PREFIX.<npu>.et"
+    )
+    groups: str | None = Field(None, description="JSON file of the communicator groups of a trace")
+    generator: ModelSpec | None = Field(None, description="hyper-parameters of a model of your own")
+    parallelism: Annotated[Groups, AfterValidator(_each_once)] = Field(
+        {},
+        description="NPUs in each process group, innermost first, as a mapping or a list such as [[tp, 8], [ep, 64]]; "
+        "dp takes what is left when it is left out",
+    )
+    compute_TFLOPS: PositiveFloat | None = Field(
+        None, description="compute rate of one NPU in TFLOP/s, for generated models and traces with a roofline"
+    )
+    memory_GBps: PositiveFloat | None = Field(
+        None, description="memory bandwidth of one NPU, for traces with a roofline"
+    )
+    compute_scale: PositiveFloat | None = Field(
+        None, description="factor on recorded compute times, for files, tables and traces; 1 keeps them"
+    )
+    weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
+
+    @field_serializer("parallelism")
+    def _ordered(self, groups: Groups) -> list[list[str | int]]:
+        return [list(pair) for pair in dict(groups).items()]
+
+
+def ordered(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a valid problem file with the order of process groups where no tool can lose it."""
+    workloads = [
+        {**one, "parallelism": [list(pair) for pair in groups.items()]} if isinstance(groups, dict) else one
+        for one in data["workloads"]
+        for groups in [one.get("parallelism")]
+    ]
+    return {**data, "workloads": workloads}
+
+
+def settable(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of a valid problem file with process groups as a mapping, whose values have keys to set."""
+    workloads = [
+        {**one, "parallelism": dict(groups)} if isinstance(groups, list) else one
+        for one in data["workloads"]
+        for groups in [one.get("parallelism")]
+    ]
+    return {**data, "workloads": workloads}
+
+
+SchedulerName = Literal["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
+AlgorithmName = Literal["ring", "direct", "halving-doubling"]
+PolicyName = Literal["first-come", "alternate", "smallest-first", "fewest-phases-first"]
+Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
+
+
+class TimeSpec(_Strict):
+    """How iteration time is modelled; the keys from `chunks` on belong to astra and themis."""
+
+    model: Literal["libra", "astra", "themis"] = Field(
+        "libra",
+        description="libra: bandwidth only, perfect pipelining; astra: ASTRA-sim's, to the nanosecond; themis: astra "
+        "with Themis's scheduler",
+    )
+    overlap: Literal["none", "tp-dp"] = Field(
+        "none", description="tp-dp overlaps the collectives of the input gradient with the weight gradient's work"
+    )
+    weights: Literal["absolute", "normalised"] = Field(
+        "absolute",
+        description="normalised divides each weight by the workload's compute time, so that none drowns the others",
+    )
+    chunks: Chunks | Annotated[tuple[Chunks, ...], Field(min_length=1)] | None = Field(
+        None, description="parts that a collective is cut into, 64 when left out; of a list the search chooses"
+    )
+    scheduler: SchedulerName | Annotated[tuple[SchedulerName, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="how chunks choose the order of dimensions: baseline when left out, with themis offline-greedy; of "
+        "a list the search chooses",
+    )
+    algorithms: Literal["natural", "search"] | dict[BlockName, AlgorithmName] | None = Field(
+        None,
+        description="of each block: natural is ring on rings, direct on fully connected ones, halving-doubling on "
+        "switches, and what is used when left out; search lets the search choose for each dimension",
+    )
+    latency_ns: NotNegative | dict[str, NotNegative] | None = Field(
+        None, description="of a link, a number or one for each technology; needed where the catalogue has none"
+    )
+    endpoint_delay_ns: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] | None = Field(
+        None, description="before each message, 10 when left out"
+    )
+    local_memory_GBps: PositiveFloat | None = Field(
+        None, description="bandwidth of the memory that reductions read and write; they take no time when left out"
+    )
+    active_chunks: Chunks | None = Field(
+        None, description="chunks that a dimension runs at a time, each at full bandwidth; 1 when left out"
+    )
+    collective_optimization: Literal["local-bandwidth-aware", "baseline"] | None = Field(
+        None,
+        description="local-bandwidth-aware, and what is used when left out: an all-reduce scatters inwards and gathers "
+        "outwards; baseline: it runs whole in each dimension",
+    )
+    policy: PolicyName | None = Field(
+        None,
+        description="which chunk a dimension takes first: first-come when left out, smallest-first with a Themis "
+        "scheduler",
+    )
+
+
+ObjectiveName = Literal["time", "cost", "power", "ownership", "energy", "time-cost", "bisection"]
+
+
+class OwnershipSpec(_Strict):
+    """What it costs to run a network, all the time."""
+
+    years: PositiveFloat = Field(description="how long")
+    usd_per_kWh: NotNegative = Field(description="price of energy")
+    pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
+
+
+class BandwidthSpec(_Strict):
+    """How bandwidth is chosen."""
+
+    mode: Literal["search", "optimal", "lanes"] = Field(
+        "search",
+        description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation; lanes: "
+        "they are genes, in whole lanes of a catalogue of parts",
+    )
+    min_GBps: NotNegative | None = Field(
+        None,
+        description="least bandwidth per NPU of a dimension; may be 0 where it is solved for; 0.1 when left out, of "
+        "parts one lane",
+    )
+    max_GBps: PositiveFloat | None = Field(
+        None,
+        description="most bandwidth per NPU of a dimension; 1000 when left out, of parts what their lanes carry",
+    )
+
+
+class SearchSpec(_Strict):
+    """How the search runs unless the command line says otherwise."""
+
+    engine: str = Field("nsga2", description="the engine: nsga2, nsga3, random, exhaustive or optimize")
+    evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
+    population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")
+    seed: int = Field(0, ge=0, lt=2**63, description="seed of the random numbers")
+    memetic: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
+        None,
+        description="share of the evaluations that give designs better bandwidths, where these can be solved for; "
+        "what pays when left out, 0 for none",
+    )
+
+
+class ProblemSpec(_Strict):
+    """A problem file."""
+
+    version: Literal[1] = Field(1, description="version of this schema")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
+    npus: int = Field(ge=2, le=10**9, description="number of NPUs")
+    fabric: FabricSpec = Field(description="the networks that may be built")
+    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="what is trained on it")
+    time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
+    objectives: tuple[ObjectiveName, ...] = Field(
+        ("time", "cost"),
+        min_length=1,
+        description="what is minimised; time-cost is the inverse of performance per cost",
+    )
+    ownership: OwnershipSpec | None = Field(None, description="what it costs to run a network")
+    constraints: tuple[str, ...] = Field(
+        (), description="such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or `power <= 2 MW`, on every objective"
+    )
+    bandwidth: Literal["search", "optimal", "lanes"] | BandwidthSpec = Field(
+        "search", description="how bandwidth is chosen"
+    )
+    search: SearchSpec = Field(SearchSpec(), description="how the search runs")

@@ -1,0 +1,122 @@
+"""All mistakes of a problem file: its stages are tried one by one, each where what it reads has no mistakes."""
+
+from __future__ import annotations
+
+import copy
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.files.source import KeyPath, Source, key_path, validate
+from evo_libra.problem.file.gather import Gather
+from evo_libra.problem.file.spec import ProblemSpec
+
+T = TypeVar("T")
+_WORKLOAD = re.compile(r"workloads\[\d+\]")
+_TOP = re.compile(r"workloads\[\d+\]|[^.\[]+")
+_INSTEAD: dict[str, Any] = {"name": "unnamed", "npus": 2, "fabric": {"catalog": "libra"}, "workloads": [{}]}
+"""Values that stand for required keys with mistakes; no stage that reads such a key is tried."""
+_ROUNDS = 3
+"""Keys that have mistakes, those at the top that need them, and such as pydantic has not come to before."""
+
+
+class Stages:
+    """Tries stages, and collects their mistakes and those that the schema finds.
+
+    Parameters
+    ----------
+    source : the data of a problem file, with the place of every key.
+
+    Attributes
+    ----------
+    spec : what the file says, without the keys that have mistakes.
+
+    Raises
+    ------
+    InputError : the schema finds mistakes that leave nothing to go on with.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._file, self._wrong, self._found = source.file, frozenset[str](), Gather()
+        try:
+            self.spec = validate(ProblemSpec, source)
+        except InputError as error:
+            self._found.mistakes += error.mistakes
+            self.spec, self._wrong = _what_is_right(source, error)
+
+    def attempt(self, stage: Callable[[], T], *keys: str) -> T | None:
+        """Return the result of a stage; None where it finds mistakes, or where a key that it reads has some.
+
+        Parameters
+        ----------
+        stage : raises an InputError with its mistakes.
+        keys : paths of those that it reads.
+        """
+        if any(_overlap(wrong, key) for wrong in self._wrong for key in keys):
+            return None
+        return self._found.attempt(stage)
+
+    def error(self, first: InputError) -> InputError:
+        """Return the error with all mistakes in the order of the file, those of the first error included."""
+        found = dict.fromkeys([*first.mistakes, *self._found.mistakes])
+        return InputError(sorted(found, key=self._order))
+
+    def _order(self, mistake: Mistake) -> tuple[bool, float, float]:
+        if mistake.file != self._file:
+            return True, 0, 0
+        return False, mistake.line or math.inf, mistake.column or math.inf
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Return whether one key holds the other, or is it."""
+    return any(a == b or a.startswith((f"{b}.", f"{b}[")) for a, b in ((one, other), (other, one)))
+
+
+def _what_is_right(source: Source, error: InputError) -> tuple[ProblemSpec, frozenset[str]]:
+    """Return what a file says without the keys that have mistakes, and these keys.
+
+    A key that is needed is left out with the workload, or the key at the top of the file, that holds it.
+
+    Raises
+    ------
+    InputError : what is left has mistakes still.
+    """
+    wrong = frozenset(one.key for one in error.mistakes)
+    if "" in wrong:
+        raise error  # More mistakes than are told of, or one of the whole file.
+    for _ in range(_ROUNDS):
+        try:
+            return validate(ProblemSpec, _without(source, wrong)), wrong
+        except InputError as more:
+            error = more
+            wrong |= {found[0] for one in more.mistakes if (found := _TOP.match(one.key))}
+    raise error
+
+
+def _without(source: Source, keys: frozenset[str]) -> Source:
+    """Return a problem file without some of its keys."""
+    data = copy.deepcopy(source.data)
+    for key in sorted(keys, reverse=True):  # what is inside of another key comes first
+        if key in _INSTEAD:
+            data[key] = _INSTEAD[key]
+        elif _WORKLOAD.fullmatch(key):
+            data["workloads"][key_path(key)[1]] = {}
+        else:
+            _drop(data, key_path(key))
+    return replace(source, data=data)
+
+
+def _drop(data: Any, path: KeyPath) -> None:  # noqa: ANN401 - what a file holds
+    """Remove the innermost key of a path from data, with the whole list where the path ends in one."""
+    while path and isinstance(path[-1], int):
+        path = path[:-1]
+    for part in path[:-1]:
+        there = part in data if isinstance(data, dict) else isinstance(data, list) and part in range(len(data))
+        if not there:
+            return
+        data = data[part]
+    if path and isinstance(data, dict):
+        data.pop(path[-1], None)

@@ -1,0 +1,180 @@
+"""From the time of a problem file to how collectives are timed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.timing.collectives.phase import Overheads
+from evo_libra.timing.units import nanoseconds
+from evo_libra.network.blocks import PHYSICS, Kit
+from evo_libra.network.catalog import Catalog
+from evo_libra.collective import Collective, Pattern
+from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.timing.fidelity import (
+    ALGORITHMS,
+    NATURAL,
+    PAPER,
+    PAPER_POLICIES,
+    POLICIES,
+    SCHEDULERS,
+    TIMED_BLOCKS,
+    Fidelity,
+)
+from evo_libra.files.source import KeyPath, Source
+from evo_libra.timing.trace_time import TracedWorkload
+from evo_libra.workload.training import Merging
+from evo_libra.workload.workload import Workload
+from evo_libra.problem.design_parts import kits_of
+from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
+
+_CHUNKS, _ENDPOINT_NS = 64, 10
+_ALWAYS = ("model", "overlap", "weights")
+
+
+def time_spec(spec: ProblemSpec) -> TimeSpec:
+    """Return the time of a problem file, written out."""
+    return spec.time if isinstance(spec.time, TimeSpec) else TimeSpec(model=spec.time)
+
+
+def check_keys(spec: TimeSpec, source: Source) -> None:
+    """Refuse keys that do not belong to the model.
+
+    Raises
+    ------
+    InputError : LIBRA's time is given keys of the others.
+    """
+    given = [key for key in TimeSpec.model_fields if key not in _ALWAYS and getattr(spec, key) is not None]
+    if given and spec.model == "libra":
+        message = "LIBRA's time has bandwidth only; this key belongs to astra and themis"
+        raise InputError([source.mistake(("time", key), message) for key in given])
+
+
+def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | None:
+    """Return how collectives are timed; None is LIBRA's time.
+
+    Raises
+    ------
+    InputError : a key does not belong to the model, a latency is missing, a technology is unknown, an algorithm cannot
+        run in a block, or a scheduler, be it one of several, lacks the policy.
+    """
+    check_keys(spec, source)
+    if spec.model == "libra":
+        return None
+    themis = spec.model == "themis"
+    schedulers = _several(spec.scheduler) or ("offline-greedy" if themis else "baseline",)
+    if PAPER in schedulers and spec.policy not in (None, *PAPER_POLICIES):
+        allowed = ", ".join(PAPER_POLICIES)
+        raise _fail(source, ("policy",), f"found {spec.policy}; allowed with the scheduler {PAPER}: {allowed}")
+    memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
+    return Fidelity(
+        _several(spec.chunks) or (_CHUNKS,),
+        tuple(SCHEDULERS.index(name) for name in schedulers),
+        _algorithms(spec, source),
+        _latency(spec, catalog, source),
+        Overheads(_ENDPOINT_NS if spec.endpoint_delay_ns is None else spec.endpoint_delay_ns, memory),
+        spec.active_chunks or 1,
+        spec.collective_optimization != "baseline",
+        None if spec.policy is None else POLICIES[spec.policy],
+        _timed(kits_of(catalog), source),
+    )
+
+
+def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
+    untimed = sorted({BLOCK_NAMES[kit.block] for kit in kits if PHYSICS[kit.block].code not in TIMED_BLOCKS})
+    if untimed:
+        allowed = ", ".join(block.name for block in PHYSICS if block.code in TIMED_BLOCKS)
+        raise _fail(
+            source, ("model",), f"ASTRA-sim has no phases on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
+            "or under LIBRA's time, the problem can be searched",
+        )  # fmt: skip
+    return kits
+
+
+def merging_of(fidelity: Fidelity | None, kits: Sequence[Kit]) -> Merging:
+    """Return which collectives are one stream."""
+    if fidelity is not None:
+        return Merging.NONE
+    both = np.array([2])
+    reduces = any(PHYSICS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
+    return Merging.COLLECTIVE if reduces else Merging.PATTERN
+
+
+def check_chunks(fidelity: Fidelity | None, workload: Workload | TracedWorkload) -> None:
+    """Raise an error for a workload with a collective that cannot be cut into the chunks.
+
+    Raises
+    ------
+    InputError : an all-gather has fewer bytes than chunks; ASTRA-sim would never end.
+    """
+    most = 0 if fidelity is None else max(fidelity.chunks)
+    for place, size in _all_gathers(workload):
+        if size < most:
+            raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {most} chunks")
+
+
+def _all_gathers(workload: Workload | TracedWorkload) -> Iterator[tuple[str, float]]:
+    """Give where each all-gather is, and the bytes of its shard."""
+    if isinstance(workload, TracedWorkload):
+        program = workload.program
+        for operation, node in zip(program.operations, program.nodes, strict=True):
+            if operation.collective is Collective.ALL_GATHER:
+                yield f"node {node}", operation.size
+        return
+    for layer in workload.layers:
+        for phase in layer.phases:
+            if phase.collective is Collective.ALL_GATHER:
+                yield f"layer {layer.name}", round(phase.size)
+
+
+T = TypeVar("T", int, str)
+
+
+def _several(given: T | tuple[T, ...] | None) -> tuple[T, ...]:
+    if given is None:
+        return ()
+    return tuple(dict.fromkeys(given)) if isinstance(given, tuple) else (given,)
+
+
+def _fail(source: Source, path: KeyPath, message: str) -> InputError:
+    return InputError(source.mistake(("time", *path), message))
+
+
+def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
+    natural = [NATURAL.get(TIMED_BLOCKS.get(block.code, -1), 0) for block in PHYSICS]
+    if spec.algorithms == "search":
+        every = range(len(ALGORITHMS))
+        rows = [[first, *(a for a in every if a != first)] for first in natural]
+        ring = BLOCK_NAMES.index("ring")
+        rows[ring] = [natural[ring]] * len(ALGORITHMS)
+        return np.array(rows)
+    if isinstance(spec.algorithms, dict):
+        for block, name in spec.algorithms.items():
+            if block == "ring" and name != "ring":
+                raise _fail(source, ("algorithms", block), f"found {name}; a ring runs ring")
+            natural[BLOCK_NAMES.index(block)] = ALGORITHMS.index(name)
+    return np.array(natural)[:, None]
+
+
+def _latency(spec: TimeSpec, catalog: Catalog, source: Source) -> FloatArray:
+    given = spec.latency_ns
+    if isinstance(given, float):
+        return np.full(len(catalog.technologies), given)
+    for name in given or {}:
+        if name not in catalog.names:
+            raise _fail(source, ("latency_ns", name), unknown("technology", name, catalog.names))
+    latency = {t.name: nanoseconds(t.latency) for t in catalog.technologies if t.latency is not None} | (given or {})
+    missing = [name for name in catalog.names if name not in latency]
+    if missing:
+        raise _fail(
+            source,
+            ("latency_ns",) if given else (),
+            f"the latency of {', '.join(missing)} is required and not in the catalogue; give time.latency_ns, a number "
+            "or one for each technology",
+        )
+    return np.array([latency[name] for name in catalog.names])

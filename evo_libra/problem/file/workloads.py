@@ -1,0 +1,274 @@
+"""From the workloads of a problem file to compiled training loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.arrays import GIGA, TERA
+from evo_libra.network.catalog import MODELS_FILE, load_models
+from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.chakra.groups import read_groups
+from evo_libra.chakra.read import read_traces, trace_files
+from evo_libra.chakra.trace import Kind, Node
+from evo_libra.timing.fidelity import Fidelity
+from evo_libra.workload.generators.dlrm import dlrm
+from evo_libra.workload.generators.moe import Mixture, moe
+from evo_libra.workload.generators.transformer import transformer
+from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
+from evo_libra.workload.text_file import read_astra_sim_text
+from evo_libra.files.source import KeyPath, Source, file_digest, files_digest, validate
+from evo_libra.timing.trace_time import Accelerator, TracedWorkload, traced_workload
+from evo_libra.workload.training import Merging
+from evo_libra.workload.workload import IterationSize, Workload, scale_compute
+from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
+from evo_libra.problem.file.gather import Gather
+from evo_libra.problem.file.time import check_chunks, time_spec
+from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
+
+Model = TransformerSpec | MoeSpec | DlrmSpec | TableSpec
+
+
+class WorkloadLoader:
+    """Reads the workloads of one problem file; knows the place of every key.
+
+    Parameters
+    ----------
+    source : the data, with the place of every key.
+    folder : what paths in the file are relative to.
+    spec : what the file says; the data by its schema when left out.
+
+    Raises
+    ------
+    InputError : the data does not follow the schema.
+    """
+
+    def __init__(self, source: Source, folder: Path, spec: ProblemSpec | None = None) -> None:
+        self.source, self.folder = source, folder
+        self.spec = validate(ProblemSpec, source) if spec is None else spec
+
+    def fail(self, path: KeyPath, message: str) -> InputError:
+        """Return the error for a key of the file."""
+        return InputError(self.source.mistake(path, message))
+
+    def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
+        """Return the compiled workloads of the file."""
+        time = time_spec(self.spec)
+        parts = self._workloads()
+        weights = [spec.weight for spec in self.spec.workloads]
+        if time.weights == "normalised":
+            for index, (workload, _) in enumerate(parts):
+                if not workload.compute:
+                    raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
+            mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
+            weights = [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
+        for index, (workload, _) in enumerate(parts):
+            try:
+                check_chunks(fidelity, workload)
+            except InputError as error:
+                raise self.fail(("workloads", index), str(error)) from None
+        return [
+            weighted_traces(workload, weight, self.spec.npus, merging=merging)
+            if isinstance(workload, TracedWorkload)
+            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merging=merging)
+            for (workload, degrees), weight in zip(parts, weights, strict=True)
+        ]
+
+    def files(self) -> dict[str, str]:
+        """Return the SHA-256 of the files that workloads are read from, by their names in the problem file."""
+        return {name: files_digest(paths) for name, paths in self._files()}
+
+    def models(self) -> dict[str, Any]:
+        """Return what the catalogue has for each of its models that a workload is."""
+        known = load_models()
+        found = {}
+        for name in dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model is not None):
+            figures = known[name].model_dump(mode="json", exclude={"source"})
+            table = [file_digest(path) for path in self._tables(name)]
+            found[name] = figures | ({"digest": table[0]} if table else {})
+        return found
+
+    def paths(self) -> list[Path]:
+        """Return every file that workloads are read from; what is not there or not named well is left out."""
+        named = dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model in load_models())
+        tables = [path for name in named for path in self._tables(str(name))]
+        return [MODELS_FILE, *tables, *(path for _, paths in self._files(found=_there) for path in paths)]
+
+    def _files(self, found: Callable[[Path], tuple[Path, ...]] = trace_files) -> Iterator[tuple[str, tuple[Path, ...]]]:
+        """Give what the problem file calls files of workloads, and the files; `found` gives those of a trace."""
+        for spec in self.spec.workloads:
+            if spec.trace is not None:
+                yield spec.trace, found(self.folder / spec.trace)
+            table = spec.generator.file if isinstance(spec.generator, TableSpec) else None
+            for name in (spec.file, spec.groups, table):
+                if name is not None:
+                    yield name, (self.folder / name,)
+
+    def _tables(self, model: str) -> list[Path]:
+        """Return the file of a model of the catalogue that is kept as one."""
+        spec = load_models()[model]
+        return [MODELS_FILE.parent / spec.file] if isinstance(spec, TableSpec) else []
+
+    def _workloads(self) -> list[tuple[Workload | TracedWorkload, dict[str, int]]]:
+        """Return each workload with its degrees; the mistakes of all are raised together."""
+        found = Gather()
+        parts = [found.attempt(partial(self.workload, index)) for index in range(len(self.spec.workloads))]
+        found.check()
+        return [part for part in parts if part is not None]
+
+    def workload(self, index: int) -> tuple[Workload | TracedWorkload, dict[str, int]]:
+        """Return a workload with its degrees.
+
+        Raises
+        ------
+        InputError : with every mistake of the workload that does not depend on another one.
+        """
+        path, spec, found = ("workloads", index), self.spec.workloads[index], Gather()
+        if spec.trace is not None and not (spec.model or spec.file or spec.generator):
+            return self._traces(path, spec, self.folder / spec.trace), {}
+        degrees: dict[str, int] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
+        complete = found.attempt(lambda: self._complete(path, degrees))
+        model = found.attempt(lambda: self._model(path, spec))
+        found.mistakes += [
+            self.source.mistake((*path, *key), message) for key, message in _mistakes_of(spec, model, degrees)
+        ]
+        workload = None
+        if isinstance(model, TableSpec):
+            workload = found.attempt(lambda: self._table(path, spec, model))
+        elif model is not None and complete is not None and not found.mistakes:
+            workload = self._generated(spec, model, complete)
+        for group in (
+            () if workload is None else dict.fromkeys(part for one in workload.groups for part in parts_of(one))
+        ):
+            if group not in (ALL, "dp", *degrees):
+                needed = f"the workload runs collectives on {group}; its degree is required"
+                found.mistakes.append(self.source.mistake((*path, "parallelism"), needed))
+        found.check()
+        assert workload is not None  # noqa: S101 - else there were mistakes
+        assert complete is not None  # noqa: S101 - likewise
+        return workload, complete
+
+    def _complete(self, path: KeyPath, degrees: dict[str, int]) -> dict[str, int]:
+        try:
+            return complete_degrees(degrees, self.spec.npus)
+        except InputError as error:
+            raise self.fail((*path, "parallelism"), str(error)) from None
+
+    def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
+        found, npus = Gather(), self.spec.npus
+        found.mistakes += [self.source.mistake((*path, *key), message) for key, message in _mistakes_of_trace(spec)]
+        read = found.attempt(
+            lambda: {} if spec.groups is None else read_groups(self._readable((*path, "groups"), spec.groups), npus)
+        )
+        traces = found.attempt(lambda: self._nodes((*path, "trace"), prefix))
+        found.check()
+        assert read is not None  # noqa: S101 - else there were mistakes
+        assert traces is not None  # noqa: S101 - likewise
+        peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
+        memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
+        name = spec.name or prefix.name.removesuffix(".et")
+        return traced_workload(name, traces, read, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
+
+    def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
+        try:
+            trace_files(prefix)
+        except InputError as error:
+            raise self.fail(path, str(error)) from None
+        traces = [nodes for _, nodes in read_traces(prefix)]
+        if len(traces) not in (1, self.spec.npus):
+            raise self.fail(path, f"found traces of {len(traces)} NPUs; the problem has {self.spec.npus}")
+        if all(node.kind is Kind.METADATA for nodes in traces for node in nodes):
+            raise self.fail(path, "the trace has metadata alone; there is nothing to time")
+        return traces
+
+    def _model(self, path: KeyPath, spec: WorkloadSpec) -> Model:
+        """Return what a workload without a trace is."""
+        given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            raise self.fail(path, f"one of model, file, trace and generator is needed, found {found}")
+        if spec.file is not None:
+            return TableSpec(kind="table", file=spec.file)
+        models = load_models()
+        if spec.model is not None and spec.model not in models:
+            raise self.fail((*path, "model"), unknown("model", spec.model, models))
+        return spec.generator or models[str(spec.model)]
+
+    def _generated(
+        self, spec: WorkloadSpec, model: TransformerSpec | MoeSpec | DlrmSpec, degrees: dict[str, int]
+    ) -> Workload:
+        assert spec.compute_TFLOPS is not None  # noqa: S101 - else there were mistakes
+        name, rate = spec.name or spec.model or model.kind, spec.compute_TFLOPS * TERA
+        fields = model.model_dump(exclude={"kind", "source"})
+        if isinstance(model, DlrmSpec):
+            found = dlrm(name, rate=rate, **fields)
+            return replace(found, size=IterationSize(len(found.layers), None, model.batch, self.spec.npus))
+        size = IterationSize(model.layers, model.sequence, model.batch, self.spec.npus // degrees["tp"])
+        if isinstance(model, TransformerSpec):
+            return replace(transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields), size=size)
+        mixture, ep = Mixture(**fields), degrees.get("ep", 1)
+        return replace(moe(name, mixture, tensor_parallel=degrees["tp"], expert_parallel=ep, rate=rate), size=size)
+
+    def _table(self, path: KeyPath, spec: WorkloadSpec, model: TableSpec) -> Workload:
+        place = (*path, "file") if spec.file else (*path, "generator", "file")
+        file = MODELS_FILE.parent / model.file if spec.model else self._readable(place, model.file)
+        name = spec.name if spec.file else spec.name or spec.model or model.kind
+        found = scale_compute(read_astra_sim_text(file, name), spec.compute_scale or 1.0)
+        return replace(found, size=IterationSize(len(found.layers)))
+
+    def _readable(self, place: KeyPath, name: str) -> Path:
+        """Return the path of a file that the problem file names at a place, where it can be opened."""
+        file = self.folder / name
+        try:
+            file.open("rb").close()
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise self.fail(place, f"{file} cannot be read: {reason}") from None
+        return file
+
+
+def _mistakes_of_trace(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the keys of a workload with a trace that are not right, and why."""
+    if spec.parallelism:
+        yield ("parallelism",), "a trace has its own groups; they are given as a file, by 'groups'"
+    if (spec.compute_TFLOPS is None) != (spec.memory_GBps is None):
+        yield (), "a roofline needs both compute_TFLOPS and memory_GBps; recorded times need neither"
+    if spec.compute_TFLOPS is not None and spec.compute_scale is not None:
+        yield ("compute_scale",), "a roofline has compute_TFLOPS; compute_scale is for recorded times"
+
+
+def _mistakes_of(spec: WorkloadSpec, model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the keys of a workload without a trace that are not right, and why."""
+    for key in ("groups", "memory_GBps") if spec.trace is None else ():
+        if getattr(spec, key) is not None:
+            yield (key,), "this key belongs to a trace"
+    if isinstance(model, TableSpec):
+        if spec.compute_TFLOPS is not None:
+            yield ("compute_TFLOPS",), "a table has its own compute times; compute_scale multiplies them"
+    elif model is not None:
+        if spec.compute_TFLOPS is None:
+            yield (), "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual"
+        if spec.compute_scale is not None:
+            yield ("compute_scale",), "a generated workload has compute_TFLOPS, not compute_scale"
+    yield from _mistakes_of_degrees(model, degrees)
+
+
+def _mistakes_of_degrees(model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
+    if isinstance(model, TransformerSpec | MoeSpec) and "tp" not in degrees:
+        yield ("parallelism",), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
+    if isinstance(model, MoeSpec):
+        if model.experts % degrees.get("ep", 1):
+            yield ("parallelism", "ep"), f"found {degrees['ep']}; it must divide the {model.experts} experts"
+        if model.top_k > model.experts:
+            yield ("generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts"
+
+
+def _there(prefix: Path) -> tuple[Path, ...]:
+    try:
+        return trace_files(prefix)
+    except InputError:
+        return ()

@@ -1,0 +1,164 @@
+"""What engines of other libraries have in common: they select and let survive; genes, variation and memory are ours."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evo_libra.errors import InputError
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.problem.genome import Genome
+from evo_libra.searching.engine import EngineState
+from evo_libra.searching.engines.variation import is_new, offspring
+
+_ATTEMPTS = 20
+_REMEMBERED = 2
+LARGEST = 1e300
+"""Stands for infinity in a state, which is plain numbers."""
+NO_SLOT = -1.0
+"""The slot of a design that is for no part of the population in particular."""
+
+Arrays = Mapping[str, FloatArray]
+
+
+class Algorithm(Protocol):
+    """An algorithm of another library as functions of arrays.
+
+    The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,); besides them there
+    are ``size``, the designs per generation that the user wants, ``told``, the designs known so far, and whatever the
+    algorithm adds.
+
+    Attributes
+    ----------
+    fewest : objectives that it needs.
+    """
+
+    @property
+    def fewest(self) -> int:
+        """Least number of objectives."""
+
+    def prepared(self, objectives: int, population: int) -> Self:
+        """Return the algorithm with what follows from the numbers of objectives and of designs per generation."""
+
+    def batch(self, size: int) -> int:
+        """Return how many designs make a generation."""
+
+    def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (2, k) parents, the (n,) children of them that are taken of 2 k, and the (n,) slot of each child.
+
+        Children 0 to k - 1 are the first ones of the pairs; a slot is the part of the population that a child is for.
+        """
+
+    def pool(self, arrays: Arrays) -> FloatArray:
+        """Return the (g, k) genes that parents are chosen of."""
+
+    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+        """Return the arrays that change when designs are told.
+
+        `told` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design is not for any.
+        """
+
+
+class LibraryEngine:
+    """An engine whose selection and survival are those of another library.
+
+    Parameters
+    ----------
+    name : as the user calls it.
+    algorithm : selection and survival.
+    """
+
+    def __init__(self, name: str, algorithm: Algorithm) -> None:
+        self._name, self._algorithm = name, algorithm
+        self._genome: Genome | None = None
+
+    def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
+        """Return the state before the first generation.
+
+        Raises
+        ------
+        InputError : the algorithm needs more objectives.
+        """
+        fewest = self._algorithm.fewest
+        if objectives < fewest:
+            raise InputError(f"{self._name} needs at least {fewest} objectives; the problem has {objectives}")
+        self._genome, self._algorithm = genome, self._algorithm.prepared(objectives, population)
+        arrays = {
+            "size": np.array(float(population)),
+            "sampled": np.array(0.0),
+            "told": np.array(0.0),
+            "genes": np.empty((len(genome), 0)),
+            "objectives": np.empty((objectives, 0)),
+            "violation": np.empty(0),
+            "seen": np.empty((len(genome), 0)),
+            "slot": np.empty(0),
+        }
+        return EngineState(arrays, np.random.PCG64(seed).state)
+
+    def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
+        """Return the next generation: what a sample lacks at first, then children, neither known nor lately told."""
+        arrays, random = state.arrays, state.generator()
+        batch, told = self._algorithm.batch(int(arrays["size"])), int(arrays["told"])
+        sampling = not arrays["genes"].shape[1] or (not arrays["sampled"] and told < batch)
+        wanted = batch - told if sampling and told < batch else batch
+        known = np.concatenate([arrays["genes"], arrays["seen"]], axis=1)
+        found, slots = known[:, :0], np.empty(0)
+        for _ in range(_ATTEMPTS):
+            tried, slot = self._sample(wanted, random) if sampling else self._children(arrays, random)
+            new = is_new(tried, np.concatenate([known, found], axis=1))
+            found, slots = np.concatenate([found, tried[:, new]], axis=1), np.concatenate([slots, slot[new]])
+            if found.shape[1] >= wanted:
+                break
+        changed = {"sampled": np.array(1.0), "slot": slots[:wanted]}
+        return found[:, :wanted], EngineState({**arrays, **changed}, random.bit_generator.state)
+
+    def _known(self) -> Genome:
+        assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
+        return self._genome
+
+    def _sample(self, count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        return self._known().sample(random, count), np.full(count, NO_SLOT)
+
+    def _children(self, arrays: Arrays, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        (one, two), taken, slot = self._algorithm.parents(arrays, random)
+        pool = self._algorithm.pool(arrays)
+        return offspring(self._known(), pool[:, one], pool[:, two], random)[:, taken], slot
+
+    def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
+        """Return the state with the survivors of the designs known and the designs told, asked for or not."""
+        arrays, random, count = state.arrays, state.generator(), genes.shape[1]
+        slot = arrays["slot"][:count] if len(arrays["slot"]) else np.full(count, NO_SLOT)
+        told = {"genes": genes, "objectives": objectives, "violation": violation, "slot": slot}
+        arrays = {**arrays, "told": arrays["told"] + count, "slot": np.empty(0)}
+        seen = np.concatenate([arrays["seen"], genes], axis=1)[:, -_REMEMBERED * int(arrays["size"]) :]
+        changed = self._algorithm.survivors(arrays, told, random)
+        return EngineState({**arrays, "seen": seen, **changed}, random.bit_generator.state)
+
+
+def merged(arrays: Arrays, told: Arrays) -> dict[str, FloatArray]:
+    """Return the population and the designs told as one population."""
+    names = ("genes", "objectives", "violation")
+    return {name: np.concatenate([arrays[name], told[name]], axis=-1) for name in names}
+
+
+def chosen(population: Arrays, places: IntArray) -> dict[str, FloatArray]:
+    """Return the named designs of a population, in that order."""
+    return {name: np.ascontiguousarray(values[..., places]) for name, values in population.items()}
+
+
+def finite(values: ArrayLike) -> FloatArray:
+    """Return values with `LARGEST` for infinity."""
+    return np.nan_to_num(np.asarray(values, dtype=np.float64), nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Hide warnings of libraries that divide by ranges of 0 and check afterwards, and undo filters that they set."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield

@@ -1,0 +1,172 @@
+"""Survival of NSGA-III: designs are spread over reference directions (Deb and Jain 2014)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.searching.engines.fold_directions import reference_directions
+from evo_libra.searching.engines.survival import by_front, ranks, turns
+
+_FAR = 1e300
+_MULTIPLICATIONS = 200_000
+_TINY = 1e-6
+_SMALL = 1e-3
+_STEEP = 1e6
+
+
+class Niches:
+    """Selection of NSGA-III: anyone has children, the feasible first; survivors are spread over directions."""
+
+    def memory(self, objectives: int, population: int) -> dict[str, NDArray[Any]]:
+        """Return the directions and the scale of the objectives before any design is known."""
+        nothing = np.full(objectives, _FAR)
+        directions = reference_directions(objectives, population)
+        return {"directions": directions, "ideal": nothing, "worst": -nothing, "extremes": np.empty((objectives, 0))}
+
+    def parents(self, arrays: Mapping[str, NDArray[Any]], count: int, random: np.random.Generator) -> IntArray:
+        """Return `count` members; of two that compete the one with less violation, or else the first one, wins."""
+        violation = arrays["violation"]
+        one = turns(len(violation), count, random)
+        if not (violation > 0).any():
+            return one
+        two = turns(len(violation), count, random)
+        return np.where(violation[two] < violation[one], two, one)
+
+    def survivors(
+        self,
+        arrays: Mapping[str, NDArray[Any]],
+        objectives: FloatArray,
+        violation: FloatArray,
+        random: np.random.Generator,
+    ) -> tuple[IntArray, dict[str, NDArray[Any]]]:
+        """Return which designs survive, with the scale of their objectives."""
+        size, rank = int(arrays["size"]), ranks(objectives, violation)
+        feasible = violation <= 0
+        safe, cut = by_front(rank, size)
+        room = size - int(safe.sum())
+        scale = Scale(arrays["ideal"], arrays["worst"], arrays["extremes"])
+        if feasible.any():
+            first = np.take(objectives, np.flatnonzero(feasible & (rank == 0)), axis=1)
+            scale, nadir = rescaled(scale, objectives[:, feasible], first)
+        last = np.flatnonzero(cut)
+        if len(last) > room and feasible[last[0]]:
+            scaled = (objectives - scale.ideal[:, None]) / (nadir - scale.ideal)[:, None]
+            before, _ = nearest(scaled[:, safe], arrays["directions"])
+            niche, distance = nearest(scaled[:, last], arrays["directions"])
+            occupied = np.bincount(before, minlength=len(arrays["directions"]))
+            last = last[chosen_by_niche(niche, distance, occupied, room, random)]
+        kept = np.sort(np.concatenate([np.flatnonzero(safe), last[:room]]))
+        return kept, {"ideal": scale.ideal, "worst": scale.worst, "extremes": scale.extremes}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How objectives are put on one scale; it is carried from generation to generation.
+
+    Attributes
+    ----------
+    ideal, worst : (m,) least and largest values seen.
+    extremes : (m, k) designs that are best along one axis each; k is 0 or m.
+    """
+
+    ideal: FloatArray
+    worst: FloatArray
+    extremes: FloatArray
+
+
+def rescaled(scale: Scale, objectives: FloatArray, first: FloatArray) -> tuple[Scale, FloatArray]:
+    """Return the scale once more designs are known, and the (m,) nadir point that follows from it.
+
+    Parameters
+    ----------
+    scale : before.
+    objectives : (m, n) of all designs.
+    first : (m, k) of those that nothing dominates.
+    """
+    ideal = np.minimum(scale.ideal, objectives.min(axis=1))
+    worst = np.maximum(scale.worst, objectives.max(axis=1))
+    extremes = _extremes(np.concatenate([scale.extremes, first], axis=1), ideal, _SMALL * (worst - ideal))
+    nadir = _intercepts(extremes, ideal)
+    nadir = first.max(axis=1) if nadir is None else np.minimum(nadir, worst)
+    flat = nadir - ideal <= _TINY
+    nadir = np.where(flat, objectives.max(axis=1), nadir)
+    # In an objective that is the same everywhere nothing is far from anything.
+    return Scale(ideal, worst, extremes), np.where(nadir - ideal <= _TINY, ideal + 1.0, nadir)
+
+
+def _extremes(objectives: FloatArray, ideal: FloatArray, small: FloatArray) -> FloatArray:
+    """Return (m, m) designs: column j has the least of the largest of its other objectives, small ones left out."""
+    above = objectives - ideal[:, None]
+    above[above < small[:, None]] = 0.0
+    weights = np.where(np.eye(len(ideal)) > 0, 1.0, _STEEP)
+    worst = np.stack([(above * weight[:, None]).max(axis=0) for weight in weights])
+    return np.asarray(np.take(objectives, worst.argmin(axis=1), axis=1))
+
+
+def _intercepts(extremes: FloatArray, ideal: FloatArray) -> FloatArray | None:
+    """Return where the plane through the extreme designs meets the axes; None where there is no such plane."""
+    try:
+        plane = np.linalg.solve((extremes - ideal[:, None]).T, np.ones(len(ideal)))
+    except np.linalg.LinAlgError:
+        return None
+    with np.errstate(divide="ignore"):
+        reach = 1.0 / plane
+    return np.asarray(ideal + reach) if np.isfinite(reach).all() and (reach > _TINY).all() else None
+
+
+def nearest(scaled: FloatArray, directions: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return (n,) which direction each design is nearest to, and its distance from that line.
+
+    Parameters
+    ----------
+    scaled : (m, n) objectives, the ideal at 0.
+    directions : (k, m).
+    """
+    unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    count = scaled.shape[1]
+    which, reach = np.empty(count, dtype=np.int64), np.empty(count)
+    # The nearest line is the one with the longest projection. A part at a time, so that it stays in the cache and is
+    # too small for the threads of a library of linear algebra, which would take longer to wake than to work.
+    rows = max(_MULTIPLICATIONS // directions.size, 1)
+    for start in range(0, count, rows):
+        part = slice(start, start + rows)
+        projection = np.ascontiguousarray(scaled[:, part].T) @ unit.T
+        which[part] = projection.argmax(axis=1)
+        reach[part] = projection.max(axis=1)
+    squared = (scaled**2).sum(axis=0) - reach**2
+    return which, np.sqrt(np.maximum(squared, 0.0))
+
+
+def chosen_by_niche(
+    niche: IntArray, distance: FloatArray, occupied: IntArray, count: int, random: np.random.Generator
+) -> IntArray:
+    """Return (count,) which designs get the last places: one at a time to a direction that has the fewest.
+
+    A direction without any takes the design nearest to it, another one any of its designs.
+
+    Parameters
+    ----------
+    niche, distance : (n,) direction of each design, and its distance from that.
+    occupied : (k,) designs that each direction has already.
+    count : places, at most n.
+    random : decides between equals.
+    """
+    lots, ties = random.random((2, len(niche)))
+    order = np.lexsort((lots, niche))
+    start = np.concatenate([[True], niche[order][1:] != niche[order][:-1]])
+    # The nearest design of an empty direction is its first.
+    by_distance = np.lexsort((distance, niche))
+    first = by_distance[start]
+    lots[first[occupied[niche[first]] == 0]] = -1.0
+    order = np.lexsort((lots, niche))
+    begin = np.flatnonzero(start)
+    turn = np.arange(len(niche)) - np.repeat(begin, np.diff(begin, append=len(niche)))
+    filled = occupied[niche[order]] + turn
+    # Directions with equally many come in any order, but a direction's own designs one after the other.
+    return np.asarray(order[np.lexsort((ties, filled))[:count]])

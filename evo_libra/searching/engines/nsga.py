@@ -1,0 +1,119 @@
+"""NSGA-II (Deb et al. 2002) and NSGA-III (Deb and Jain 2014) on arrays."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evo_libra.arrays import FloatArray, IntArray, columns
+from evo_libra.problem.genome import Genome
+from evo_libra.searching.engine import Arrays, EngineState
+from evo_libra.searching.engines.niching import Niches
+from evo_libra.searching.engines.fold_repeats import first_of_kind, row_hash
+from evo_libra.searching.engines.survival import Crowding
+from evo_libra.searching.engines.variation import Operators, vary
+
+_ATTEMPTS = 20
+_SPARE = 1.03
+_LEAST_SHARE = 0.25
+
+
+class Selection(Protocol):
+    """Who has children and who survives, as functions of arrays."""
+
+    def memory(self, objectives: int, population: int) -> dict[str, NDArray[Any]]:
+        """Return the arrays that it adds to those of the population, before the first generation."""
+
+    def parents(self, arrays: Arrays, count: int, random: np.random.Generator) -> IntArray:
+        """Return (count,) members of the population; the second half are the partners of the first."""
+
+    def survivors(
+        self, arrays: Arrays, objectives: FloatArray, violation: FloatArray, random: np.random.Generator
+    ) -> tuple[IntArray, dict[str, NDArray[Any]]]:
+        """Return which of (m, n) designs make the next population, ``size`` at most, and its arrays of them."""
+
+
+class Nsga:
+    """An evolution with constraint domination; what the population holds already is not asked for again.
+
+    Parameters
+    ----------
+    selection : who has children and who survives.
+    operators : how children are made.
+    """
+
+    def __init__(self, selection: Selection, operators: Operators) -> None:
+        self._selection, self._operators = selection, operators
+        self._genome: Genome | None = None
+        self._random = np.random.Generator(np.random.PCG64(0))
+
+    def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
+        """Return the state before the first generation."""
+        self._genome = genome
+        arrays = {
+            "size": np.array(float(population)),
+            "sampled": np.array(0.0),
+            "share": np.array(1.0),
+            "genes": np.empty((len(genome), 0)),
+            "objectives": np.empty((objectives, 0)),
+            "violation": np.empty(0),
+            "hash": np.empty(0, dtype=np.uint64),
+            "asked": np.empty(0, dtype=np.uint64),
+        }
+        return EngineState(arrays | self._selection.memory(objectives, population), np.random.PCG64(seed).state)
+
+    def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
+        """Return the next generation: at first what a random sample lacks, then children that are new."""
+        random, arrays = state.generator(self._random), state.arrays
+        size, held = int(arrays["size"]), arrays["genes"].shape[1]
+        sampling = not arrays["sampled"] and held < size
+        missing = size - held if sampling else size
+        seen, share = arrays["hash"], float(arrays["share"])
+        found: list[FloatArray] = []
+        for _ in range(_ATTEMPTS):
+            pairs = int(missing / share * _SPARE) // 2 + 1
+            tried = self._known().sample(random, 2 * pairs) if sampling else self._children(arrays, pairs, random)
+            hashes = row_hash(tried)
+            new = np.flatnonzero(first_of_kind(hashes, seen))
+            share = max(len(new) / len(hashes), _LEAST_SHARE)
+            new = new[:missing]
+            found, seen = [*found, columns(tried, new)], np.concatenate([seen, hashes[new]])
+            missing -= len(new)
+            if not missing:
+                break
+        genes = np.concatenate(found, axis=1) if len(found) > 1 else found[0]
+        known = {"sampled": np.array(1.0), "share": np.array(share), "asked": seen[len(arrays["hash"]) :]}
+        return genes, EngineState({**arrays, **known}, random.bit_generator.state)
+
+    def _known(self) -> Genome:
+        assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
+        return self._genome
+
+    def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
+        parents = self._selection.parents(arrays, 2 * pairs, random)
+        children = columns(arrays["genes"], parents)
+        vary(self._known(), children, random, self._operators)
+        return children
+
+    def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
+        """Return the state with the survivors of the population and of designs, asked for or not."""
+        old, random = state.arrays, state.generator(self._random)
+        hashes = old["asked"][: genes.shape[1]] if len(old["asked"]) else row_hash(genes)
+        new = {"genes": genes, "objectives": objectives, "violation": violation, "hash": hashes}
+        merged = {name: np.concatenate([old[name], values], axis=-1) for name, values in new.items()}
+        kept, memory = self._selection.survivors(old, merged["objectives"], merged["violation"], random)
+        population = {name: columns(values, kept) for name, values in merged.items()}
+        arrays = {**old, **population, **memory, "asked": np.empty(0, dtype=np.uint64)}
+        return EngineState(arrays, random.bit_generator.state)
+
+
+def nsga2(operators: Operators | None = None) -> Nsga:
+    """Return NSGA-II."""
+    return Nsga(Crowding(), operators or Operators())
+
+
+def nsga3(operators: Operators | None = None) -> Nsga:
+    """Return NSGA-III; its front is the archive's, as its population holds few points of an irregular front."""
+    return Nsga(Niches(), operators or Operators())

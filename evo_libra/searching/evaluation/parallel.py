@@ -1,0 +1,266 @@
+"""Problems whose designs take a second or more each: evaluated in parallel processes, with a limit of time, once."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.arrays import FloatArray
+from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
+from evo_libra.searching.evaluation.cache import Cache, Worth
+from evo_libra.searching.evaluation.workers import Workers
+
+CACHE = "evaluations.sqlite"
+
+FAILED_VIOLATION = 1e12
+"""Violation of a design that could not be evaluated: more than any other, and finite."""
+
+FAILED_OBJECTIVE = 1.0
+"""Objectives of such a design; it is infeasible, so that they decide nothing, but a population holds numbers only."""
+
+
+@runtime_checkable
+class SlowProblem(Protocol):
+    """A problem that evaluates one design at a time; the rest is that of `evo_libra.problem.protocol.SearchProblem`."""
+
+    name: str
+    genome: Genome
+    objectives: tuple[Objective, ...]
+    settings: SearchSettings
+
+    def evaluate_one(self, genes: FloatArray) -> tuple[FloatArray, float]:
+        """Return the (m,) objectives and the violation of (g,) legal genes."""
+
+    def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
+        """Return table columns that tell people what (g, n) genes mean."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return JSON-able data that changes whenever results would."""
+
+
+class OneByOne:
+    """To inherit by a problem that has `evaluate_one`: makes it one that engines can search in this process, too."""
+
+    evaluate_one: Callable[[FloatArray], tuple[FloatArray, float]]
+
+    def evaluate_genes(self, genes: FloatArray) -> Evaluation:
+        """Return the worth of (g, n) genes, one after the other; an error ends the search."""
+        every = [self.evaluate_one(design) for design in genes.T]
+        objectives = np.array([values for values, _ in every], dtype=np.float64).T
+        return Evaluation(objectives, np.array([violation for _, violation in every], dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A design that could not be evaluated.
+
+    Attributes
+    ----------
+    genes : (g,).
+    reason : what happened, in words.
+    """
+
+    genes: FloatArray
+    reason: str
+
+
+class ExpensiveProblem:
+    """A problem whose designs are evaluated one by one in worker processes; a problem that engines can search.
+
+    A design that takes too long, raises an error, ends its process or is worth no finite number above 0 becomes
+    infeasible and is listed in `failures`. What a design is worth is kept, so that it is evaluated once.
+
+    Parameters
+    ----------
+    problem : evaluates genes or, where it has `evaluate_one`, one design; it is sent to the processes, so its class
+        must be one of a module.
+    workers : processes.
+    timeout : seconds that a design may take; None for any time.
+    cache : the file that keeps what designs are worth; None keeps it for this process only.
+    retry : evaluate designs again that failed when the cache was written.
+    load : makes the problem in a worker process, where it cannot be sent there.
+
+    Attributes
+    ----------
+    failures : the designs that could not be evaluated.
+    on_design : called after each evaluation.
+    """
+
+    def __init__(
+        self,
+        problem: SearchProblem | SlowProblem,
+        *,
+        workers: int,
+        timeout: float | None = None,
+        cache: Path | str | None = None,
+        retry: bool = False,
+        load: Callable[[], SearchProblem | SlowProblem] | None = None,
+    ) -> None:
+        self._problem, self.workers = problem, workers
+        self._workers = Workers(partial(_evaluator, load or partial(_itself, problem)), workers, timeout)
+        self._where, self._retry = None if cache is None else Path(cache), retry
+        self._cache: Cache | None = None
+        self._flying: dict[int, FloatArray] = {}
+        self._known: list[tuple[FloatArray, Worth]] = []
+        self.on_design: Callable[[], None] = _nothing
+        self._failures: dict[bytes, Failure] = {}
+        # Also when the program ends without closing it: what a simulator has started must not outlive it.
+        self._finalizer = weakref.finalize(self, self._workers.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the worker processes and close the cache; either comes back when it is needed."""
+        self._workers.close()
+        self._flying.clear()
+        if self._cache is not None:
+            self._cache.close()
+            self._cache = None
+
+    @property
+    def name(self) -> str:
+        """Name of the problem."""
+        return self._problem.name
+
+    @property
+    def genome(self) -> Genome:
+        """The genes."""
+        return self._problem.genome
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What is minimised."""
+        return self._problem.objectives
+
+    @property
+    def settings(self) -> SearchSettings:
+        """How a search runs unless it is told otherwise."""
+        return self._problem.settings
+
+    def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
+        """Return table columns that tell people what (g, n) genes mean."""
+        return self._problem.describe(genes)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return what results depend on; how they are evaluated is no part of it."""
+        return self._problem.identity()
+
+    def evaluate_genes(self, genes: FloatArray) -> Evaluation:
+        """Return the worth of (g, n) legal genes, each different design evaluated once."""
+        found: dict[bytes, Worth] = {}
+        for design in {design.tobytes(): design for design in genes.T}.values():
+            self.submit(design)
+        for design, worth in self.completed(everything=True):
+            found[design.tobytes()] = worth
+        every = [found[design.tobytes()] for design in genes.T]
+        objectives = np.array([worth.objectives for worth in every]).reshape(len(every), len(self.objectives)).T
+        return Evaluation(objectives, np.array([worth.violation for worth in every]))
+
+    def submit(self, genes: FloatArray) -> None:
+        """Have (g,) genes evaluated; `completed` returns them."""
+        worth = self._opened().get(genes)
+        if worth is not None and len(worth.objectives) == len(self.objectives):
+            self._known.append((genes, worth))
+        else:
+            self._flying[self._workers.submit(np.array(genes))] = genes
+
+    def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, Worth]]:
+        """Yield genes that are done and what they are worth: those done next, or all that were submitted."""
+        known, self._known = self._known, []
+        yield from map(self._noted, known)
+        waiting = everything or not known
+        while waiting and self._flying:
+            for done in self._workers.wait():
+                genes = self._flying.pop(done.task)
+                worth = self._failed(done.failure) if done.failure else self._checked(done.result)
+                self._opened().put(genes, worth)
+                self.on_design()
+                yield self._noted((genes, worth))
+            waiting = everything
+
+    def __len__(self) -> int:
+        """Return the designs that were submitted and are not done."""
+        return len(self._flying) + len(self._known)
+
+    @property
+    def failures(self) -> list[Failure]:
+        """The designs that could not be evaluated, in the order in which that was found."""
+        return list(self._failures.values())
+
+    def forget_failures(self) -> None:
+        """Begin a list of its own for another search."""
+        self._failures.clear()
+
+    def _noted(self, pair: tuple[FloatArray, Worth]) -> tuple[FloatArray, Worth]:
+        genes, worth = pair
+        if worth.failure:
+            self._failures[genes.tobytes()] = Failure(genes, worth.failure)
+        return pair
+
+    def _opened(self) -> Cache:
+        if self._cache is None:
+            self._cache = Cache(self._where, self.identity())
+            weakref.finalize(self, self._cache.close)
+            if self._retry:
+                self._cache.forget_failures()
+                self._retry = False
+        return self._cache
+
+    def _checked(self, result: tuple[FloatArray, float]) -> Worth:
+        """Return a worth, of a failed design where numbers are not what they must be."""
+        names = [objective.name for objective in self.objectives]
+        try:
+            objectives, violation = np.array(result[0], dtype=np.float64), float(result[1])
+        except (TypeError, ValueError, IndexError):
+            return self._failed(f"it returned {result!r:.100}, not objectives and a violation")
+        if objectives.shape != (len(names),):
+            return self._failed(f"it returned objectives of shape {objectives.shape}; {len(names)} are needed")
+        for name, value in zip(names, objectives, strict=True):
+            if not 0 < value < np.inf:
+                return self._failed(f"its {name} is {value:g}; a finite number above 0 is needed")
+        if not 0 <= violation < np.inf:
+            return self._failed(f"its violation is {violation:g}; a finite number of at least 0 is needed")
+        return Worth(objectives, violation)
+
+    def _failed(self, reason: str) -> Worth:
+        return Worth(np.full(len(self.objectives), FAILED_OBJECTIVE), FAILED_VIOLATION, reason)
+
+
+def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:
+    return problem
+
+
+def _nothing() -> None:
+    pass
+
+
+def _evaluator(
+    load: Callable[[], SearchProblem | SlowProblem],
+) -> Callable[[FloatArray], tuple[FloatArray, float]]:
+    """Return the function that a worker runs on the genes of a design."""
+    problem = load()
+    if isinstance(problem, SlowProblem):
+        return problem.evaluate_one
+    if not isinstance(problem, SearchProblem):
+        raise InputError(f"a {type(problem).__name__} has neither evaluate_one nor evaluate_genes")
+    return partial(_one_of_many, problem)
+
+
+def _one_of_many(problem: SearchProblem, genes: FloatArray) -> tuple[FloatArray, float]:
+    worth = problem.evaluate_genes(genes[:, None])
+    return worth.objectives[:, 0], float(worth.violation[0])

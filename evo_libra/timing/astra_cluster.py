@@ -1,0 +1,129 @@
+"""From a design to what ASTRA-sim's files say of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import Population
+from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.traces.machine import Compute
+from evo_libra.timing.collectives.phase import Algorithm, Implementation
+from evo_libra.timing.collectives.queues import Policy
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.collective import Collective
+from evo_libra.timing.fidelity import ALGORITHMS, ASTRA_BLOCK, SCHEDULERS, Fidelity, link_bandwidth, runnable
+
+SCHEDULER_OF = {
+    "baseline": Scheduler.BASELINE,
+    "round-robin": Scheduler.ROUND_ROBIN,
+    "offline-greedy": Scheduler.OFFLINE_GREEDY,
+    "offline-greedy-flex": Scheduler.OFFLINE_GREEDY_FLEX,
+}
+"""ASTRA-sim's schedulers by the names of problem files; it has none of Themis' paper."""
+
+GREEDY = (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
+
+ONE_AT_A_TIME = Implementation(Algorithm.DIRECT, 1)
+"""All-to-all with one message under way: an NPU with the bandwidth of one link then sends no more than that."""
+
+_ALGORITHMS = {
+    "ring": Algorithm.RING,
+    "direct": Algorithm.DIRECT,
+    "halving-doubling": Algorithm.HALVING_DOUBLING,
+}
+PEAK = 1e12
+"""FLOP/s of an NPU in exported files; their computations say in ns what they take, which these turn into operations."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A design as ASTRA-sim's files say it.
+
+    Attributes
+    ----------
+    network, system : the files.
+    dimensions : of the design, those that the network has.
+    """
+
+    network: NetworkFile
+    system: SystemFile
+    dimensions: tuple[int, ...]
+
+
+def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
+    """Return what ASTRA-sim's files say of a design, as the search timed it.
+
+    A network file has one bandwidth for a dimension. Where an all-to-all would need another one than the all-reduce, it
+    runs `ONE_AT_A_TIME`. A scheduler that ASTRA-sim does not have is left out. An NPU computes 1 TFLOP/s at most.
+
+    Parameters
+    ----------
+    fidelity : how collectives run.
+    design : a population of one, with its schedule.
+    """
+    schedule = design.schedule
+    assert schedule is not None  # noqa: S101 - our mistake, as a fidelity always makes one
+    dimensions = tuple(np.flatnonzero(design.npus[:, 0] > 1).tolist())
+    algorithm = np.broadcast_to(schedule.algorithm, design.npus.shape)
+    block = ASTRA_BLOCK[design.block]
+    rows = [dimension_algorithms(*(int(a[d, 0]) for a in (algorithm, block, design.npus))) for d in dimensions]
+    runs = runnable(algorithm, Collective.ALL_REDUCE, block, design.npus)
+    bandwidth = link_bandwidth(design.bandwidth, runs, block, design.npus)
+    arrays = (block, design.npus, bandwidth, fidelity.link_latency(design))
+    network = NetworkFile(*(tuple(array[list(dimensions), 0].tolist()) for array in arrays))
+    scheduler = SCHEDULER_OF.get(SCHEDULERS[int(schedule.scheduler[0])], Scheduler.BASELINE)
+    system = System(
+        {collective: tuple(row[collective] for row in rows) for collective in Collective},
+        int(schedule.chunks[0]), fidelity.active, fidelity.shrinking, fidelity.overheads,
+    )  # fmt: skip
+    policy = fidelity.policy or default_policy(scheduler)
+    return Cluster(network, SystemFile(system, Compute(PEAK, roofline=True), scheduler, policy), dimensions)
+
+
+def default_policy(scheduler: Scheduler) -> Policy:
+    """Return the policy that goes with a scheduler unless a problem says otherwise."""
+    return Policy.SMALLEST_FIRST if scheduler in GREEDY else Policy.FIFO
+
+
+def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:
+    """Return how ASTRA-sim has to run each collective in a dimension for which a design asks for an algorithm.
+
+    Parameters
+    ----------
+    algorithm : index into `evo_libra.timing.fidelity.ALGORITHMS`.
+    block : index into `evo_libra.network.fabric.BLOCKS`.
+    npus : in the dimension.
+    """
+    place = np.array([[block]]), np.array([[npus]])
+    runs = {collective: runnable(np.array([[algorithm]]), collective, *place) for collective in Collective}
+    links = {collective: link_bandwidth(np.ones((1, 1)), run, *place) for collective, run in runs.items()}
+    found = {c: Implementation(_ALGORITHMS[ALGORITHMS[int(run[0, 0])]]) for c, run in runs.items()}
+    if links[Collective.ALL_TO_ALL] < links[Collective.ALL_REDUCE]:
+        found[Collective.ALL_TO_ALL] = ONE_AT_A_TIME
+    return found
+
+
+def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> float:
+    """Return the bandwidth of an NPU in a dimension from that of its links, both in B/s.
+
+    Of numbers that differ in their last digits it is one whose links have just that bandwidth, if there is any, and the
+    one of fewest digits.
+
+    Parameters
+    ----------
+    bandwidth, block, npus : of the dimension's links.
+    algorithm : that a design asks for, index into `evo_libra.timing.fidelity.ALGORITHMS`.
+    """
+    place = np.array([[block]]), np.array([[npus]])
+    runs = runnable(np.array([[algorithm]]), Collective.ALL_REDUCE, *place)
+
+    def of_link(npu: float) -> float:
+        return float(link_bandwidth(np.array([[npu]]), runs, *place)[0, 0])
+
+    near = bandwidth * round(1 / of_link(1.0))
+    candidates = (float(f"{near:.15g}"), near, math.nextafter(near, 0.0), math.nextafter(near, math.inf))
+    return next((npu for npu in candidates if of_link(npu) == bandwidth), near)

@@ -1,0 +1,145 @@
+"""Time of a collective over several dimensions: chunks, phases, and how chunks follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from math import lcm
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.timing.collectives.phase import Link
+from evo_libra.timing.collectives.queues import Policy, check_chunks, finish
+from evo_libra.timing.collectives.scheduled import scheduled_time
+from evo_libra.timing.collectives.system import Choice, Part, System, cut
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.untimed import refuse_untimed
+from evo_libra.collective import Collective
+
+__all__ = ["Choice", "System", "collective_time", "phases"]
+
+_THERE_AND_BACK = 3
+_RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
+
+
+def collective_time(
+    collective: Collective,
+    size: int | IntArray,
+    links: Sequence[Link],
+    system: System,
+    involved: Sequence[bool] | None = None,
+    *,
+    world: int | None = None,
+) -> FloatArray:
+    """Return (n,) ns of one collective that all NPUs begin at once.
+
+    A closed form where it is exact, the queue model elsewhere; both are exact to the nanosecond.
+
+    Parameters
+    ----------
+    collective : what runs.
+    size : bytes, a number or (n,): the whole message, for an all-gather the shard.
+    links : one for each dimension, the innermost first, of n designs each; a dimension of one NPU is passed over.
+    system : how it runs.
+    involved : dimensions that take part; all when left out.
+    world : NPUs of the whole network: a chunk has at least as many bytes, except an all-gather's; the product of the
+        dimensions when left out.
+
+    Raises
+    ------
+    ValueError : an algorithm cannot run it, or chunks would be empty: ASTRA-sim would hang; or there are more chunks
+        than the queue model runs, where that is needed; or no exact time is known of it, as
+        `evo_libra.timing.collectives.untimed.refuse_untimed` and `evo_libra.timing.collectives.phase.phase_time` say.
+    """
+    part = Part.of(collective, links, system, involved)
+    npus = np.full(len(part.designs), 1 if world is None else world)
+    for link in links if world is None else ():
+        npus = npus * link.npus
+    chunks = cut(collective, size, npus, system.splits)
+    refuse_untimed(chunks, part, system)
+    if system.scheduler is not Scheduler.BASELINE or system.policy is not Policy.FIFO:
+        check_chunks(system.splits)
+        return scheduled_time(collective, chunks, part, system)
+    time = np.zeros(len(part.designs))
+    # In which dimension an all-reduce turns, and the queues, depend on the dimensions that a design uses.
+    apart = system.queues > 1 or (system.shrinking and collective is _AR)
+    for group in part.packed(part.used) if apart else [part]:
+        designs = group.designs
+        way, times = phases(collective, chunks.size[designs], group, shrinking=system.shrinking)
+        time[designs], exact = _closed_form(way, times, chunks.count[designs], system)
+        if not exact.all():
+            check_chunks(np.broadcast_to(system.splits, len(time))[designs[~exact]])
+            time[designs[~exact]] = _queued(way, np.array(times)[:, ~exact], chunks.count[designs[~exact]], system)
+    return time
+
+
+_Way = tuple[tuple[int, Collective], ...]
+"""Dimension and collective of each phase of a chunk."""
+
+
+def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Way:
+    if collective is Collective.ALL_TO_ALL or (collective is _AR and not shrinking):
+        return tuple((d, collective) for d in dims)
+    inwards, outwards = [(d, _RS) for d in dims], [(d, _AG) for d in reversed(dims)]
+    if collective is _AR:
+        return (*inwards[:-1], *((d, _AR) for d in dims[-1:]), *outwards[1:])
+    return tuple(inwards if collective is _RS else outwards)
+
+
+def phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
+    """Return the way of a chunk and the (n,) ns of each of its phases in designs that use the same dimensions."""
+    dims = np.flatnonzero(part.used.any(axis=1)).tolist()
+    way = _way(collective, dims, shrinking=shrinking)
+    times, size = [], chunk.astype(np.float64)
+    for d, kind in way:
+        npus = part.links[d].npus
+        times.append(part.time(d, kind, size))
+        if kind is _RS:
+            size = np.floor(size / npus)
+        elif kind is _AG:
+            size = size * npus
+    return way, times
+
+
+def _closed_form(
+    way: _Way, times: Sequence[FloatArray], count: IntArray, system: System
+) -> tuple[FloatArray, BoolArray]:
+    """Return (n,) ns, and in which designs they are exact."""
+    rounds = np.ceil(count / system.active)
+    if system.queues == 1 and len({d for d, _ in way}) == len(way):
+        once = sum(times) + (rounds - 1) * reduce(np.maximum, times, np.zeros(len(count)))
+        return np.asarray(once), np.ones(len(count), dtype=np.bool_)
+    if system.queues > 1 or len(way) != _THERE_AND_BACK:
+        return np.zeros(len(count)), np.zeros(len(count), dtype=np.bool_)
+    first, middle, last = times
+    there_and_back = np.maximum.reduce([
+        first + middle + (rounds - 1) * np.maximum(first, middle) + last,
+        first + middle + rounds * last,
+        rounds * (first + last),
+    ])  # fmt: skip
+    return np.asarray(there_and_back), (count % system.active == 0) | (count <= system.active)
+
+
+def _queued(way: _Way, times: FloatArray, count: IntArray, system: System) -> FloatArray:
+    split = system.shrinking and any(kind is _AR for _, kind in way)
+    server = _servers(way, system.queues, split=split)
+    server = server[:, np.arange(count.max()) % server.shape[1]]
+    slots = np.full((int(server.max()) // system.queues + 1) * system.queues, system.slots)
+    return finish(server[:, :, None], times[:, None, :], slots, count=count)
+
+
+def _servers(way: _Way, queues: int, *, split: bool) -> IntArray:
+    """Return (p, r) queues: chunks take those of a dimension in turn, an all-reduce half of them on either way."""
+    half = max(queues // 2, 1)
+    server = np.zeros((len(way), lcm(queues, half, max(queues - half, 1))), dtype=np.int64)
+    turn = np.arange(server.shape[1])
+    for p, (d, kind) in enumerate(way):
+        if not split or queues == 1:
+            queue = turn % queues
+        elif kind is _AG:
+            queue = half + turn % (queues - half)
+        else:
+            queue = turn % half
+        server[p] = d * queues + queue
+    return server

@@ -1,0 +1,275 @@
+"""Time of one phase: one chunk in one dimension, in whole nanoseconds.
+
+The formulas are those of ASTRA-sim 2.0 with its analytical congestion-unaware backend: a message takes its hops'
+latency and its bytes over the bandwidth of one link, whatever else is under way; times are rounded down to a
+nanosecond wherever the simulator does so. Integers are held in float64, which is exact up to 2^53.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.timing.units import bytes_per_ns, reading_ns
+from evo_libra.timing.collectives.fold_windowed import windowed_time
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import BLOCKS
+
+RING, FULLY_CONNECTED, SWITCH = (next(i for i, b in enumerate(BLOCKS) if b.code == code) for code in ("RI", "FC", "SW"))
+
+
+class Algorithm(Enum):
+    """How the NPUs of one dimension run a collective, by ASTRA-sim's name.
+
+    `DIRECT` may have a window, written behind its name: ``direct3`` has three messages under way at a time.
+    """
+
+    RING = "ring"
+    DIRECT = "direct"
+    HALVING_DOUBLING = "halvingDoubling"
+    DOUBLE_BINARY_TREE = "doubleBinaryTree"
+
+
+@dataclass(frozen=True)
+class Link:
+    """The links of one dimension, n designs.
+
+    Attributes
+    ----------
+    block : (n,) index into `evo_libra.network.fabric.BLOCKS`.
+    npus : (n,) in the dimension.
+    bandwidth : (n,) B/s of a link and direction.
+    latency : (n,) ns of a link.
+    shared : whether messages that meet on a link wait for each other, as in ASTRA-sim's congestion-aware backend; that
+        has closed forms with a single dimension and one chunk at a time, and everything else is refused.
+    """
+
+    block: IntArray
+    npus: IntArray
+    bandwidth: FloatArray
+    latency: FloatArray
+    shared: bool = False
+
+    @cached_property
+    def rate(self) -> FloatArray:
+        """Bytes per ns of a link and direction."""
+        return bytes_per_ns(self.bandwidth)
+
+    def select(self, designs: IntArray | BoolArray) -> Link:
+        """Return the links of some designs."""
+        fields = ("block", "npus", "bandwidth", "latency")
+        return replace(self, **{name: getattr(self, name)[designs] for name in fields})
+
+    def transfer(self, message: FloatArray, hops: FloatArray | float) -> FloatArray:
+        """Return the ns of one message of some bytes over some hops."""
+        if self.shared:
+            # A switch sends a message on when it has all of it.
+            return np.asarray(hops * np.floor(self.latency + message / self.rate))
+        return np.asarray(np.floor(hops * self.latency + message / self.rate))
+
+    def exchange(self, message: FloatArray) -> FloatArray:
+        """Return the ns until every NPU has had a message of every other one."""
+        if not self.shared:
+            farthest = np.where(self.block == RING, self.npus // 2, np.where(self.block == SWITCH, 2.0, 1.0))
+            return self.transfer(message, farthest)
+        half, busy = self.npus // 2, np.floor(message / self.rate)
+        arrival = np.floor(self.latency + message / self.rate)
+        ring, switch = busy * (half * (half + 1) / 2) + 2.0 * self.latency, (self.npus - 2) * busy + 2.0 * arrival
+        return np.where(self.block == RING, ring, np.where(self.block == SWITCH, switch, arrival))
+
+    def hops(self, offset: FloatArray) -> FloatArray:
+        """Return the hops to the NPU at an offset."""
+        around = np.minimum(offset, self.npus - offset)
+        return np.where(self.block == RING, around, np.where(self.block == SWITCH, 2.0, 1.0))
+
+
+@dataclass(frozen=True)
+class Overheads:
+    """What an NPU itself adds.
+
+    Attributes
+    ----------
+    endpoint : ns before each message.
+    memory : GB/s, bytes per ns, of the local memory that a reduction reads twice and writes once; infinity for none.
+    """
+
+    endpoint: float
+    memory: float
+
+    def reduction(self, message: FloatArray) -> FloatArray:
+        """Return the ns to reduce a received message."""
+        return np.asarray(3.0 * np.floor(reading_ns(message, self.memory)))
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """An algorithm with its window, if it has one.
+
+    >>> Implementation.read("direct3")
+    Implementation(algorithm=<Algorithm.DIRECT: 'direct'>, window=3)
+    """
+
+    algorithm: Algorithm
+    window: int | None = None
+
+    @staticmethod
+    def read(name: str) -> Implementation:
+        """Read ASTRA-sim's name.
+
+        Raises
+        ------
+        InputError : there is no such algorithm.
+        """
+        match = re.fullmatch(r"direct([1-9]\d*)", name)
+        if match is not None:
+            return Implementation(Algorithm.DIRECT, int(match[1]))
+        names = [algorithm.value for algorithm in Algorithm]
+        if name not in names:
+            raise InputError(unknown("algorithm", name, names))
+        return Implementation(Algorithm(name))
+
+
+def phase_time(
+    implementation: Implementation, collective: Collective, size: FloatArray, link: Link, overheads: Overheads
+) -> FloatArray:
+    """Return (n,) ns of a phase.
+
+    Parameters
+    ----------
+    implementation : of the dimension.
+    collective : what runs in this phase.
+    size : (n,) bytes that enter the phase: the message, for an all-gather the shard.
+    link, overheads : the dimension and its NPUs.
+
+    Raises
+    ------
+    ValueError : the algorithm cannot run the collective, or not on this number of NPUs: ASTRA-sim would hang; or no
+        exact time is known: of a double binary tree on a ring, and where messages share links, of halving-doubling on a
+        ring and of a window.
+    """
+    algorithm = implementation.algorithm
+    run = _TABLE.get((algorithm, collective))
+    if run is None:
+        raise ValueError(f"{algorithm.value} has no {collective.value}")
+    if algorithm in _POWERS_OF_TWO and (link.npus & (link.npus - 1)).any():
+        raise ValueError(f"{algorithm.value} needs a power of two of NPUs in its dimension")
+    _refuse_untimed(implementation, link)
+    size = np.broadcast_to(np.asarray(size, dtype=np.float64), link.npus.shape)
+    time = run(size, link, overheads)
+    if algorithm is Algorithm.DIRECT:
+        window = implementation.window
+        followed = np.full(len(size), window is not None) & (link.npus - 1 > (window or 0))
+        if collective is Collective.ALL_REDUCE and not link.shared:
+            followed |= link.block == RING
+        for n in np.flatnonzero(followed & (link.npus > 1)):
+            time[n] = _followed(collective, window, size[n : n + 1], link.select(np.array([n])), overheads)
+    return time
+
+
+def _refuse_untimed(implementation: Implementation, link: Link) -> None:
+    algorithm, window = implementation.algorithm, implementation.window
+    around = bool(((link.block == RING) & (link.npus > 1)).any())
+    if algorithm is Algorithm.DOUBLE_BINARY_TREE and around:
+        raise ValueError(f"{algorithm.value} on a ring: no exact time is known of it")
+    if link.shared and algorithm is Algorithm.HALVING_DOUBLING and around:
+        raise ValueError(f"links that messages share: no exact time is known of {algorithm.value} on a ring")
+    if link.shared and window is not None and (link.npus - 1 > window).any():
+        raise ValueError(f"links that messages share: no exact time is known of {algorithm.value}{window}")
+
+
+def _followed(collective: Collective, window: int | None, size: FloatArray, link: Link, overheads: Overheads) -> float:
+    npus = int(link.npus[0])
+    message = size if collective is Collective.ALL_GATHER else np.floor(size / npus)
+
+    def transfer(offset: int) -> float:
+        return float(link.transfer(message, link.hops(np.array([float(offset)])))[0])
+
+    reduction = float(overheads.reduction(message)[0])
+    return windowed_time(collective, npus, min(window or npus, npus - 1), overheads.endpoint, transfer, reduction)
+
+
+_Phase = Callable[[FloatArray, Link, Overheads], FloatArray]
+_POWERS_OF_TWO = (Algorithm.HALVING_DOUBLING, Algorithm.DOUBLE_BINARY_TREE)
+
+
+def _ring(
+    steps: Callable[[FloatArray], FloatArray], reductions: Callable[[FloatArray], FloatArray], *, whole: bool
+) -> _Phase:
+    def time(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
+        n = link.npus.astype(np.float64)
+        message = size if whole else np.floor(size / n)
+        hop = np.where(link.block == SWITCH, 2.0, 1.0)
+        each = link.transfer(message, hop) + overheads.endpoint
+        return overheads.endpoint + steps(n) * each + reductions(n) * overheads.reduction(message)
+
+    return time
+
+
+def _direct(rounds: float, reductions: float, *, whole: bool) -> _Phase:
+    def time(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
+        message = size if whole else np.floor(size / link.npus)
+        slowest = link.exchange(message)
+        return (rounds + 1.0) * overheads.endpoint + rounds * slowest + reductions * overheads.reduction(message)
+
+    return time
+
+
+def _halving(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
+    """Reduce-scatter: messages halve, distances double; a reduction has the size of the message after it."""
+    time = np.full(len(size), overheads.endpoint)
+    for step in range(1, _steps(link) + 1):
+        message = np.floor(size / 2.0**step)
+        alive = 2**step <= link.npus
+        each = link.transfer(message, link.hops(np.full(len(size), 2.0 ** (step - 1)))) + overheads.endpoint
+        each = each + (overheads.reduction(message) if step > 1 else 0.0)
+        time = time + np.where(alive, each, 0.0)
+    return time
+
+
+def _doubling(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
+    time = np.full(len(size), overheads.endpoint)
+    for step in range(_steps(link)):
+        alive = 2 ** (step + 1) <= link.npus
+        each = link.transfer(size * 2.0**step, link.hops(link.npus / 2.0 ** (step + 1))) + overheads.endpoint
+        time = time + np.where(alive, each, 0.0)
+    return time
+
+
+def _halving_doubling(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
+    gathered = _doubling(np.floor(size / link.npus), link, overheads) - overheads.endpoint
+    return _halving(size, link, overheads) + gathered
+
+
+def _tree(size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
+    """Double binary tree, of a single chunk and not on a ring: it goes over one tree."""
+    depth = np.log2(link.npus)
+    one = link.transfer(size, np.where(link.block == SWITCH, 2.0, 1.0)) + overheads.endpoint
+    return overheads.endpoint + (2.0 * depth - 1.0) * (one + overheads.reduction(size)) + one
+
+
+def _steps(link: Link) -> int:
+    return int(np.log2(link.npus.max(initial=1)))
+
+
+# One row an algorithm, one column a collective; what is not here ASTRA-sim cannot run.
+_TABLE: Mapping[tuple[Algorithm, Collective], _Phase] = {
+    (Algorithm.RING, Collective.REDUCE_SCATTER): _ring(lambda n: n - 1, lambda n: n - 1, whole=False),
+    (Algorithm.RING, Collective.ALL_GATHER): _ring(lambda n: n - 1, lambda n: 0 * n, whole=True),
+    (Algorithm.RING, Collective.ALL_REDUCE): _ring(lambda n: 2 * (n - 1), lambda n: n - 1, whole=False),
+    (Algorithm.RING, Collective.ALL_TO_ALL): _ring(lambda n: n * (n - 1) / 2, lambda n: 0 * n, whole=False),
+    (Algorithm.DIRECT, Collective.REDUCE_SCATTER): _direct(1.0, 1.0, whole=False),
+    (Algorithm.DIRECT, Collective.ALL_GATHER): _direct(1.0, 0.0, whole=True),
+    (Algorithm.DIRECT, Collective.ALL_REDUCE): _direct(2.0, 1.0, whole=False),
+    (Algorithm.DIRECT, Collective.ALL_TO_ALL): _direct(1.0, 0.0, whole=False),
+    (Algorithm.HALVING_DOUBLING, Collective.REDUCE_SCATTER): _halving,
+    (Algorithm.HALVING_DOUBLING, Collective.ALL_GATHER): _doubling,
+    (Algorithm.HALVING_DOUBLING, Collective.ALL_REDUCE): _halving_doubling,
+    (Algorithm.DOUBLE_BINARY_TREE, Collective.ALL_REDUCE): _tree,
+}

@@ -1,0 +1,155 @@
+"""Time of a collective whose chunks take the dimensions in an order of their own, or wait by a policy.
+
+A phase's time depends on its dimension and on which dimensions the chunk has passed before, not on their order. So
+chunks of equal size share a table of the times of all dimensions behind all sets of others; only a chunk with a size of
+its own, such as the rest of a message, is timed by itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.timing.collectives.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish, tiles
+from evo_libra.timing.collectives.system import Chunks, Part, System
+from evo_libra.timing.collectives.themis import Network, SmallArray, plan, products
+from evo_libra.collective import Collective
+
+_RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
+
+
+def scheduled_time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
+    """Return (n,) ns of collectives whose chunks a scheduler orders, each design's in its own way.
+
+    Raises
+    ------
+    ValueError : dimensions have several queues, or an implementation cannot run it.
+    """
+    if system.queues > 1:
+        raise ValueError("schedulers and policies are known with one queue a dimension only")
+    time = np.zeros(len(part.designs))
+    for group in part.packed(np.array([link.npus > 1 for link in part.links])):
+        if not group.used.any():
+            continue
+        for tile in tiles(chunks.count[group.designs], 2 * len(group.links)):
+            some = group.select(tile)
+            time[some.designs] = _time(collective, chunks.select(some.designs), some, system)
+    return time
+
+
+def _time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
+    """Return (n,) ns of designs that use the same dimensions."""
+    npus, bandwidth = (np.array([getattr(link, name) for link in part.links]) for name in ("npus", "bandwidth"))
+    network = Network(npus, bandwidth, part.used[:, 0].tolist())
+    planned = plan(system.scheduler, collective, chunks.whole, chunks.size, network)
+    kinds, dims = _way(collective, planned.order, system)
+    time = _phase_times(kinds, dims, planned.size, chunks.size.astype(np.float64), part)
+    codes = np.array([{_RS: SCATTERS, _AG: GATHERS}.get(kind, ANY) for kind in kinds])
+    sized = system.policy in {Policy.SMALLEST_FIRST, Policy.SMALLEST_CHUNK_FIRST}
+    size = _largest(kinds, dims, planned.size, npus) if sized else np.zeros((1, 1, 1))
+    joining = Joining(system.policy, np.repeat(codes[:, None], time.shape[1], axis=1), size)
+    return finish(dims, time, np.full(len(part.links), system.slots), joining, count=planned.count)
+
+
+def _way(collective: Collective, order: SmallArray, system: System) -> tuple[list[Collective], SmallArray]:
+    """Return the collective of each phase of a chunk and the (p, k, n) dimensions of all of them.
+
+    A greedily scheduled all-reduce scatters over all its dimensions and gathers back over them; the others run the last
+    dimension's part in one.
+    """
+    depth, greedy = len(order), system.scheduler.greedy
+    if collective is _AG:
+        return [_AG] * depth, order if greedy else order[::-1]
+    if collective is _AR and greedy:
+        return [_RS] * depth + [_AG] * depth, np.concatenate([order, order[::-1]])
+    if collective is _AR and system.shrinking:
+        return [_RS] * (depth - 1) + [_AR] + [_AG] * (depth - 1), np.concatenate([order, order[-2::-1]])
+    return [collective] * depth, order
+
+
+def _phase_times(
+    kinds: list[Collective], dims: SmallArray, size: FloatArray, chunk: FloatArray, part: Part
+) -> FloatArray:
+    """Return the (p, k, n) ns of phases.
+
+    Parameters
+    ----------
+    kinds : (p,) what runs.
+    dims : (p, k, n) where; (p, k, 1) where designs do not differ.
+    size : (k, n) bytes of each chunk, most of them those of (n,) `chunk`.
+    part : the designs.
+    """
+    if dims.shape[2] == 1:
+        ways, which = np.unique(dims[:, :, 0], axis=1, return_inverse=True)
+        each = [_each(kinds, np.repeat(way[:, None], len(chunk), axis=1), chunk, part) for way in ways.T]
+        time = np.stack(each, axis=1)[:, which.ravel()]
+    else:
+        time = _tabled(kinds, dims, chunk, part)
+    place, design = np.nonzero((size != chunk) & (size > 0))
+    if len(place):
+        ways = np.broadcast_to(dims, time.shape)[:, place, design]
+        time[:, place, design] = _each(kinds, ways, size[place, design], part.select(design))
+    return time
+
+
+def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: Part) -> FloatArray:
+    """Return the (p, n) ns of the phases of one chunk of each design."""
+    time = np.zeros(ways.shape)
+    for p, kind in enumerate(kinds):
+        npus = np.ones(len(size))
+        for d in np.unique(ways[p]).tolist():
+            designs = np.flatnonzero(ways[p] == d)
+            some = part.select(designs)
+            time[p, designs] = some.time(d, kind, size[designs])
+            npus[designs] = some.links[d].npus
+        size = _left(kind, size, npus)
+    return time
+
+
+def _left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> FloatArray:
+    """Return the bytes that leave a phase."""
+    if kind is _RS:
+        return np.asarray(np.floor(size / npus))
+    return np.asarray(size * npus) if kind is _AG else size
+
+
+def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: Part) -> FloatArray:
+    """Return the (p, k, n) ns of phases of equal chunks that scatter over all dimensions, gather over all, or both."""
+    depth, designs = len(part.links), len(chunk)
+    together = products(np.array([link.npus for link in part.links]))
+    everything = sum(1 << d for d in range(depth) if part.used[d].any())
+    shard = np.floor(chunk / together[everything]) if _RS in kinds else chunk
+    time = np.empty(dims.shape)
+    for kind in dict.fromkeys(kinds):
+        resident = np.floor(chunk / together) if kind is _RS else shard * together
+        phases = slice(kinds.index(kind), kinds.index(kind) + kinds.count(kind))
+        entry = _entries(dims[phases], depth)
+        table = np.zeros((depth << depth, designs))
+        for place in np.flatnonzero(np.bincount(entry.ravel(), minlength=len(table))).tolist():
+            passed, d = divmod(place, depth)
+            table[place] = part.time(d, kind, resident[passed])
+        entry *= designs
+        entry += np.arange(designs)
+        # No entry is out of bounds; checking that costs as much as taking.
+        table.take(entry, out=time[phases], mode="clip")
+    return time
+
+
+def _entries(dims: SmallArray, depth: int) -> IntArray:
+    """Return, of (p, k, n) dimensions in a row, a number for each and the set of those before it."""
+    entry, passed = np.empty(dims.shape, dtype=np.int64), np.zeros(dims.shape[1:], dtype=np.int64)
+    for p, dimension in enumerate(dims.astype(np.int64)):
+        np.multiply(passed, depth, out=entry[p])
+        entry[p] += dimension
+        passed |= 1 << dimension
+    return entry
+
+
+def _largest(kinds: list[Collective], dims: SmallArray, size: FloatArray, npus: IntArray) -> FloatArray:
+    """Return the (p, k, n) larger one of the bytes that enter phases and that leave them."""
+    largest, every = [], np.arange(npus.shape[1])
+    for kind, dimension in zip(kinds, dims, strict=True):
+        left = _left(kind, size, npus[dimension, every])
+        largest.append(np.maximum(size, left))
+        size = left
+    return np.array(largest)

@@ -1,0 +1,239 @@
+"""What runs collectives: implementations, chunks, and the dimensions of the designs of a population."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.timing.collectives.phase import Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.queues import Policy
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.collective import Collective
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Implementations of a dimension that differ by design.
+
+    Attributes
+    ----------
+    options : what there is.
+    index : (n,) which of them each design has.
+
+    Raises
+    ------
+    ValueError : an index is of none of the options.
+    """
+
+    options: tuple[Implementation, ...]
+    index: IntArray
+
+    def __post_init__(self) -> None:
+        if ((self.index < 0) | (self.index >= len(self.options))).any():
+            raise ValueError(f"an index into {len(self.options)} implementations is out of range")
+
+
+@dataclass(frozen=True)
+class System:
+    """What ASTRA-sim's system file says of collectives.
+
+    Attributes
+    ----------
+    implementations : of each collective, one a dimension; a `Choice` where designs differ.
+    splits : chunks that a collective is cut into (``preferred-dataset-splits``), a number or (n,).
+    active : chunks that a dimension runs at a time (``active-chunks-per-dimension``).
+    shrinking : whether an all-reduce scatters inwards and gathers back (``localBWAware``) or runs whole in each
+        dimension (``baseline``).
+    overheads : of the NPUs.
+    queues : of each dimension; the chunks at a time are spread over them.
+    scheduler : which dimensions a chunk takes first; `policy` : which chunk a dimension takes first. ASTRA-sim has
+        both, though no released version reads them from its files.
+    """
+
+    implementations: Mapping[Collective, Sequence[Implementation | Choice]]
+    splits: int | IntArray
+    active: int
+    shrinking: bool
+    overheads: Overheads
+    queues: int = 1
+    scheduler: Scheduler = Scheduler.BASELINE
+    policy: Policy = Policy.FIFO
+
+    @property
+    def slots(self) -> int:
+        """Return how many chunks a queue runs at a time."""
+        return -(-self.active // self.queues)
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """How collectives are cut.
+
+    Attributes
+    ----------
+    size : (n,) bytes of a chunk.
+    count : (n,) chunks; a remainder is one more whole chunk.
+    whole : (n,) bytes of the collective.
+    """
+
+    size: IntArray
+    count: IntArray
+    whole: IntArray
+
+    def select(self, designs: IntArray) -> Chunks:
+        """Return the chunks of some designs."""
+        return Chunks(self.size[designs], self.count[designs], self.whole[designs])
+
+
+def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: int | IntArray) -> Chunks:
+    """Return the chunks of n collectives.
+
+    Parameters
+    ----------
+    collective : what is cut.
+    size : bytes, a number or (n,).
+    npus : (n,) the least bytes of a chunk, but of an all-gather's.
+    splits : chunks wanted, a number or (n,).
+
+    Raises
+    ------
+    ValueError : there are no chunks, or they are empty.
+    """
+    shape, least, splits, whole = npus.shape, npus, np.atleast_1d(splits), np.atleast_1d(size)
+    if (npus == npus[:1]).all():
+        least = npus[:1]  # one division does for designs that are all cut alike
+    if (splits < 1).any():
+        raise ValueError(f"a collective cannot be cut into {splits.min()} chunks")
+    chunk = whole // splits
+    if collective is not Collective.ALL_GATHER:
+        raised = least > chunk
+        chunk, whole = np.where(raised, least, chunk), np.where(raised, splits * least, whole)
+    if not chunk.all():
+        bytes_, parts = (values[chunk == 0][0] for values in np.broadcast_arrays(whole, splits))
+        raise ValueError(f"an all-gather of {bytes_} bytes cannot be cut into {parts} chunks")
+    return Chunks(*(np.broadcast_to(found, shape) for found in (chunk, -(-whole // chunk), whole)))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some designs of a population, and what runs one collective in them.
+
+    Attributes
+    ----------
+    designs : (n,) which designs of the population these are.
+    dimensions : (d, n) which dimension of its network each is.
+    links : of each dimension, n designs each.
+    implementations : of each dimension; the dimensions behind are not used.
+    used : (d, n) whether a dimension takes part.
+    overheads : of the NPUs.
+    """
+
+    designs: IntArray
+    dimensions: IntArray
+    links: Sequence[Link]
+    implementations: Sequence[Implementation | Choice]
+    used: BoolArray
+    overheads: Overheads
+
+    @staticmethod
+    def of(collective: Collective, links: Sequence[Link], system: System, involved: Sequence[bool] | None) -> Part:
+        """Return all designs, with the dimensions that a collective uses in each."""
+        implementations = system.implementations[collective]
+        used = np.array([link.npus > 1 for link in links])
+        used[len(implementations) :] = False
+        if involved is not None:
+            used &= np.array([bool(involved[d]) for d in range(len(links))])[:, None]
+        dimensions = np.broadcast_to(np.arange(len(links))[:, None], used.shape)
+        return Part(np.arange(used.shape[1]), dimensions, links, implementations, used, system.overheads)
+
+    def select(self, places: IntArray) -> Part:
+        """Return some of these designs."""
+        rows = [
+            row if isinstance(row, Implementation) else replace(row, index=row.index[places])
+            for row in self.implementations
+        ]
+        links = [link.select(places) for link in self.links]
+        return Part(self.designs[places], self.dimensions[:, places], links, rows, self.used[:, places], self.overheads)
+
+    def packed(self, kept: BoolArray) -> Iterator[Part]:
+        """Give the designs without the dimensions that are not kept, those with the same numbers of them together.
+
+        In a part all designs use the same of the dimensions that are left.
+        """
+        first = np.argsort(~kept, axis=0, kind="stable")
+        kept, used = (np.take_along_axis(mask, first, axis=0) for mask in (kept, self.used))
+        key = (np.concatenate([kept, used & kept]) << np.arange(2 * len(kept))[:, None]).sum(axis=0)
+        for kind in np.unique(key):
+            places = np.flatnonzero(key == kind)
+            depth = int(kept[:, places[0]].sum())
+            yield self._pick(places, first[:depth, places])
+
+    def _pick(self, places: IntArray, dims: IntArray) -> Part:
+        """Return some designs with some of the dimensions of each."""
+        if len(places) == len(self.designs) and len(dims) == len(self.links):
+            return self
+        options, index = self._choices()
+        fields = {
+            name: np.array([getattr(link, name) for link in self.links])[dims, places]
+            for name in ("block", "npus", "bandwidth", "latency")
+        }
+        links = [
+            replace(self.links[0], **{name: values[d] for name, values in fields.items()}) for d in range(len(dims))
+        ]
+        rows = [Choice(options, row) for row in index[dims, places]]
+        used = self.used[dims, places]
+        return Part(self.designs[places], self.dimensions[dims, places], links, rows, used, self.overheads)
+
+    def _choices(self) -> tuple[tuple[Implementation, ...], IntArray]:
+        """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
+        rows = [(row,) if isinstance(row, Implementation) else row.options for row in self.implementations]
+        options = tuple(dict.fromkeys(option for row in rows for option in row))
+        index = np.zeros(self.used.shape, dtype=np.int64)
+        for d, (row, own) in enumerate(zip(self.implementations[: len(index)], rows, strict=False)):
+            which = np.array([options.index(option) for option in own])
+            index[d] = which[0 if isinstance(row, Implementation) else row.index]
+        return options, index
+
+    def time(self, dimension: int, kind: Collective, size: FloatArray) -> FloatArray:
+        """Return (n,) ns of a phase in a dimension; 0 in designs that do not use it.
+
+        Raises
+        ------
+        ValueError : the implementation of a design cannot run it.
+        """
+        row, used = self.implementations[dimension], self.used[dimension]
+        time = np.zeros(len(used))
+        if isinstance(row, Implementation):
+            having = [(row, used)]
+        else:
+            having = [(option, used & (row.index == index)) for index, option in enumerate(row.options)]
+        for option, taken in having:
+            if taken.all():
+                return self._time(dimension, option, kind, size, np.arange(len(used)))
+            if taken.any():
+                places = np.flatnonzero(taken)
+                time[places] = self._time(dimension, option, kind, size, places)
+        return time
+
+    def _time(
+        self, dimension: int, option: Implementation, kind: Collective, size: FloatArray, places: IntArray
+    ) -> FloatArray:
+        link = self.links[dimension]
+        if len(places) < len(self.designs):
+            link, size = link.select(places), size[places]
+        try:
+            return phase_time(option, kind, size, link, self.overheads)
+        except ValueError as error:
+            n = next(place for place in places if self._fails(option, kind, dimension, place))
+            where = f"dimension {self.dimensions[dimension, n]} of design {self.designs[n]}"
+            raise ValueError(f"{where}: {error}") from None
+
+    def _fails(self, option: Implementation, kind: Collective, dimension: int, place: int) -> bool:
+        try:
+            phase_time(option, kind, np.ones(1), self.links[dimension].select(np.array([place])), self.overheads)
+        except ValueError:
+            return True
+        return False

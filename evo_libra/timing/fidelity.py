@@ -1,0 +1,326 @@
+"""How closely collectives are timed: one model, whose parameters range from ASTRA-sim's chunks to LIBRA's limit.
+
+LIBRA's time is what is left of ASTRA-sim's as chunks become many and latency, endpoint delay and reductions vanish; it
+has a closed form for all collectives of a pattern together (`evo_libra.collective`). Everything else is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evo_libra.errors import InputError, unknown
+from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Algorithm, Implementation, Link, Overheads
+from evo_libra.timing.collectives.queues import Policy, TooLongError
+from evo_libra.timing.collectives.system import Choice, System
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
+from evo_libra.timing.units import bytes_per_ns, nanoseconds
+from evo_libra.network.bill import inner_npus
+from evo_libra.network.blocks import PHYSICS, Kit
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import BLOCKS, OPTIONS, Fabric
+from evo_libra.workload.parallelism import offsets
+from evo_libra.workload.training import Message
+
+ALGORITHMS = ("ring", "direct", "halving-doubling")
+_IMPLEMENTATIONS = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
+_RING, _DIRECT, _HALVING_DOUBLING = range(3)
+NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(PHYSICS)}
+"""The algorithm of each block unless a problem says otherwise."""
+
+_KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH}
+TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in PHYSICS if block.timed_as is not None}
+"""Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
+ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
+"""(b,) what ASTRA-sim knows each block as; -1 for those that it does not know."""
+
+SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper")
+_SCHEDULERS = (
+    Scheduler.BASELINE, Scheduler.ROUND_ROBIN, Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX,
+)  # fmt: skip
+PAPER = "themis-paper"
+_PAPER = SCHEDULERS.index(PAPER)
+GREEDY_SCHEDULERS = ("offline-greedy", "offline-greedy-flex")
+
+_OUTWEIGHS_ROUNDING = 2.0
+
+POLICIES = {
+    "first-come": Policy.FIFO,
+    "alternate": Policy.ALTERNATING,
+    "smallest-first": Policy.SMALLEST_FIRST,
+    "fewest-phases-first": Policy.FEWEST_PHASES_FIRST,
+}
+PAPER_POLICIES = ("first-come", "smallest-first")
+"""Those that Themis' paper has; its smallest-first is not ASTRA-sim's: see `Policy`."""
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How collectives run and are timed.
+
+    Attributes
+    ----------
+    chunks, schedulers : choices; of several the search chooses. Schedulers are indices into `SCHEDULERS`.
+    algorithms : (block, choice) index into `ALGORITHMS`; of several the search chooses, for each dimension.
+    latency : (t,) ns of a link of each technology.
+    kits : what technologies are built of; with them, switches that a message passes add to its latency.
+    overheads : of the NPUs.
+    active : chunks that a dimension runs at a time.
+    shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
+    policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
+    """
+
+    chunks: tuple[int, ...]
+    schedulers: tuple[int, ...]
+    algorithms: IntArray
+    latency: FloatArray
+    overheads: Overheads
+    active: int
+    shrinking: bool
+    policy: Policy | None
+    kits: tuple[Kit, ...] = ()
+
+    @property
+    def bounded(self) -> bool:
+        """Whether LIBRA's time is a lower bound of every time."""
+        in_order = set(self.schedulers) == {SCHEDULERS.index("baseline")}
+        return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
+
+    def policy_of(self, scheduler: str) -> Policy:
+        """Return the policy that goes with one of `SCHEDULERS`."""
+        in_order = scheduler in {"baseline", "round-robin"}
+        return self.policy or (Policy.FIFO if in_order else Policy.SMALLEST_FIRST)
+
+    def genes(self, depth: int) -> list[tuple[str, int]]:
+        """Return name and highest value of the genes of what is left open, for that many dimensions."""
+        found = []
+        if len(self.chunks) > 1:
+            found.append(("chunks", len(self.chunks) - 1))
+        if len(self.schedulers) > 1:
+            found.append(("scheduler", len(self.schedulers) - 1))
+        most = self.algorithms.shape[1] - 1
+        return found + [(f"algorithm{d}", most) for d in range(depth) if most]
+
+    def schedule(self, genes: IntArray, block: IntArray) -> Schedule:
+        """Return the schedules that (k, n) genes stand for, of networks of (d, n) blocks."""
+        left = list(genes)
+        chunks = np.array(self.chunks)[left.pop(0) if len(self.chunks) > 1 else np.zeros(1, dtype=np.int64)]
+        scheduler = np.array(self.schedulers)[left.pop(0) if len(self.schedulers) > 1 else np.zeros(1, dtype=np.int64)]
+        choice = np.array(left) if left else np.zeros((1, 1), dtype=np.int64)
+        return Schedule(chunks, scheduler, np.asarray(self.algorithms[block, choice]))
+
+    def genes_of(self, schedule: Schedule, block: IntArray) -> IntArray:
+        """Return the (k, n) genes of schedules, -1 for what is none of the choices; `schedule` undoes it."""
+        count, found = block.shape[1], []
+        if len(self.chunks) > 1:
+            found.append(_place(np.array(self.chunks), schedule.chunks, count))
+        if len(self.schedulers) > 1:
+            found.append(_place(np.array(self.schedulers), schedule.scheduler, count))
+        if self.algorithms.shape[1] > 1:
+            same = self.algorithms[block] == np.broadcast_to(schedule.algorithm, block.shape)[..., None]
+            found += list(np.where(same.any(axis=2), same.argmax(axis=2), -1))
+        return np.array(found, dtype=np.int64).reshape(len(found), count)
+
+    def read(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule:
+        """Return the schedules of networks that people write; what they leave out is the first choice there is.
+
+        Parameters
+        ----------
+        fabrics : the networks, with options.
+        block : (d, n) their blocks.
+
+        Raises
+        ------
+        InputError : an option is none of the choices.
+        """
+        chunks, scheduler, algorithm = [], [], self.algorithms[block, 0]
+        for n, fabric in enumerate(fabrics):
+            options = dict(fabric.options)
+            known = {str(count): count for count in self.chunks}
+            chunks.append(_choice(fabric, "chunks", known, options))
+            names = {SCHEDULERS[index]: index for index in self.schedulers}
+            scheduler.append(_choice(fabric, "scheduler", names, options))
+            if "algorithms" in options:
+                algorithm[: len(fabric.dimensions), n] = self._algorithms(fabric, options["algorithms"])
+        return Schedule(np.array(chunks), np.array(scheduler), algorithm)
+
+    def offers(self, fabric: Fabric, option: tuple[str, str]) -> bool:
+        """Return whether an option, name and value, is among the choices for a network."""
+        try:
+            self.read([replace(fabric, options=(option,))], np.array([[part.block] for part in fabric.dimensions]))
+        except InputError:
+            return False
+        return True
+
+    def _algorithms(self, fabric: Fabric, text: str) -> list[int]:
+        names = text.split(",")
+        if len(names) != len(fabric.dimensions):
+            count = len(fabric.dimensions)
+            raise InputError(f"in the design '{fabric}': {len(names)} algorithms are named for {count} dimensions")
+        found = []
+        for name, dimension in zip(names, fabric.dimensions, strict=True):
+            allowed = {ALGORITHMS[index]: index for index in self.algorithms[dimension.block].tolist()}
+            if name not in allowed:
+                where = f"algorithm of {dimension}"
+                raise InputError(f"in the design '{fabric}': {unknown(where, name, allowed)}")
+            found.append(allowed[name])
+        return found
+
+    def named(self, fabrics: Sequence[Fabric], designs: Population) -> list[Fabric]:
+        """Return networks with what is open of their schedules as options."""
+        columns, found = self.columns(designs), []
+        for n, fabric in enumerate(fabrics):
+            options: list[tuple[str, str]] = [(name, str(columns[name][n])) for name in OPTIONS if name in columns]
+            if self.algorithms.shape[1] > 1:
+                names = [columns[f"algorithm[{d}]"][n] for d in range(len(fabric.dimensions))]
+                options.append(("algorithms", ",".join(names)))
+            found.append(replace(fabric, options=tuple(options)))
+        return found
+
+    def columns(self, designs: Population) -> dict[str, list[Any]]:
+        """Return table columns of what is open: chunks, scheduler, and the algorithm of each dimension in use."""
+        schedule, found = _of(designs), dict[str, list[Any]]()
+        if len(self.chunks) > 1:
+            found["chunks"] = schedule.chunks.tolist()
+        if len(self.schedulers) > 1:
+            found["scheduler"] = np.array(SCHEDULERS)[schedule.scheduler].tolist()
+        if self.algorithms.shape[1] > 1:
+            names = np.array([*ALGORITHMS, ""])
+            for d, npus in enumerate(designs.npus):
+                found[f"algorithm[{d}]"] = names[np.where(npus > 1, schedule.algorithm[d], -1)].tolist()
+        return found
+
+    def seconds(
+        self, collective: Collective, size: int, extent: IntArray, designs: Population, share: FloatArray | None = None
+    ) -> FloatArray:
+        """Return (n,) s of one collective of a process group that all its NPUs begin at once.
+
+        A group that holds a part of a dimension runs as on a dimension of its own size, with the share of its NPUs'
+        bandwidth that is given; without any with all of it, as in LIBRA.
+
+        Parameters
+        ----------
+        collective, size : what runs, and its bytes: the whole message, for an all-gather the shard.
+        extent : (d, n) NPUs of each dimension in the group.
+        designs : the networks, with their schedules.
+        share : (d, n) of the bandwidth of its NPUs that the group has; None for all.
+
+        Raises
+        ------
+        ValueError : an all-gather cannot be cut into so many chunks.
+        """
+        if share is not None:
+            designs = replace(designs, bandwidth=designs.bandwidth * share)
+        scheduler = _of(designs).scheduler
+        kinds = np.unique(scheduler).tolist()
+        if len(kinds) == 1:
+            return self._seconds(kinds[0], collective, size, extent, designs)
+        time = np.empty(len(designs))
+        for kind in kinds:
+            mine = np.flatnonzero(scheduler == kind)
+            time[mine] = self._seconds(kind, collective, size, extent[:, mine], designs.select(mine))
+        return time
+
+    def message_seconds(self, message: Message, designs: Population) -> FloatArray:
+        """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
+        apart = offsets(message.source, message.target, designs.npus)
+        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
+        latency, size = self.link_latency(designs), np.full(len(designs), float(message.size))
+        block = ASTRA_BLOCK[designs.block]
+        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), block, designs.npus)
+        time = np.zeros(len(designs))
+        for d, offset in enumerate(apart):
+            link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
+            time += np.where(offset > 0, link.transfer(size, link.hops(offset.astype(np.float64))), 0.0)
+        return time * NANO
+
+    def link_latency(self, designs: Population) -> FloatArray:
+        """Return (d, n) ns of a link; of kits, of a message between neighbours over the hops that it is charged."""
+        latency = self.latency[designs.technology]
+        if not self.kits:
+            return latency
+        inside = inner_npus(designs.npus)
+        for k in np.unique(designs.technology[designs.npus > 1]).tolist():
+            mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
+            links, switches = PHYSICS[kit.block].hops(designs.npus[mine], kit, inside[mine])
+            passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
+            hops = 2.0 if ASTRA_BLOCK[kit.block] == SWITCH else 1.0
+            latency[mine] = (links * latency[mine] + switches * passing) / hops
+        return latency
+
+    def _seconds(
+        self, scheduler: int, collective: Collective, size: int, extent: IntArray, designs: Population
+    ) -> FloatArray:
+        schedule = _of(designs)
+        # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
+        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
+        latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
+        policy = self.policy_of(SCHEDULERS[scheduler])
+        if scheduler == _PAPER:
+            fabrics = Fabrics(block, extent, bytes_per_ns(per_npu), latency)
+            if policy is Policy.SMALLEST_FIRST:
+                policy = Policy.SMALLEST_CHUNK_FIRST
+            return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
+        algorithm = runnable(schedule.algorithm, collective, block, extent)
+        bandwidth = link_bandwidth(per_npu, algorithm, block, extent)
+        links = [Link(*fields) for fields in zip(block, extent, bandwidth, latency, strict=True)]
+        system = System(
+            {collective: [Choice(_IMPLEMENTATIONS, row) for row in algorithm]},
+            schedule.chunks, self.active, self.shrinking, self.overheads,
+            scheduler=_SCHEDULERS[scheduler], policy=policy,
+        )  # fmt: skip
+        try:
+            return collective_time(collective, size, links, system) * NANO
+        except TooLongError as error:
+            least = designs.bandwidth[designs.npus > 1].min() / GIGA
+            raise InputError(
+                f"{error}: {collective.value} of {size} bytes over {least:g} GB/s; bandwidth.min_GBps has to be higher"
+            ) from None
+
+
+def _of(designs: Population) -> Schedule:
+    assert designs.schedule is not None, "networks without schedules cannot be timed"  # noqa: S101 - our mistake
+    return designs.schedule
+
+
+def _place(choices: IntArray, values: IntArray, count: int) -> IntArray:
+    same = np.broadcast_to(values, count)[:, None] == choices
+    return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+
+
+def _choice(fabric: Fabric, name: str, allowed: Mapping[str, int], options: Mapping[str, str]) -> int:
+    if name not in options:
+        return next(iter(allowed.values()))
+    if options[name] not in allowed:
+        raise InputError(f"in the design '{fabric}': {unknown(name, options[name], allowed)}")
+    return allowed[options[name]]
+
+
+def runnable(algorithm: IntArray, collective: Collective, block: IntArray, extent: IntArray) -> IntArray:
+    """Return the (d, n) algorithms that run where others were asked for.
+
+    On rings, ring always: what sends farther than to a neighbour shares links there, which this model does not see.
+    Halving-doubling has no all-to-all: direct runs it; and it needs a power of two of NPUs: on others, ring runs.
+    """
+    halving = algorithm == _HALVING_DOUBLING
+    if collective is Collective.ALL_TO_ALL:
+        found = np.where(halving, _DIRECT, algorithm)
+    else:
+        found = np.where(halving & ((extent & (extent - 1)) != 0), _RING, algorithm)
+    return np.asarray(np.where(block == RING, _RING, found))
+
+
+def link_bandwidth(bandwidth: FloatArray, algorithm: IntArray, block: IntArray, extent: IntArray) -> FloatArray:
+    """Return the (d, n) bandwidth of a link from that of an NPU, in the same unit.
+
+    An NPU's bandwidth is all it sends in a dimension. Direct algorithms send to all other NPUs at a time, and a fully
+    connected dimension has a link to each of them; elsewhere a message has all of it.
+    """
+    spread = (algorithm == _DIRECT) | (block == FULLY_CONNECTED)
+    return np.asarray(np.where(spread, bandwidth / np.maximum(extent - 1, 1), bandwidth))

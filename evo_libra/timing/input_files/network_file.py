@@ -1,0 +1,129 @@
+"""ASTRA-sim's network file: the dimensions of a network, their links, and what of the file counts."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from evo_libra.errors import InputError, counted, printable, suggestion
+from evo_libra.timing.collectives.phase import Link
+from evo_libra.timing.units import bandwidth_in_file, bandwidth_of_file
+from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.files.mistakes import short
+from evo_libra.files.source import Source, validate
+
+TOPOLOGIES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
+"""Names of blocks by ASTRA-sim's names."""
+
+MOST_NPUS = 10**9
+
+
+class _NetworkSpec(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    topology: tuple[Literal["Ring", "FullyConnected", "Switch"], ...] = Field(min_length=1)
+    npus_count: tuple[Annotated[int, Field(ge=2, le=MOST_NPUS)], ...]
+    bandwidth: tuple[Annotated[float, Field(gt=0, le=1e15)], ...]
+    latency: tuple[Annotated[float, Field(ge=0, le=1e15)], ...]
+
+
+@dataclass(frozen=True)
+class NetworkFile:
+    """What a network file says of each dimension, the innermost first.
+
+    Attributes
+    ----------
+    block : index into `evo_libra.network.fabric.BLOCKS`.
+    npus : in the dimension.
+    bandwidth : B/s of a link in each direction.
+    latency : ns of a link.
+    notices : what ASTRA-sim passes over, a sentence each.
+    """
+
+    block: tuple[int, ...]
+    npus: tuple[int, ...]
+    bandwidth: tuple[float, ...]
+    latency: tuple[float, ...]
+    notices: tuple[str, ...] = ()
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Links of each dimension, of one design."""
+        rows = zip(self.block, self.npus, self.bandwidth, self.latency, strict=True)
+        return tuple(
+            Link(np.array([block]), np.array([npus]), np.array([bandwidth]), np.array([latency]))
+            for block, npus, bandwidth, latency in rows
+        )
+
+
+def parse_network(source: Source) -> NetworkFile:
+    """Return what a network file says.
+
+    Raises
+    ------
+    InputError : a key is missing or wrong, lists are not of one length, a dimension has fewer than two NPUs, a
+        bandwidth is not above 0, a latency is below 0. All mistakes of a kind are told.
+    """
+    known, notices = known_keys(source, _NetworkSpec, "network file")
+    spec = validate(_NetworkSpec, known)
+    mistakes = [
+        source.mistake((key,), f"has {counted(len(values), 'item')}, topology has {len(spec.topology)}")
+        for key in ("npus_count", "bandwidth", "latency")
+        if len(values := getattr(spec, key)) != len(spec.topology)
+    ]
+    if not mistakes and math.prod(spec.npus_count) > MOST_NPUS:
+        mistakes.append(
+            source.mistake(
+                ("npus_count",), f"found {math.prod(spec.npus_count)} NPUs in all, at most {MOST_NPUS} are read"
+            )
+        )
+    if mistakes:
+        raise InputError(mistakes)
+    block = tuple(BLOCK_NAMES.index(TOPOLOGIES[topology]) for topology in spec.topology)
+    return NetworkFile(block, spec.npus_count, tuple(map(bandwidth_of_file, spec.bandwidth)), spec.latency, notices)
+
+
+def network_text(network: NetworkFile) -> str:
+    """Return the file that says this of a network, without its notices."""
+    names = {block: topology for topology, block in TOPOLOGIES.items()}
+    rows = {
+        "topology": [names[BLOCK_NAMES[block]] for block in network.block],
+        "npus_count": [str(npus) for npus in network.npus],
+        "bandwidth": [repr(bandwidth_in_file(bandwidth)) for bandwidth in network.bandwidth],
+        "latency": [repr(float(latency)) for latency in network.latency],
+    }
+    units = {"bandwidth": "  # GB/s of 2^30 bytes, of a link in each direction", "latency": "  # ns of a link"}
+    return "".join(f"{key}: [ {', '.join(items)} ]{units.get(key, '')}\n" for key, items in rows.items())
+
+
+def known_keys(source: Source, model: type[BaseModel], what: str) -> tuple[Source, tuple[str, ...]]:
+    """Return a file without the keys that a model does not have, and a notice of each.
+
+    A key that resembles a required one that is missing stays: it is a slip of the pen, and validation says so.
+
+    Parameters
+    ----------
+    source : the file.
+    model : the keys that it may have.
+    what : it should be, as errors call it.
+
+    Raises
+    ------
+    InputError : the file has other keys only: it is a file of something else.
+    """
+    if not isinstance(source.data, dict):
+        return source, ()
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    missing = [name for name, field in fields.items() if field.is_required() and name not in source.data]
+    strange = [key for key in source.data if key not in fields and not difflib.get_close_matches(key, missing, n=1)]
+    notices = [f"{short(printable(key))}: ASTRA-sim does not read this key{suggestion(key, fields)}" for key in strange]
+    if len(strange) == len(source.data) > 0:
+        needed, found = ", ".join(missing), short(printable(", ".join(map(str, strange))))
+        raise InputError(source.mistake((), f"is no {what} of ASTRA-sim, which has the keys {needed}; found: {found}"))
+    kept = {key: value for key, value in source.data.items() if key not in strange}
+    return replace(source, data=kept), tuple(notices)

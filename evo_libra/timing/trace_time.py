@@ -1,0 +1,256 @@
+"""Iteration time of execution traces on a population: every class of NPUs once, in lock step over the designs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.arrays import NANO, FloatArray, IntArray
+from evo_libra.timing.traces.compile import Traces, compile_program
+from evo_libra.timing.traces.operations import Action
+from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.traces.program import Program
+from evo_libra.timing.units import roofline_ns
+from evo_libra.chakra.groups import Groups
+from evo_libra.collective import Collective
+from evo_libra.workload.parallelism import ALL
+from evo_libra.workload.training import Merging, Message, Stream, stream_of, units_of
+
+MEMBER, BETWEEN = "member", "between"
+"""Names in the layouts of communicator groups: what belongs to a group, and what lies between its members."""
+
+Layout = tuple[tuple[str, int], ...]
+
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """How long the computations of a trace take.
+
+    Attributes
+    ----------
+    peak, memory : FLOP/s and B/s of a roofline; None for recorded times.
+    scale : factor on recorded times.
+    """
+
+    peak: float | None = None
+    memory: float | None = None
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class TracedWorkload:
+    """Execution traces, compiled.
+
+    Attributes
+    ----------
+    name : what it is called in results.
+    program : what the classes of NPUs do.
+    computing : (o,) s of each operation that is no communication.
+    layouts : of the communicator groups that collectives run on, how their members lie, the innermost first.
+    npus : of every network.
+    """
+
+    name: str
+    program: Program
+    computing: FloatArray
+    layouts: Mapping[str, Layout]
+    npus: int
+
+    @property
+    def compute(self) -> float:
+        """Seconds of computation of the NPU that has the most of it."""
+        return float(np.bincount(self.program.owner, weights=self.computing).max(initial=0.0))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Process groups that some collective runs on: groups whose members lie alike are one."""
+        return tuple(self.layouts)
+
+    def collectives(self) -> Iterator[tuple[int, Collective, str, int]]:
+        """Give class, kind, group and bytes of each collective."""
+        program = self.program
+        for at, operation in enumerate(program.operations):
+            if operation.collective is not None:
+                members = program.parties[program.party[at]].members
+                yield (
+                    int(program.owner[at]),
+                    operation.collective,
+                    group_name(grid_of(members, self.npus)),
+                    operation.size,
+                )
+
+    def messages(self) -> Iterator[tuple[int, Message]]:
+        """Give class and message of each send."""
+        program = self.program
+        for at, operation in enumerate(program.operations):
+            if operation.action is Action.SEND:
+                yield int(program.owner[at]), _message(program, at)
+
+
+@dataclass(frozen=True)
+class TraceTime:
+    """Iteration time of traces as a function of the seconds per unit of each stream.
+
+    Attributes
+    ----------
+    streams : what the rows of the argument are.
+    program : what the classes of NPUs do.
+    computing : (o,) s of the operations that are no communication.
+    stream : (o,) the stream of a communication; -1 elsewhere.
+    units : (o,) how much of it.
+    whole : whether times are whole nanoseconds.
+    """
+
+    streams: tuple[Stream, ...]
+    program: Program
+    computing: FloatArray
+    stream: IntArray
+    units: FloatArray
+    whole: bool
+
+    def __call__(self, time_per_unit: Sequence[FloatArray]) -> FloatArray:
+        """Return (n,) seconds until the last NPU has finished, from one (n,) array for each stream."""
+        nothing = np.zeros((1, len(time_per_unit[0]) if time_per_unit else 1))
+        rows = np.concatenate([np.array(time_per_unit).reshape(len(time_per_unit), nothing.shape[1]), nothing])
+        durations = (self.computing[:, None] + self.units[:, None] * rows[self.stream]) / NANO
+        # Whole nanoseconds tie as they do in ASTRA-sim; LIBRA's times are no whole numbers.
+        return execute_population(self.program, np.rint(durations) if self.whole else durations).all * NANO
+
+
+def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accelerator: Accelerator) -> TracedWorkload:
+    """Compile traces for networks that are still to be chosen.
+
+    Parameters
+    ----------
+    name : what it is called in results.
+    traces : of each NPU, or one for all of them.
+    groups : communicator groups.
+    npus : of every network.
+    accelerator : how long computations take.
+
+    Raises
+    ------
+    InputError : as `compile_program` and `execute_population`; or a collective names dimensions of one certain network,
+        a group is no grid, a computation lacks what a roofline needs, or remote memory is used.
+    """
+    for npu, trace in enumerate(traces):
+        for node in trace:
+            if "involved_dim" in node.attributes and not all(np.atleast_1d(node.attributes["involved_dim"].value)):
+                reason = (
+                    "has involved_dim, which names dimensions of one certain network; where the network is searched, a "
+                    "communicator group says who takes part"
+                )
+                raise InputError(Mistake(reason, key=f"NPU {npu}, node {node.id}"))
+    program = compile_program(traces, groups, npus)
+    # Traces that wait for each other for ever are told now, and not by the first design of a search.
+    execute_population(program, np.ones((len(program), 1)))
+    layouts = {}
+    for party in program.parties:
+        try:
+            layout = grid_of(party.members, npus)
+        except ValueError as error:
+            raise InputError(Mistake(str(error), key=str(party))) from None
+        layouts[group_name(layout)] = layout
+    return TracedWorkload(name, program, _computing(program, accelerator), layouts, npus)
+
+
+def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
+    """Return the iteration time of traces.
+
+    Parameters
+    ----------
+    workload : the traces.
+    merging : which collectives are one stream.
+    """
+    program, streams = workload.program, dict[Stream, int]()
+    stream, units = np.full(len(program), -1), np.zeros(len(program))
+    for at, operation in enumerate(program.operations):
+        if operation.action is Action.COLLECTIVE and operation.collective is not None:
+            members = program.parties[program.party[at]].members
+            group = group_name(grid_of(members, workload.npus))
+            load = stream_of(group, operation.collective, operation.size, merging)
+            units[at] = units_of(operation.collective, operation.size, len(members), merging)
+        elif operation.action is Action.SEND:
+            load = ALL, _message(program, at)
+            units[at] = 1.0
+        else:
+            continue
+        stream[at] = streams.setdefault(load, len(streams))
+    return TraceTime(tuple(streams), program, workload.computing, stream, units, whole=merging is Merging.NONE)
+
+
+def _message(program: Program, at: int) -> Message:
+    source = program.classes[program.owner[at]][0]
+    return Message(source, int(program.peer[at]), program.operations[at].size)
+
+
+def group_name(layout: Layout) -> str:
+    """Return the name of groups that lie alike; that of all NPUs is `ALL`."""
+    return "+".join(f"{degree}{'' if name == MEMBER else 'x'}" for name, degree in layout) or ALL
+
+
+def grid_of(members: Sequence[int], npus: int) -> Layout:
+    """Return how a group lies among the NPUs: degrees of members and of what lies between them, the innermost first.
+
+    All NPUs are the empty layout.
+
+    Raises
+    ------
+    ValueError : the members are no grid of even strides that begins at a multiple of each.
+
+    >>> grid_of([0, 2, 8, 10], 16)
+    (('between', 2), ('member', 2), ('between', 2), ('member', 2))
+    """
+    ordered = sorted(members)
+    if len(ordered) == npus:
+        return ()
+    layout: list[tuple[str, int]] = []
+    strides: list[tuple[int, int]] = []
+    inside = known = 1
+    while known < len(ordered):
+        stride, degree = ordered[known] - ordered[0], 2
+        while degree * known < len(ordered) and ordered[degree * known] - ordered[0] == degree * stride:
+            degree += 1
+        if stride % inside or len(ordered) % (degree * known):
+            break
+        layout += [(BETWEEN, stride // inside)] * (stride > inside) + [(MEMBER, degree)]
+        strides.append((stride, degree))
+        inside, known = stride * degree, known * degree
+    aligned = all(ordered[0] // stride % degree == 0 for stride, degree in strides)
+    if not aligned or _places(strides) != [npu - ordered[0] for npu in ordered] or npus % inside:
+        raise ValueError(f"its members {_short(ordered)} are no grid, as groups have to be on networks of dimensions")
+    return tuple(layout) or ((MEMBER, 1),)
+
+
+def _places(strides: Sequence[tuple[int, int]]) -> list[int]:
+    places = [0]
+    for stride, degree in strides:
+        places = [place + step * stride for step in range(degree) for place in places]
+    return places
+
+
+def _short(members: Sequence[int]) -> str:
+    shown = ", ".join(map(str, members[:_SHOWN]))
+    return f"{shown}, ..." if len(members) > _SHOWN else shown
+
+
+def _computing(program: Program, accelerator: Accelerator) -> FloatArray:
+    found, mistakes = np.zeros(len(program)), list[Mistake]()
+    for at, operation in enumerate(program.operations):
+        if operation.action is Action.MEMORY:
+            mistakes.append(program.mistake(at, "uses remote memory, which networks of a search do not have"))
+        elif operation.action is Action.COMPUTE and accelerator.peak is not None and accelerator.memory is not None:
+            if operation.work < 1 or operation.size < 1:
+                mistakes.append(program.mistake(at, "needs num_ops and tensor_size above 0 for a roofline"))
+            else:
+                found[at] = roofline_ns(operation.work, operation.size, accelerator.peak, accelerator.memory) * NANO
+        elif operation.action in (Action.COMPUTE, Action.REPLAY):
+            found[at] = operation.duration * accelerator.scale * NANO
+    if mistakes:
+        raise InputError(mistakes)
+    return found

@@ -1,0 +1,213 @@
+"""From traces to the program of their classes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from evo_libra.errors import InputError
+from evo_libra.arrays import IntArray
+from evo_libra.timing.traces.equivalence_classes import Partition, partition
+from evo_libra.timing.traces.communicators import Gathering, gather
+from evo_libra.timing.traces.machine import Machine
+from evo_libra.timing.traces.messages import Peer, peers_of
+from evo_libra.timing.traces.operations import MESSAGES, Action, Operation, Resource, Script, read_script
+from evo_libra.timing.traces.program import Exchange, Party, Program
+from evo_libra.timing.traces.wiring import Wiring
+from evo_libra.chakra.groups import Groups
+from evo_libra.chakra.trace import Node
+
+Traces = Sequence[Sequence[Node]]
+"""One for each NPU, or a single one that all NPUs run."""
+
+
+def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> Program:
+    """Return what all NPUs do as one program.
+
+    Parameters
+    ----------
+    traces : the nodes of each NPU, or of all of them.
+    groups : communicator groups.
+    network : the cluster; or just how many NPUs it has, for a program whose times the caller gives: then links and
+        algorithms do not tell NPUs apart, remote memory is not shared, and nothing is replayed.
+
+    Raises
+    ------
+    InputError : the number of traces is neither 1 nor that of the NPUs, or something in a trace cannot run (see
+        `read_script`, `peers_of`, `gather` and `Wiring`). What can only be seen when it runs, that traces wait for
+        each other for ever, is told then.
+    """
+    machine = network if isinstance(network, Machine) else None
+    total = network if isinstance(network, int) else int(np.prod(network.npus))
+    wiring = Wiring(total, groups, machine)
+    scripts = _scripts(traces, wiring)
+    peers = peers_of(scripts, machine)
+    gathering = gather(scripts, wiring)
+    shapes = _numbered([script.operations for script in scripts])
+    labels = [[(peer.npu, peer.label) for peer in row] for row in peers]
+    return _Builder(scripts, peers, gathering, partition(shapes, gathering.meetings, labels)).program()
+
+
+def _scripts(traces: Traces, wiring: Wiring) -> list[Script]:
+    if len(traces) not in (1, wiring.total):
+        raise InputError(f"there are {len(traces)} traces for {wiring.total} NPUs; one each is needed, or one for all")
+    replay = wiring.machine is not None and wiring.machine.compute.replay
+    scripts = list[Script]()
+    given = list(traces) if len(traces) > 1 else [traces[0]] * wiring.total
+    read: dict[int, Script] = {}
+    for npu, trace in enumerate(given):
+        if id(trace) not in read or read[id(trace)].channels:  # whose messages name the NPU
+            read[id(trace)] = read_script(trace, npu, wiring.dimensions, replay=replay)
+        scripts.append(read[id(trace)])
+    return scripts
+
+
+def _numbered(rows: Sequence[Hashable]) -> list[int]:
+    """Return a number for each row, equal for equal rows; what is the same object is compared once only."""
+    by_value: dict[Hashable, int] = {}
+    by_identity: dict[int, int] = {}
+    for row in rows:
+        if id(row) not in by_identity:
+            by_identity[id(row)] = by_value.setdefault(row, len(by_value))
+    return [by_identity[id(row)] for row in rows]
+
+
+class _Builder:
+    """Puts the scripts of the NPUs that stand for their classes behind each other."""
+
+    def __init__(
+        self, scripts: Sequence[Script], peers: Sequence[Sequence[Peer]], gathering: Gathering, found: Partition
+    ) -> None:
+        self.scripts, self.peers, self.gathering, self.found = scripts, peers, gathering, found
+        members: list[list[int]] = [[] for _ in range(max(found.colours) + 1)]
+        for npu, colour in enumerate(found.colours):
+            members[colour].append(npu)
+        self.classes = tuple(map(tuple, members))
+        self.parties: list[Party] = []
+        self.roles: list[dict[tuple[int, int], int]] = []
+        self.party_of_kind: dict[int, int] = {}
+        for number in range(len(gathering.uses)):
+            if found.kinds[number] not in self.party_of_kind:
+                self.party_of_kind[found.kinds[number]] = len(self.parties)
+                self.add_party(number)
+
+    def add_party(self, number: int) -> None:
+        gathering, roles = self.gathering, dict[tuple[int, int], int]()
+        seats = []
+        for npu, known_by in gathering.meetings[number].seats:
+            role = (self.found.colours[npu], known_by)
+            seats.append(roles.setdefault(role, len(roles)) if known_by >= 0 else -1)
+        use, members = gathering.uses[number], gathering.members[number]
+        self.parties.append(Party(use, members, tuple(colour for colour, _ in roles), tuple(seats)))
+        self.roles.append(roles)
+
+    def program(self) -> Program:
+        stand_for = [self.scripts[members[0]] for members in self.classes]
+        owner = [c for c, script in enumerate(stand_for) for _ in script.operations]
+        operations = tuple(o for script in stand_for for o in script.operations)
+        slot, slots = _slots(operations, owner, len(stand_for))
+        first, successors, waits = _graph(stand_for)
+        party, role = self.collectives(operations, owner)
+        exchange, exchanges = _exchanges(operations)
+        channel, peer = self.messages(operations, owner)
+        return Program(
+            classes=self.classes,
+            npus=_integers(self.found.colours),
+            operations=operations,
+            nodes=tuple(node for script in stand_for for node in script.nodes),
+            names=tuple(name for script in stand_for for name in script.names),
+            owner=_integers(owner),
+            slot=_integers(slot),
+            slots=_integers(slots),
+            waits=waits,
+            first_successor=first,
+            successors=successors,
+            party=_integers(party),
+            role=_integers(role),
+            parties=tuple(self.parties),
+            exchange=_integers(exchange),
+            exchanges=exchanges,
+            channel=_integers(channel),
+            peer=_integers(peer),
+            server=_integers(self.servers(operations, owner)),
+        )
+
+    def collectives(self, operations: Sequence[Operation], owner: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return the party and the role of each operation."""
+        party, role = [-1] * len(operations), [-1] * len(operations)
+        for at, operation in enumerate(operations):
+            if operation.action is Action.COLLECTIVE:
+                npu = self.classes[owner[at]][0]
+                kind = self.found.kinds[self.gathering.party_of[npu][operation.use]]
+                party[at] = self.party_of_kind[kind]
+                role[at] = self.roles[party[at]][owner[at], operation.use]
+        return party, role
+
+    def messages(self, operations: Sequence[Operation], owner: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return channel and peer of each operation; a channel is known by who sends, and by its number there."""
+        numbers: dict[tuple[int, int], int] = {}
+        channel, others = [-1] * len(operations), [-1] * len(operations)
+        for at, operation in enumerate(operations):
+            if operation.action in MESSAGES:
+                peer = self.peers[self.classes[owner[at]][0]][operation.use]
+                there = (self.found.colours[peer.npu], peer.number)
+                key = there if operation.action is Action.RECEIVE else (owner[at], operation.use)
+                channel[at], others[at] = numbers.setdefault(key, len(numbers)), peer.npu
+        return channel, others
+
+    def servers(self, operations: Sequence[Operation], owner: Sequence[int]) -> list[int]:
+        """Return the memory of each operation, where it is shared."""
+        numbers: dict[int, int] = {}
+        found = [-1] * len(operations)
+        for at, operation in enumerate(operations):
+            memory = self.gathering.memory_of[self.classes[owner[at]][0]]
+            if operation.action is Action.MEMORY and memory is not None:
+                found[at] = numbers.setdefault(self.found.kinds[memory], len(numbers))
+        return found
+
+
+def _slots(operations: Sequence[Operation], owner: Sequence[int], classes: int) -> tuple[list[int], list[int]]:
+    """Return the slot of each operation, and the class of each slot."""
+    extra = [at for at, o in enumerate(operations) if o.resource is Resource.NOTHING and o.action is Action.REPLAY]
+    count = [int(Resource.NOTHING)] * classes
+    for at in extra:
+        count[owner[at]] += 1
+    first = [0, *accumulate(count)]
+    taken = [first[c] + Resource.NOTHING for c in range(classes)]
+    found = []
+    for at, operation in enumerate(operations):
+        found.append(first[owner[at]] + operation.resource if operation.resource is not Resource.NOTHING else -1)
+        if operation.resource is Resource.NOTHING and operation.action is Action.REPLAY:
+            found[at] = taken[owner[at]]
+            taken[owner[at]] += 1
+    return found, [c for c in range(classes) for _ in range(count[c])]
+
+
+def _exchanges(operations: Sequence[Operation]) -> tuple[list[int], tuple[Exchange, ...]]:
+    numbers: dict[Exchange, int] = {}
+    found = [-1] * len(operations)
+    for at, operation in enumerate(operations):
+        if operation.action is Action.COLLECTIVE and operation.collective is not None:
+            found[at] = numbers.setdefault(Exchange(operation.collective, operation.size), len(numbers))
+    return found, tuple(numbers)
+
+
+def _graph(scripts: Sequence[Script]) -> tuple[IntArray, IntArray, IntArray]:
+    """Return where the successors of each operation begin, all of them, and what each operation waits for."""
+    following: list[list[int]] = []
+    waits = []
+    for script in scripts:
+        base = len(following)
+        following += [[] for _ in script.operations]
+        for at, operation in enumerate(script.operations):
+            waits.append(len(operation.waits_for))
+            for other in operation.waits_for:
+                following[base + other].append(base + at)
+    first = _integers([0, *accumulate(len(row) for row in following)])
+    return first, _integers([at for row in following for at in row]), _integers(waits)
+
+
+def _integers(numbers: Sequence[int]) -> IntArray:
+    return np.array(numbers, dtype=np.int64)

@@ -1,0 +1,184 @@
+"""Execution of traces, event by event: exact to the ns where ASTRA-sim's backend is a model of one NPU at a time.
+
+An NPU runs one operation at a time on its CPU, one on its compute units and one on its links; receives take none of
+them. Whenever something ends there, of the operations that wait for nothing any more those whose resource is idle
+begin, the least id first. A collective begins when its last member has come to it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+
+import numpy as np
+
+from evo_libra.timing.traces.compile import Traces, compile_program
+from evo_libra.timing.traces.durations import durations
+from evo_libra.timing.traces.execution import Execution
+from evo_libra.timing.traces.machine import Machine
+from evo_libra.timing.traces.operations import Action
+from evo_libra.timing.traces.collective_times import PartyTimes
+from evo_libra.timing.traces.program import Program
+from evo_libra.timing.traces.deadlock import disagreement, waiting_for_ever
+from evo_libra.chakra.groups import Groups
+
+
+def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
+    """Return when every NPU does everything.
+
+    Parameters
+    ----------
+    traces : the nodes of each NPU, or of all of them.
+    groups : communicator groups, by the names that the nodes have for them.
+    machine : the cluster.
+
+    Raises
+    ------
+    InputError : anything that `compile_program` or `durations` refuses; members of a group come to different
+        collectives; or traces wait for each other for ever.
+    """
+    return execute_program(compile_program(traces, groups, machine), machine)
+
+
+def execute_program(program: Program, machine: Machine) -> Execution:
+    """Return when every NPU does everything.
+
+    Parameters
+    ----------
+    program : compiled for the machine.
+    machine : the cluster.
+
+    Raises
+    ------
+    InputError : as for `execute`.
+    """
+    return _State(program, machine).execution()
+
+
+_Key = tuple[float, bool, int, bool, float, int]
+"""An end: when; whether of a receive whose message was there; class; whether of a collective; start; operation.
+
+Of ends at the same time on an NPU, the operation that began first ends first, but collectives, whose last message was
+sent later than most operations began, and then receives come last.
+"""
+
+
+class _State:
+    """The state of an execution."""
+
+    def __init__(self, program: Program, machine: Machine) -> None:
+        self.program, self.times = program, PartyTimes(machine, program.parties)
+        self.durations = durations(program, machine, self.times).tolist()
+        self.actions = [o.action for o in program.operations]
+        self.slot, self.owner = program.slot.tolist(), program.owner.tolist()
+        self.successors = np.split(program.successors, program.first_successor[1:-1])
+        self.waits = program.waits.tolist()
+        self.starts, self.ends = np.full(len(program), np.nan), np.full(len(program), np.nan)
+        self.events: list[_Key] = []
+        self.ready: list[list[int]] = [[] for _ in program.slots]
+        self.busy = [False] * len(program.slots)
+        self.slots_of = [np.flatnonzero(program.slots == c).tolist() for c in range(len(program.classes))]
+        self.receives: list[list[int]] = [[] for _ in program.classes]
+        self.arrived: dict[int, int] = {}
+        self.expecting: dict[int, deque[int]] = {}
+        self.memory_free: dict[int, float] = {}
+        self.waiting: list[dict[int, int]] = [{} for _ in program.parties]
+        self.late: list[int] = []
+
+    def execution(self) -> Execution:
+        for operation, waits in enumerate(self.waits):
+            if not waits:
+                self.release(operation)
+        for npu_class in range(len(self.program.classes)):
+            self.begin_ready(npu_class, 0.0)
+        while self.events:
+            now, *_, operation = heapq.heappop(self.events)
+            self.end(operation, now)
+        if np.isnan(self.ends).any():
+            begun = ~np.isnan(self.starts) & np.isnan(self.ends)
+            raise waiting_for_ever(self.program, np.flatnonzero(begun).tolist())
+        return Execution(self.program, self.starts, self.ends, tuple(self.late))
+
+    def end(self, operation: int, now: float) -> None:
+        """End an operation, and the receive that waits for its message."""
+        touched = {self.finish(operation, now)}
+        if self.actions[operation] is Action.SEND:
+            channel = int(self.program.channel[operation])
+            if self.expecting.get(channel):
+                touched.add(self.finish(self.expecting[channel].popleft(), now))
+            else:
+                self.arrived[channel] = self.arrived.get(channel, 0) + 1
+        for npu_class in sorted(touched):
+            self.begin_ready(npu_class, now)
+
+    def finish(self, operation: int, now: float) -> int:
+        """Note the end of an operation and return its class."""
+        self.ends[operation] = now
+        if self.slot[operation] >= 0:
+            self.busy[self.slot[operation]] = False
+        for other in self.successors[operation].tolist():
+            self.waits[other] -= 1
+            if not self.waits[other]:
+                self.release(other)
+        return int(self.owner[operation])
+
+    def release(self, operation: int) -> None:
+        """Let an operation begin when its resource is idle."""
+        slot = self.slot[operation]
+        if slot < 0:
+            self.receives[self.owner[operation]].append(operation)
+        else:
+            heapq.heappush(self.ready[slot], operation)
+
+    def begin_ready(self, npu_class: int, now: float) -> None:
+        idle = [slot for slot in self.slots_of[npu_class] if not self.busy[slot] and self.ready[slot]]
+        for operation in sorted(heapq.heappop(self.ready[slot]) for slot in idle):
+            self.begin(operation, now)
+        for operation in sorted(self.receives[npu_class]):
+            self.expect(operation, now)
+        self.receives[npu_class].clear()
+
+    def begin(self, operation: int, now: float) -> None:
+        self.busy[self.slot[operation]] = True
+        self.starts[operation] = now
+        if self.actions[operation] is Action.COLLECTIVE:
+            self.join(operation)
+            return
+        server = int(self.program.server[operation])
+        if server >= 0:
+            now = max(now, self.memory_free.get(server, 0.0))
+            self.memory_free[server] = now + self.durations[operation]
+        self.schedule(operation, now + self.durations[operation])
+
+    def schedule(self, operation: int, end: float) -> None:
+        together = self.actions[operation] is Action.COLLECTIVE
+        key = (end, False, self.owner[operation], together, float(self.starts[operation]), operation)
+        heapq.heappush(self.events, key)
+
+    def expect(self, operation: int, now: float) -> None:
+        """Begin a receive: it ends when its message arrives, or at once."""
+        self.starts[operation] = now
+        channel = int(self.program.channel[operation])
+        if self.arrived.get(channel):
+            self.arrived[channel] -= 1
+            heapq.heappush(self.events, (now, True, self.owner[operation], False, now, operation))
+        else:
+            self.expecting.setdefault(channel, deque()).append(operation)
+
+    def join(self, operation: int) -> None:
+        """Come to a collective, which runs when all its roles have."""
+        number = int(self.program.party[operation])
+        party, waiting = self.program.parties[number], self.waiting[number]
+        waiting[int(self.program.role[operation])] = operation
+        if len(waiting) < len(party.roles) or party.absent:
+            return
+        members = [waiting[role] for role in range(len(party.roles))]
+        if (self.program.exchange[members] != self.program.exchange[members[0]]).any():
+            raise disagreement(self.program, members)
+        waiting.clear()
+        exchange = self.program.exchanges[self.program.exchange[operation]]
+        ends, exact = self.times.ends(number, exchange, self.starts[members])
+        if not exact:
+            self.late.append(operation)
+        for member, end in zip(members, ends.tolist(), strict=True):
+            self.schedule(member, end)

@@ -1,0 +1,269 @@
+"""Operations of a trace: what each node takes, how long, and what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, IntEnum
+
+from evo_libra.errors import InputError, Mistake
+from evo_libra.chakra.check import mistakes_in
+from evo_libra.chakra.graph import graph_of, running_order
+from evo_libra.chakra.trace import CollectiveType, Kind, Node, Value
+from evo_libra.collective import Collective
+
+_MICROSECOND = 1000
+_COLLECTIVES = {
+    CollectiveType.ALL_REDUCE: Collective.ALL_REDUCE,
+    CollectiveType.ALL_GATHER: Collective.ALL_GATHER,
+    CollectiveType.REDUCE_SCATTER: Collective.REDUCE_SCATTER,
+    CollectiveType.ALL_TO_ALL: Collective.ALL_TO_ALL,
+}
+
+
+class Resource(IntEnum):
+    """What an operation takes; an NPU runs one operation on each at a time, but any number that take nothing."""
+
+    CPU = 0
+    COMPUTE = 1
+    COMMUNICATION = 2
+    NOTHING = 3
+
+
+class Action(Enum):
+    """What an operation does, as far as its time depends on it."""
+
+    REPLAY = "a replay of its recorded time"
+    COMPUTE = "a computation"
+    MEMORY = "a transfer of remote memory"
+    COLLECTIVE = "a collective"
+    SEND = "a send"
+    RECEIVE = "a receive"
+
+
+MESSAGES = (Action.SEND, Action.RECEIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation, without anything that tells its NPU from others that do the same.
+
+    Attributes
+    ----------
+    action, resource : what it does, and takes.
+    waits_for : places of the operations that must end first, ascending.
+    duration : recorded, in ns.
+    work : FLOP of a computation; -1 where it has none.
+    size : bytes of a tensor, a message, a collective; -1 where it has none.
+    collective : which one.
+    use : of a collective, which of the trace's `Use`s; of a message, which of its `Channel`s; else -1.
+    """
+
+    action: Action
+    resource: Resource
+    waits_for: tuple[int, ...]
+    duration: int
+    work: int = -1
+    size: int = -1
+    collective: Collective | None = None
+    use: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Where collectives of a trace run.
+
+    Attributes
+    ----------
+    group : name of the communicator group; "" for all NPUs.
+    dimensions : of the network that take part, where all NPUs do; None where the group decides, or nothing.
+    """
+
+    group: str
+    dimensions: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Messages of one trace that only their order tells apart.
+
+    Attributes
+    ----------
+    peer : the NPU at the other end.
+    tag, size : of each message.
+    sends : whether they go there or come from there.
+    """
+
+    peer: int
+    tag: int
+    size: int
+    sends: bool
+
+
+@dataclass(frozen=True)
+class Script:
+    """What one NPU does.
+
+    Attributes
+    ----------
+    operations : in the order of the ids of their nodes.
+    nodes, names : ids and names of the nodes.
+    uses, channels : what the operations name by number, in the order in which they are first named.
+    collectives : of each use, those that it has.
+    """
+
+    operations: tuple[Operation, ...]
+    nodes: tuple[int, ...]
+    names: tuple[str, ...]
+    uses: tuple[Use, ...]
+    channels: tuple[Channel, ...]
+    collectives: tuple[frozenset[Collective], ...]
+
+    def first(self, action: Action, use: int) -> int:
+        """Return the node of the first operation with a use."""
+        return next(
+            node
+            for node, operation in zip(self.nodes, self.operations, strict=True)
+            if operation.action is action and operation.use == use
+        )
+
+
+Dimensions = Callable[[str, Collective, "tuple[bool, ...] | None"], "tuple[int, ...] | None"]
+"""Gives the dimensions that a collective uses (see `Use`), by group, collective and the attribute ``involved_dim``; a
+ValueError says why there are none."""
+
+
+def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, replay: bool = False) -> Script:
+    """Return what an NPU does.
+
+    Nodes of metadata, and those of no kind, take no time and nothing else: what waits for them waits for what they wait
+    for. A broadcast takes its recorded time, as ASTRA-sim has none; recorded times of 0 are 1 ns.
+
+    Parameters
+    ----------
+    trace : its nodes.
+    npu : its number.
+    dimensions : of each collective.
+    replay : whether all nodes take their recorded time.
+
+    Raises
+    ------
+    InputError : what `evo_libra.chakra.check.mistakes_in` finds; a collective that ASTRA-sim does not have;
+        communication on the CPU; a message of another NPU or to itself. All nodes that are wrong are told.
+    """
+    mistakes = mistakes_in(trace, _file(npu))
+    if mistakes:
+        raise InputError(mistakes)
+    reader = _Reader(npu, dimensions, replay=replay)
+    order = sorted((node for node in trace if not reader.is_idle(node)), key=lambda node: node.id)
+    waits = _waits([*trace], {node.id: place for place, node in enumerate(order)})
+    operations = tuple(reader.read(node, waits[node.id]) for node in order)
+    if reader.mistakes:
+        raise InputError(reader.mistakes)
+    nodes, names = tuple(node.id for node in order), tuple(node.name for node in order)
+    collectives = tuple(map(frozenset, reader.uses.values()))
+    return Script(operations, nodes, names, tuple(reader.uses), tuple(reader.channels), collectives)
+
+
+def mistake_in(npu: int, node: int, message: str) -> Mistake:
+    """Return a mistake in a node of the trace of an NPU."""
+    return Mistake(message, _file(npu), key=f"node {node}")
+
+
+def _file(npu: int) -> str:
+    return f"trace of NPU {npu}"
+
+
+def _waits(trace: Sequence[Node], place: Mapping[int, int]) -> Mapping[int, tuple[int, ...]]:
+    """Return the places that each node waits for, by id; nodes that have no place are seen through."""
+    found: dict[int, tuple[int, ...]] = {}
+    for at in running_order(graph_of(trace)).tolist():
+        node, waits = trace[at], set[int]()
+        for other in (*node.control, *node.data):
+            waits.update((place[other],) if other in place else found[other])
+        found[node.id] = tuple(sorted(waits))
+    return found
+
+
+class _Reader:
+    """Reads the nodes of one NPU one by one, and collects what they name and what is wrong with them."""
+
+    def __init__(self, npu: int, dimensions: Dimensions, *, replay: bool) -> None:
+        self.npu, self.dimensions, self.replay = npu, dimensions, replay
+        self.uses, self.channels = dict[Use, set[Collective]](), dict[Channel, int]()
+        self.mistakes: list[Mistake] = []
+
+    def is_idle(self, node: Node) -> bool:
+        return node.kind is Kind.METADATA and not self.replay
+
+    def read(self, node: Node, waits: tuple[int, ...]) -> Operation:
+        on_cpu = bool(_integer(node, "is_cpu_op", 0))
+        recorded = Operation(Action.REPLAY, _resource(node, on_cpu=on_cpu), waits, max(node.duration * _MICROSECOND, 1))
+        if self.replay or (on_cpu and node.kind is Kind.COMP):
+            return recorded
+        size = _integer(node, "tensor_size", -1)
+        if node.kind is Kind.COMP:
+            return replace(recorded, action=Action.COMPUTE, work=_integer(node, "num_ops", -1), size=size)
+        if node.kind in (Kind.MEM_LOAD, Kind.MEM_STORE):
+            return replace(recorded, action=Action.MEMORY, size=self._needed(node, "tensor_size", size))
+        if on_cpu:
+            self._refuse(node, "is communication on the CPU; is_cpu_op must be false")
+        return self._collective(node, recorded) if node.kind is Kind.COMM_COLL else self._message(node, recorded)
+
+    def _collective(self, node: Node, recorded: Operation) -> Operation:
+        kind = CollectiveType(_integer(node, "comm_type", 0))
+        if kind is CollectiveType.BROADCAST:
+            return recorded
+        if kind not in _COLLECTIVES:
+            known = ", ".join(kind.name for kind in (*_COLLECTIVES, CollectiveType.BROADCAST))
+            self._refuse(node, f"is a {kind.name}, which ASTRA-sim does not have; it has {known}")
+            return recorded
+        name, involved = (_value(node, key) for key in ("pg_name", "involved_dim"))
+        group, collective = name if isinstance(name, str) and name != "0" else "", _COLLECTIVES[kind]
+        mask = tuple(bool(flag) for flag in involved) if isinstance(involved, tuple) else None
+        try:
+            dimensions = self.dimensions(group, collective, mask)
+        except ValueError as error:
+            self._refuse(node, str(error))
+            return recorded
+        use = Use(group, dimensions)
+        self.uses.setdefault(use, set()).add(collective)
+        size, number = _integer(node, "comm_size", 0), [*self.uses].index(use)
+        return replace(recorded, action=Action.COLLECTIVE, size=size, collective=collective, use=number)
+
+    def _message(self, node: Node, recorded: Operation) -> Operation:
+        sends = node.kind is Kind.COMM_SEND
+        own, other = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
+        size, peer = _integer(node, "comm_size", 0), _integer(node, other, 0)
+        if _integer(node, own, self.npu) != self.npu:
+            self._refuse(node, f"{own} is {_integer(node, own, 0)}, but this is the trace of NPU {self.npu}")
+        if peer == self.npu:
+            self._refuse(node, f"{other} is {peer}, the NPU itself")
+        channel = Channel(peer, _integer(node, "comm_tag", 0), size, sends)
+        use = self.channels.setdefault(channel, len(self.channels))
+        return replace(recorded, action=Action.SEND if sends else Action.RECEIVE, size=size, use=use)
+
+    def _needed(self, node: Node, name: str, found: int) -> int:
+        if found < 0:
+            self._refuse(node, f"has no {name}; a {node.kind.name} node needs it")
+        return found
+
+    def _refuse(self, node: Node, message: str) -> None:
+        self.mistakes.append(mistake_in(self.npu, node.id, message))
+
+
+def _resource(node: Node, *, on_cpu: bool) -> Resource:
+    """Return what a node takes; memory has the resource of communication, and so has what is left of kinds."""
+    if on_cpu:
+        return Resource.CPU
+    return {Kind.COMP: Resource.COMPUTE, Kind.COMM_RECV: Resource.NOTHING}.get(node.kind, Resource.COMMUNICATION)
+
+
+def _value(node: Node, name: str) -> Value | None:
+    found = node.attributes.get(name)
+    return found.value if found is not None and found.type else None
+
+
+def _integer(node: Node, name: str, default: int) -> int:
+    found = _value(node, name)
+    return found if isinstance(found, int) else default

@@ -1,0 +1,192 @@
+"""Who runs a collective together, and in which dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.timing.traces.machine import Machine
+from evo_libra.timing.traces.operations import Use
+from evo_libra.timing.collectives.phase import RING, Algorithm, Implementation
+from evo_libra.timing.collectives.system import Choice
+from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.chakra.groups import Groups
+from evo_libra.collective import Collective
+
+GROUP_ENDPOINT = 10.0
+"""ns before a message in groups smaller than the world: ASTRA-sim's default, whatever the system says."""
+
+_PAIR = 2
+_WITHOUT_INVOLVED = 4
+"""Dimensions of which a collective uses all if its node does not say."""
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """NPUs, their communicator groups, and the network between them.
+
+    Attributes
+    ----------
+    total : number of NPUs.
+    groups : members of each communicator group, in the order of their ring.
+    machine : None where the network is left open: every collective then is a barrier of its group.
+
+    Raises
+    ------
+    InputError : a group has no members, or one that is not there, or one twice.
+    """
+
+    total: int
+    groups: Groups
+    machine: Machine | None = None
+
+    def __post_init__(self) -> None:
+        mistakes = []
+        for name, members in self.groups.items():
+            beyond = [npu for npu in members if not 0 <= npu < self.total]
+            if beyond:
+                mistakes.append(Mistake(f"has NPU {beyond[0]}; there are {self.total} NPUs", key=f"group '{name}'"))
+            elif not members or len(set(members)) < len(members):
+                mistakes.append(Mistake("must name at least one NPU, and none twice", key=f"group '{name}'"))
+        if mistakes:
+            raise InputError(mistakes)
+
+    def dimensions(
+        self, group: str, collective: Collective, involved: tuple[bool, ...] | None
+    ) -> tuple[int, ...] | None:
+        """Return the dimensions that a collective uses, or None where its group or nothing decides that.
+
+        Raises
+        ------
+        ValueError : the group is unknown or of one NPU; there is no algorithm; the dimensions are not told, or none.
+        """
+        if group and not self.groups:
+            raise ValueError(f"unknown communicator group '{group}'; no groups are given; give their file as 'groups:'")
+        if group and group not in self.groups:
+            raise ValueError(unknown("communicator group", group, self.groups))
+        if self.machine is not None and not self.machine.system.implementations.get(collective):
+            raise ValueError(f"runs {collective.value}, for which the system has no algorithm")
+        smaller = group != "" and len(self.groups[group]) < self.total
+        alone = self.total == 1 or (smaller and len(self.groups[group]) == 1)
+        dimensions = None if smaller or alone else self._of_world(group, collective, involved)
+        if alone or dimensions == ():
+            raise ValueError(f"runs {collective.value} of an NPU with itself, on which ASTRA-sim never ends")
+        return dimensions
+
+    def _of_world(
+        self, group: str, collective: Collective, involved: tuple[bool, ...] | None
+    ) -> tuple[int, ...] | None:
+        if self.machine is None:
+            if involved is not None and not group:
+                raise ValueError("involved_dim can only be told of a network that is known")
+            return None
+        npus = self.machine.npus[: len(self.machine.system.implementations[collective])]
+        if group:
+            involved = (True,) * len(npus)
+        elif involved is None:
+            if len(npus) > _WITHOUT_INVOLVED:
+                raise ValueError(
+                    f"has no involved_dim, without which ASTRA-sim uses {_WITHOUT_INVOLVED} dimensions;"
+                    f" the network has {len(npus)}"
+                )
+            involved = (True,) * _WITHOUT_INVOLVED
+        elif len(involved) < len(npus):
+            raise ValueError(f"has an involved_dim of {len(involved)} dimensions; the network has {len(npus)}")
+        return tuple(d for d, size in enumerate(npus) if involved[d] and size > 1)
+
+    def members(self, use: Use, npu: int) -> tuple[int, ...]:
+        """Return the NPUs that run a collective together with one, in the order of their ring.
+
+        Raises
+        ------
+        ValueError : the NPU is not of the group.
+        """
+        if use.dimensions is None:
+            members = self.groups[use.group] if use.group else self.all
+        elif len(use.dimensions) == len(self._npus) - self._npus.count(1):
+            members = self.all
+        else:
+            members = self._line(use.dimensions, npu)
+        if use.group and npu not in members:
+            raise ValueError(f"uses communicator group '{use.group}', of which the NPU is not")
+        return members
+
+    @cached_property
+    def all(self) -> tuple[int, ...]:
+        """All NPUs."""
+        return tuple(range(self.total))
+
+    @property
+    def _npus(self) -> tuple[int, ...]:
+        return self.machine.npus if self.machine is not None else (self.total,)
+
+    def _line(self, dimensions: tuple[int, ...], npu: int) -> tuple[int, ...]:
+        """Return the NPUs that differ from one in some dimensions only."""
+        strides = [1]
+        for size in self._npus:
+            strides.append(strides[-1] * size)
+        corner = npu - sum(npu // strides[d] % self._npus[d] * strides[d] for d in dimensions)
+        places = product(*(range(self._npus[d]) for d in reversed(dimensions)))
+        return tuple(
+            corner + sum(at * strides[d] for at, d in zip(place, reversed(dimensions), strict=True)) for place in places
+        )
+
+    def is_ring(self, use: Use, collective: Collective) -> bool:
+        """Tell whether a collective is a single ring over its members, of which each then has an end of its own."""
+        if self.machine is None:
+            return False
+        system, dimensions = self.machine.system, use.dimensions
+        rows = system.implementations[collective]
+        if dimensions is None:
+            return len(rows) > 1 or single(rows[0]).algorithm is Algorithm.RING
+        one = len(dimensions) == 1 and single(rows[dimensions[0]]).algorithm is Algorithm.RING
+        return one and system.scheduler is Scheduler.BASELINE
+
+
+@dataclass(frozen=True)
+class GroupShape:
+    """How the members of a group lie to each other, where that is the same for all of them.
+
+    Attributes
+    ----------
+    dimension : in which they differ.
+    hops : from a member to every other one; where they lie around a ring, to the next one.
+    around : whether they lie evenly around a ring.
+    """
+
+    dimension: int
+    hops: int
+    around: bool
+
+
+def group_shape(members: Sequence[int], machine: Machine) -> GroupShape:
+    """Return how the members of a group lie to each other.
+
+    Raises
+    ------
+    ValueError : not the same for all; then ASTRA-sim's time of a ring is known, but of nothing else.
+    """
+    digits = np.unravel_index(np.array(members), machine.npus, order="F")
+    dimension = next(d for d, digit in enumerate(digits) if np.ptp(digit) > 0)
+    digit, npus, link = digits[dimension], machine.npus[dimension], machine.links[dimension]
+    route = machine.route(members[0], members[1])
+    alike = len(np.unique(digit)) == len(members)
+    if alike and (int(link.block[0]) != RING or len(members) == _PAIR):
+        return GroupShape(dimension, route.hops, around=False)
+    steps = np.unique((np.roll(digit, -1) - digit) % npus)
+    if alike and len(steps) == 1 and min(steps[0], npus - steps[0]) * len(members) == npus:
+        return GroupShape(dimension, route.hops, around=True)
+    raise ValueError(
+        "runs on links that differ between the members of its group; ASTRA-sim's time is known there for several"
+        " algorithms in the system's list, which make it a ring, or for the algorithm ring"
+    )
+
+
+def single(row: Implementation | Choice) -> Implementation:
+    """Return the implementation of the one design that a machine is."""
+    return row if isinstance(row, Implementation) else row.options[int(row.index[0])]

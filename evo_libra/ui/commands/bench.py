@@ -1,0 +1,218 @@
+"""The command that compares engines."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InputError, counted
+from evo_libra.experiment.results.benchmark import Comparison, Run, Task, compare, exact_front, run_tasks
+from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.front.fold_attainment import staircase
+from evo_libra.front.indicators import hypervolume
+from evo_libra.arrays import FloatArray
+from evo_libra.problem.protocol import Objective, SearchProblem
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.ui.plots.axes import MAX_SERIES, Series
+from evo_libra.ui.fold_folder import written_to
+from evo_libra.ui.output import new_console, print_styled
+from evo_libra.ui.plots.pictures import terminal_scatter
+from evo_libra.ui.texts import number, print_json
+
+PICTURE, DATA = "attainment.png", "bench.json"
+_INTERRUPTED = 130
+_STEPS = 160
+_SEEDS = 5
+_QUALITY = {"hypervolume": "hypervolume", "igd_plus": "IGD+", "epsilon": "epsilon"}
+_SPEED = {"evaluations_per_s": "designs\nper s", "engine_us": "engine\n[us]"}
+
+
+def bench_command(
+    name: str,
+    engines: Sequence[str],
+    options: Mapping[str, Any],
+    out: Path,
+    assignments: Sequence[str],
+    *,
+    exact: bool,
+    as_json: bool,
+) -> int:
+    """Compare engines on one problem, keep the figures and a picture."""
+    problem = load_problem(name, assignments)
+    given = {key: value for key, value in options.items() if value is not None}
+    known = {"evaluations": problem.settings.evaluations, "population": problem.settings.population}
+    settings: dict[str, int] = {"seeds": _SEEDS, "workers": os.cpu_count() or 1, **known, **given}
+    for key, least in (("evaluations", 1), ("population", 4), ("seeds", 1), ("workers", 1)):
+        if not least <= settings[key] < 2**63:
+            raise InputError(f"--{key}: found {settings[key]}; it must be at least {least}")
+    written_to(out)
+    tasks = _tasks(engines, settings)
+    try:
+        best = exact_front(problem) if exact else None
+        runs = _watched(problem, name, assignments, tasks, settings["workers"])
+    except KeyboardInterrupt:
+        print("evo-libra: interrupted; a comparison keeps nothing before its end", file=sys.stderr)
+        return _INTERRUPTED
+    order = {task: place for place, task in enumerate(tasks)}
+    found = compare(sorted(runs, key=lambda run: order[run.task]), best)
+    numbers = {key: settings[key] for key in ("seeds", "evaluations", "population")}
+    what = {"engines": list(engines), "exact": exact, **numbers}
+    folder = RunFolder(
+        out / problem.name / f"bench-{canonical_hash({'problem': dict(problem.identity()), **what})[:8]}"
+    )
+    data = {"problem": problem.name, **what, **_data(found, problem.objectives), "result": str(folder.path)}
+    folder.write(DATA, f"{json.dumps(data, allow_nan=False, indent=2)}\n".encode())
+    if len(problem.objectives) > 1:
+        folder.write(PICTURE, lambda file: _draw(found, problem, settings["seeds"], file))
+    if as_json:
+        print_json(data)
+    else:
+        _show(found, problem, settings, exact=exact)
+        print(f"figures  {folder.path / DATA}")
+        print(f"plot     {folder.path / PICTURE}" if len(problem.objectives) > 1 else "no plot of one objective")
+    return 0
+
+
+def _tasks(engines: Sequence[str], settings: Mapping[str, int]) -> list[Task]:
+    if len(set(engines)) < len(engines):
+        raise InputError(f"--engines: found one twice in {', '.join(engines)}; name each once")
+    if not 0 < len(engines) <= MAX_SERIES:
+        raise InputError(f"--engines: found {len(engines)}; 1 to {MAX_SERIES} can be told apart in a plot")
+    size, evaluations = settings["population"], settings["evaluations"]
+    return [Task(engine, seed, size, evaluations) for engine in engines for seed in range(settings["seeds"])]
+
+
+def _watched(
+    problem: SearchProblem, name: str, assignments: Sequence[str], tasks: Sequence[Task], workers: int
+) -> list[Run]:
+    messages = new_console(stderr=True)
+    with Progress(
+        BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
+        console=messages, transient=True, disable=not messages.is_terminal,
+    ) as progress:  # fmt: skip
+        shown = progress.add_task("runs", total=len(tasks))
+        found: list[Run] = []
+        for run in run_tasks(problem, name, assignments, tasks, workers):
+            found.append(run)
+            progress.update(shown, advance=1, description=f"{run.task.engine} seed {run.task.seed} in {run.wall:.1f} s")
+    return found
+
+
+def _quartiles(values: FloatArray) -> tuple[float, float, float]:
+    """Return the median and the quartiles; infinite values, of runs that found nothing, are counted as largest."""
+    low, middle, high = np.percentile(values, (25, 50, 75), method="linear" if np.isfinite(values).all() else "nearest")
+    return float(middle), float(low), float(high)
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _data(found: Comparison, objectives: Sequence[Objective]) -> dict[str, Any]:
+    ends = {
+        key: {o.column: float(value) / o.scale for o, value in zip(objectives, point, strict=True)}
+        for key, point in (("ideal", found.ideal), ("nadir", found.nadir))
+    }
+    engines: dict[str, Any] = {}
+    for name, figures in found.figures.items():
+        summary = {}
+        for key, values in figures.items():
+            middle, low, high = map(_plain, _quartiles(values))
+            summary[key] = {"median": middle, "lower_quartile": low, "upper_quartile": high}
+        rows = [
+            {
+                "seed": run.task.seed,
+                "front": run.objectives.shape[1],
+                "evaluations": run.evaluations,
+                "wall_s": run.wall,
+            }
+            | {key: _plain(values[place]) for key, values in figures.items()}
+            for place, run in enumerate(found.runs[name])
+        ]
+        engines[name] = {**summary, "runs": rows}
+    best = hypervolume(found.reference, found.ideal, found.nadir)
+    reference = {"designs": found.reference.shape[1], "hypervolume": best}
+    return {"axes": ends, "reference": reference, "results": engines}
+
+
+def _show(found: Comparison, problem: SearchProblem, settings: Mapping[str, int], *, exact: bool) -> None:
+    console = new_console()
+    if len(problem.objectives) > 1:
+        print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), console))
+        beside = "" if len(problem.objectives) == 2 else "; other objectives are looked past"  # noqa: PLR2004
+        print(f"what 25, 50 and 75 % of {settings['seeds']} seeds attain{beside}")
+    title = f"{problem.name}: {settings['evaluations']:,} evaluations, population {settings['population']:,}; median"
+    table = Table(
+        title=Text(f"{title} and quartiles"), title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
+    )
+    table.add_column("engine", no_wrap=True)
+    for heading in (*_QUALITY.values(), *_SPEED.values()):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for name, figures in found.figures.items():
+        quality = [_with_quartiles(figures[key]) for key in _QUALITY]
+        speed = [number(_quartiles(figures[key])[0]) for key in _SPEED]
+        table.add_row(*map(Text, [name, *quality, *speed]))
+    console.print(table)
+    print("engine [us]: what the engine itself takes per design")
+    best = hypervolume(found.reference, found.ideal, found.nadir)
+    what = "the exact front" if exact else "the best of all runs"
+    print(f"compared with {what}: {counted(found.reference.shape[1], 'design')}, hypervolume {best:.4f}")
+
+
+def _with_quartiles(values: FloatArray) -> str:
+    middle, low, high = (f"{value:.4f}" if math.isfinite(value) else "none" for value in _quartiles(values))
+    return f"{middle}\n{low}-{high}"
+
+
+def _labels(problem: SearchProblem) -> tuple[str, str]:
+    return problem.objectives[1].label, problem.objectives[0].label
+
+
+def _lines(found: Comparison, problem: SearchProblem) -> dict[str, list[FloatArray]]:
+    """Return the lines of each engine's surfaces in the units of the axes: (2, s) across and up."""
+    scales = np.array([objective.scale for objective in problem.objectives[:2]])
+    surfaces = found.surfaces()
+    corners = np.concatenate([surface for three in surfaces.values() for surface in three], axis=1)
+    worst = corners.max(axis=1, initial=0.0)
+    return {
+        name: [staircase(surface, worst)[::-1] / scales[::-1, None] for surface in three]
+        for name, three in surfaces.items()
+    }
+
+
+def _terminal_series(found: Comparison, problem: SearchProblem) -> list[Series]:
+    series = []
+    for name, lines in _lines(found, problem).items():
+        dots = np.concatenate([_dotted(line) for line in lines], axis=1)
+        series.append(Series(dots[0], dots[1], name))
+    return series
+
+
+def _dotted(line: FloatArray) -> FloatArray:
+    """Return points along a (2, s) line, even on logarithmic axes."""
+    if line.shape[1] < 2:  # noqa: PLR2004 - a line has two ends
+        return line
+    logs = np.log10(line)
+    span = np.maximum(logs.max(axis=1) - logs.min(axis=1), 1e-12)[:, None]
+    along = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(logs / span, axis=1)).sum(axis=0))])
+    wanted = np.linspace(0.0, along[-1], 2 * _STEPS)
+    return 10.0 ** np.stack([np.interp(wanted, along, values) for values in logs])
+
+
+def _draw(found: Comparison, problem: SearchProblem, seeds: int, file: BinaryIO) -> None:
+    from evo_libra.ui.plots.attainment import attainment_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+
+    x_label, y_label = _labels(problem)
+    title = f"{problem.name}: attained by 50 % of {seeds} seeds (line), by 75 to 25 % (area)"
+    attainment_figure(_lines(found, problem), x_label=x_label, y_label=y_label, title=title, path=file)

@@ -1,0 +1,73 @@
+"""The command that reads a cluster of ASTRA-sim."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from evo_libra.errors import InputError
+from evo_libra.timing.input_files.files import read_network, read_system
+from evo_libra.astra_sim.importing import Imported, imported, problem_texts, time_text
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.ui.texts import print_json
+
+
+def import_command(network: Path, system: Path, out: Path | None, *, as_json: bool) -> int:
+    """Read a cluster of ASTRA-sim: tell its design and the time of a problem file, and write one."""
+    links = read_network(network)
+    file = read_system(system, links)
+    found = imported(links, file)
+    notices = [*(f"{network}: {n}" for n in links.notices), *(f"{system}: {n}" for n in file.notices)]
+    written = [] if out is None else _write(found, out)
+    if as_json:
+        print_json({
+            "design": str(found.fabric), "npus": found.fabric.npus, "time": dict(found.time),
+            "compute_TFLOPS": found.compute, "notices": notices, "without_counterpart": list(found.without),
+            "written": [str(path) for path in written],
+        })  # fmt: skip
+    else:
+        _show(found, notices, written)
+    return 0
+
+
+def _write(found: Imported, out: Path) -> list[Path]:
+    """Write a problem file and its catalogue; neither stays if they cannot be read."""
+    if out.suffix not in (".yaml", ".yml"):
+        raise InputError(f"--problem: found {out}; a problem file ends in .yaml")
+    catalog = out.with_name(f"{out.stem}.catalog.yaml")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.stem).lstrip("._-")[:64] or "cluster"
+    made: list[Path] = []
+    try:
+        for path, text in zip((out, catalog), problem_texts(found, name, catalog.name), strict=True):
+            with path.open("x", encoding="utf-8") as file:
+                made.append(path)
+                file.write(text)
+        load_problem(str(out.absolute()))
+    except FileExistsError:
+        _remove(made)
+        raise InputError(f"{catalog if made else out} exists already; name another path") from None
+    except OSError as error:
+        _remove(made)
+        raise InputError(f"{out} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    except InputError:
+        _remove(made)
+        raise
+    return made
+
+
+def _remove(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _show(found: Imported, notices: list[str], written: list[Path]) -> None:
+    print(f"design, in GB/s of 10^9 bytes per NPU:\n  {found.fabric}\n\ntime:\n{time_text(found.time)}", end="")
+    if found.compute is not None:
+        print(f"\nan NPU computes {found.compute:g} TFLOP/s at most")
+    for title, sentences in (("without a counterpart:", found.without), ("passed over:", notices)):
+        if sentences:
+            print(f"\n{title}")
+        for sentence in sentences:
+            print(f"- {sentence}")
+    for path in written:
+        print(f"wrote {path}")

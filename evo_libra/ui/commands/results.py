@@ -1,0 +1,179 @@
+"""The commands that look at what was run: results, show, reproduce."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from rich.status import Status
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InputError, counted
+from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.experiment.store.damage import damaged_files
+from evo_libra.experiment.run.record import RunInfo, counts, read_run
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder, read_file
+from evo_libra.experiment.run.fold_words import course
+from evo_libra.ui.fold_folder import looked_at, run_folder
+from evo_libra.ui.output import new_console
+from evo_libra.ui.texts import duration, print_json
+
+_FAILED = 1
+_WIDE = 110
+_NOTES = 10
+_UNBOUNDED = 10_000
+_FEW = ("run", "status", "evaluations", "front", "time")
+_ALL = (*_FEW, "hypervolume", "name")
+
+
+def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *, as_json: bool) -> int:
+    """List runs."""
+    if rows < 1:
+        raise InputError(f"--rows: found {rows}; it must be at least 1")
+    catalogue = Catalogue.open(looked_at(results))
+    runs, notes = catalogue.runs(" ".join(query), sort), catalogue.notes()
+    catalogue.close()
+    if as_json:
+        print_json({"runs": [run_json(run) for run in runs], "notes": list(notes)})
+        return 0
+    _show_runs(runs, rows)
+    for note in notes[:_NOTES]:
+        print(f"evo-libra: {note}", file=sys.stderr)
+    if len(notes) > _NOTES:
+        print(f"evo-libra: ... and {len(notes) - _NOTES:,} more; --json has all", file=sys.stderr)
+    return 0
+
+
+def run_json(run: RunInfo) -> dict[str, Any]:
+    """Return a run as JSON-able data."""
+    return {**vars(run), "folder": str(run.folder)}
+
+
+def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
+    console = new_console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = new_console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
+    columns = _ALL if console.width >= _WIDE else _FEW
+    table = Table()
+    for column in columns:
+        left = column in ("run", "status", "name")
+        folds = column in ("run", "name")  # an id that is cut is no use
+        table.add_column(column, justify="left" if left else "right", no_wrap=not folds, overflow="fold")
+    for run in runs[:rows]:
+        cells = _cells(run)
+        table.add_row(*(Text(cells[column]) for column in columns))
+    console.print(table)
+    found = ", ".join(f"{count:,} {status}" for status, count in counts(runs).items()) or "no runs"
+    more = f"; {rows} shown, --rows shows more" if len(runs) > rows else ""
+    print(f"{found}{more}")
+
+
+def _cells(run: RunInfo) -> dict[str, str]:
+    whole = run.status in ("done", "stale")
+    if run.status == "damaged":  # whose figures are not known
+        return {**dict.fromkeys(_ALL, ""), "run": run.id, "status": run.status, "name": run.name}
+    return {
+        "run": run.id,
+        "status": run.status,
+        "evaluations": f"{run.evaluations:,}" if whole else f"{run.evaluations:,}/{run.budget:,}",
+        "front": f"{run.front_size:,}",
+        "hypervolume": "" if run.hypervolume is None else f"{run.hypervolume:.4f}",
+        "time": duration(run.wall_s),
+        "name": run.name,
+    }
+
+
+def show_command(name: str, results: Path, *, as_json: bool) -> int:
+    """Show what a run came from and what became of it."""
+    folder = RunFolder(run_folder(name, results))
+    damaged = damaged_files(folder)
+    run, manifest = _found(folder, damaged)
+    if as_json:
+        print_json({"run": run_json(run), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
+    else:
+        for label, value in _facts(run, manifest, damaged):
+            new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
+    return _FAILED if damaged else 0
+
+
+def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Mapping[str, str]) -> list[tuple[str, str]]:
+    git, source = manifest.get("git") or {}, manifest.get("source", {})
+    state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
+    changes = [f"  {assignment}" for assignment in source.get("set", [])]
+    volume = "" if run.hypervolume is None else f", hypervolume {run.hypervolume:.6g}"
+    islands = f", {run.islands} islands" if run.islands > 1 else ""
+    told = f", {words}" if (words := course(run.ended, run.restarts)) else ""
+    facts = [
+        ("run", str(run.folder)),
+        ("status", _state(run, damaged)),
+        *(("", reason) for reason in damaged.values()),
+        ("experiment", f"{run.experiment} {run.name}".strip()),
+        ("problem", run.problem + (f" ({source['problem']})" if "problem" in source else "")),
+        *(("", change) for change in changes),
+        *((
+            ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}{islands}"),
+            ("evaluations", f"{run.evaluations:,} of {run.budget:,}{told}"),
+            ("front", f"{counted(run.front_size, 'design')}{volume}"),
+        ) if run.engine else ()),
+        ("started", manifest.get("started", "")),
+        ("updated", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(run.updated))),
+        ("time", duration(run.wall_s) if run.engine else ""),
+        ("hash", run.hash),
+        ("program", f"{manifest.get('program', '')}"),
+        ("git", state),
+        ("machine", ", ".join(str(value) for value in manifest.get("machine", {}).values())),
+        ("versions", ", ".join(f"{name} {version}" for name, version in manifest.get("versions", {}).items())),
+        ("command", " ".join(manifest.get("command", []))),
+    ]  # fmt: skip
+    return [(label, value) for label, value in facts if value]
+
+
+def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict[str, Any]]:
+    """Return a run and its manifest, which is empty for one that has not got so far, or whose manifest is damaged."""
+    path = folder.path.resolve()
+    place, run_id = path.parents[1], f"{path.parent.name}/{path.name}"
+    manifest = {} if MANIFEST in damaged else read_file(folder.path, MANIFEST) or {}
+    run = read_run(place, run_id)
+    if run is None:
+        catalogue = Catalogue.open(place)
+        run = catalogue.find(run_id)
+        catalogue.close()
+    state = replace(run, status="damaged", error=next(iter(damaged.values()))) if damaged else run
+    return replace(state, folder=folder.path), manifest
+
+
+def _state(run: RunInfo, damaged: Iterable[str]) -> str:
+    if run.status == "damaged":
+        return f"damaged: {', '.join(damaged)}; evo-libra run does the run again"
+    return run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")
+
+
+def reproduce_command(name: str, results: Path, *, trust_code: bool = False, as_json: bool) -> int:
+    """Do a run again and compare."""
+    from evo_libra.experiment.results.reproduction import reproduce  # noqa: PLC0415 - imports NumPy
+
+    folder = RunFolder(run_folder(name, results))
+    console = new_console(stderr=True)
+    with Status("", console=console) as status:
+        spec, found = reproduce(
+            folder,
+            lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")),
+            trust_code=trust_code,
+        )
+    if as_json:
+        print_json({"run": spec.id, **asdict(found)})
+    else:
+        if found.identical:
+            print(f"identical: {counted(found.now, 'design')}, byte for byte")
+        else:
+            by = "" if found.difference is None else f"; objectives differ by up to {found.difference:.2g}"
+            print(f"different: {counted(found.before, 'design')} then, {found.now:,} now{by}")
+        for key, (then, now) in found.changed.items():
+            print(f"  {key}: {then} then, {now} now")
+    return 0 if found.identical else _FAILED

@@ -1,0 +1,325 @@
+"""The commands that plan and run experiments."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from evo_libra.errors import InputError, counted, shortened
+from evo_libra.experiment.execution.batch import Ended, Summary, run_batch
+from evo_libra.experiment.execution.estimate import Estimate, estimate, start_seconds
+from evo_libra.experiment.execution.executor import Executor, InProcess, local_cluster
+from evo_libra.experiment.file.expansion import Experiment, load_experiment
+from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, plan_of, wanted
+from evo_libra.experiment.run.record import RUNNER_LOG
+from evo_libra.experiment.execution.search_run import catching_interrupts
+from evo_libra.experiment.execution.scheduler import Tls, join
+from evo_libra.experiment.store.folder import LOG, make_folder
+from evo_libra.faults import explained
+from evo_libra.ui.fold_folder import written_to
+from evo_libra.ui.output import new_console
+from evo_libra.ui.texts import duration, print_json
+
+_DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
+_SHOWN_FAILURES = 10
+_STATES = ("new", "begun", "done", "stale", "failed", "damaged")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a batch is to be run.
+
+    Attributes
+    ----------
+    results : the folder of results.
+    workers : processes on this machine; 0 is none but this one, None as many as there are cores.
+    scheduler : address or file of a Dask scheduler instead.
+    tls : files to speak TLS with it.
+    again : which runs that have ended are run again.
+    """
+
+    results: Path
+    workers: int | None = None
+    scheduler: str | None = None
+    tls: Tls = field(default_factory=Tls)
+    again: tuple[str, ...] = ()
+
+
+def plan_command(
+    path: Path, results: Path, workers: int | None, rows: int, *, trust_code: bool = False, as_json: bool
+) -> int:
+    """Show the runs of an experiment and how long they will take."""
+    if rows < 1:
+        raise InputError(f"--rows: found {rows}; it must be at least 1")
+    experiment = load_experiment(path, run_code=trust_code)
+    planned = plan_of(experiment, results)
+    todo = wanted(planned, ())
+    count = _workers(workers, len(todo))
+    guess = estimate(todo, results)
+    start = start_seconds(count) if todo else 0.0
+    wall = start + guess.seconds / max(count, 1)
+    if as_json:
+        print_json({
+            "experiment": experiment.name, "runs": [_run_json(run) for run in planned], "to_run": len(todo),
+            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds, "start_s": start,
+            "wall_s": wall,
+        })  # fmt: skip
+    else:
+        _show_plan(experiment, planned, rows)
+        _show_estimate(planned, todo, guess, (count, start, wall))
+    return _DONE
+
+
+def _run_json(run: PlannedRun) -> dict[str, Any]:
+    spec = run.spec
+    return {
+        "id": spec.id, "name": spec.label, "problem": spec.name, "engine": spec.engine, "population": spec.population,
+        "evaluations": spec.evaluations, "seed": spec.seed, "state": run.state,
+        **({"reason": run.reason} if run.reason else {}),
+    }  # fmt: skip
+
+
+def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int) -> None:
+    several = len({run.spec.name for run in planned}) > 1
+    groups: dict[tuple[str, str, str, str], list[PlannedRun]] = {}
+    for run in planned:
+        spec = run.spec
+        name = ", ".join(part for part in (spec.name if several else "", spec.label) if part) or spec.name
+        key = (name, spec.engine, f"{spec.population:,}", f"{spec.evaluations:,}")
+        groups.setdefault(key, []).append(run)
+    table = Table(title=Text(f"{experiment.name}: {counted(len(planned), 'run')}"), title_justify="left")
+    for column in ("engine", "population", "evaluations", "seeds", "state", "runs"):
+        right = column in ("population", "evaluations")
+        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=column == "engine")
+    for key, runs in list(groups.items())[:rows]:
+        states = ", ".join(f"{n} {state}" for state in _STATES if (n := sum(run.state == state for run in runs)))
+        table.add_row(*map(Text, [*key[1:], _ranges([run.spec.seed for run in runs]), states, key[0]]))
+    new_console().print(table)
+    if len(groups) > rows:
+        print(f"... and {len(groups) - rows} more rows; --rows shows them, --json has every run")
+
+
+def _ranges(seeds: Sequence[int]) -> str:
+    """Return seeds for reading.
+
+    >>> _ranges([0, 1, 2, 7])
+    '0-2, 7'
+    """
+    parts: list[list[int]] = []
+    for seed in sorted(seeds):
+        if parts and seed == parts[-1][-1] + 1:
+            parts[-1].append(seed)
+        else:
+            parts.append([seed])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+
+
+def _show_estimate(
+    planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, when: tuple[int, float, float]
+) -> None:  # fmt: skip
+    evaluations = counted(guess.evaluations, "evaluation")
+    print(f"\n{len(todo):,} of {counted(len(planned), 'run')} to be executed: {evaluations}")
+    for state, option in (("stale", "--rerun-stale"), ("failed", "--retry-failed")):
+        if count := sum(run.state == state for run in planned):
+            print(
+                f"{counted(count, f'{state} run')} left as before; {option} runs {'it' if count == 1 else 'them'} again"
+            )
+    damaged = [run for run in planned if run.state == "damaged"]
+    for run in damaged[:_SHOWN_FAILURES]:
+        print(f"{run.spec.id} is done again: {run.reason}")
+    if len(damaged) > _SHOWN_FAILURES:
+        print(f"... and {len(damaged) - _SHOWN_FAILURES:,} more damaged runs; --json has every reason")
+    if todo:
+        workers, start, wall = when
+        print(
+            f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {counted(workers, 'worker')}, "
+            f"{duration(start)} of it to start"
+        )
+        sources = (
+            (guess.from_earlier, "earlier runs"), (guess.from_trial, "a trial just now"),
+            (guess.from_similar, "the other runs"),
+        )  # fmt: skip
+        print(f"from {', '.join(f'{name} ({count:,})' for count, name in sources if count)}")
+
+
+def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool) -> int:
+    """Run an experiment; what is done already is skipped."""
+    if options.workers is not None and options.scheduler is not None:
+        raise InputError("--workers is for workers of this machine; with --scheduler, those of the scheduler are used")
+    if options.workers is not None and options.workers < 0:
+        raise InputError(f"--workers: found {options.workers}; it must be at least 0")
+    if options.scheduler is None and (words := _tls_words(options.tls)):
+        raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
+    experiment = load_experiment(path)
+    planned = plan_of(experiment, written_to(options.results))
+    if detach:
+        return _detach(experiment, options, as_json=as_json)
+    todo = wanted(planned, options.again)
+    with catching_interrupts() as interrupted, _Lines(len(todo), len(planned)) as lines:
+        executor = _executor(options, len(todo), interrupted, lines)
+        try:
+            summary = run_batch(
+                experiment, planned, options.results, executor,
+                again=options.again, interrupted=interrupted, on_end=lines, on_wait=lines.wait, on_news=lines.tell,
+            )  # fmt: skip
+        finally:
+            executor.close()
+    return _report(experiment, options, planned, summary, as_json=as_json)
+
+
+def _executor(options: RunOptions, runs: int, interrupted: Callable[[], bool], lines: _Lines) -> Executor:
+    if options.scheduler is not None:
+        return join(options.scheduler, options.tls, lines.tell)
+    workers = _workers(options.workers, runs)
+    return local_cluster(workers, lines.tell) if workers and runs else InProcess(interrupted)
+
+
+def _tls_words(tls: Tls) -> list[str]:
+    """Return files for TLS as words of the command line, from any folder."""
+    given = ((one.name, getattr(tls, one.name)) for one in fields(tls))
+    return [
+        word
+        for name, path in given
+        if path is not None
+        for word in (f"--tls-{name.replace('_', '-')}", str(path.absolute()))
+    ]
+
+
+def _workers(asked: int | None, runs: int) -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores if asked is None else asked, runs)
+
+
+class _Lines:
+    """Shows what becomes of runs: a bar on a terminal, else a line for each."""
+
+    def __init__(self, todo: int, total: int) -> None:
+        console = new_console(stderr=True)
+        self.plain, self.total = not console.is_terminal, total
+        self.failed = 0
+        self.progress = Progress(
+            BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True),
+            console=console, transient=True, disable=self.plain,
+        )  # fmt: skip
+        self.task = self.progress.add_task("runs", total=todo)
+        if self.plain:
+            self._line(f"{todo:,} of {counted(total, 'run')} to be executed")
+
+    def __enter__(self) -> _Lines:  # noqa: PYI034 - a final class
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def __call__(self, ended: Ended) -> None:
+        report, spec = ended.report, ended.spec
+        if report.ending == "interrupt" and not report.fresh:
+            return
+        text = f"[{ended.count}/{ended.total}] {report.ending} {spec.id}" + (f" ({spec.label})" if spec.label else "")
+        if report.ending in ("failed", "machine"):
+            self.failed += report.ending == "failed"
+            text += f": {shortened(report.error)}"
+        else:
+            text += (
+                f" {counted(report.evaluations, 'evaluation')}, {report.front:,} on the front, {duration(report.wall)}"
+            )
+        if self.plain:
+            self._line(text)
+        elif report.ending in ("failed", "machine"):
+            self.progress.console.print(Text(text))
+        failed = f", {self.failed} failed" if self.failed else ""
+        self.progress.update(self.task, completed=ended.count, description=f"runs{failed}")
+
+    def wait(self, why: str) -> None:
+        """Show why nothing happens."""
+        self.tell(f"waiting: {why}")
+
+    def tell(self, news: str) -> None:
+        """Show what is not about one run."""
+        if self.plain:
+            self._line(news)
+        else:
+            self.progress.console.print(Text(news))
+
+    @staticmethod
+    def _line(text: str) -> None:
+        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
+
+
+def _report(
+    experiment: Experiment, options: RunOptions, planned: Sequence[PlannedRun], summary: Summary, *, as_json: bool
+) -> int:  # fmt: skip
+    bad = [report for report in summary.reports.values() if report.ending in ("failed", "stop", "again")]
+    refused = [report for report in summary.reports.values() if report.ending == "machine"]
+    before = sum(run.state == "failed" for run in planned) if "failed" not in options.again else 0
+    counts = {
+        "runs": len(planned), "done": summary.count("done"), "skipped": summary.skipped - before,
+        "stale": summary.stale, "failed": len(bad) + before, "interrupted": summary.interrupted,
+    }  # fmt: skip
+    if as_json:
+        failures = [{"id": report.id, "error": report.error or report.ending} for report in (*bad, *refused)]
+        print_json({"experiment": experiment.name, **counts, "wall_s": summary.seconds, "failures": failures})
+    else:
+        left = counts["runs"] - counts["done"] - counts["skipped"] - counts["failed"]
+        print(
+            f"{experiment.name}: {counts['done']:,} done, {counts['skipped']:,} skipped, {counts['failed']:,} failed"
+            + (f", {left:,} left" if left else "")
+            + f" of {counted(counts['runs'], 'run')} in {duration(summary.seconds)}"
+        )
+        for report in bad[:_SHOWN_FAILURES]:
+            print(f"{report.ending} {report.id}: {shortened(report.error)} ({options.results / report.id / LOG})")
+        for report in refused[:_SHOWN_FAILURES]:
+            print(f"not executed {report.id}: {shortened(report.error)}; the same command does it")
+        if summary.stale:
+            print(f"{summary.stale:,} were made by another version of the program; --rerun-stale runs them again")
+        if before:
+            print(f"{before:,} had failed before; --retry-failed runs them again")
+        print(f"results  {_query(experiment, options)}")
+    if summary.interrupted:
+        print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
+        return _INTERRUPTED
+    return _FAILURES if counts["failed"] or refused else _DONE
+
+
+def _query(experiment: Experiment, options: RunOptions) -> str:
+    """Return the command that lists the runs of an experiment, from where this one was given."""
+    words = ["evo-libra", "results", f"experiment:{experiment.name}"]
+    if options.results.absolute() != Path("results").absolute():
+        words += ["--out", str(options.results)]
+    return shlex.join(words)
+
+
+def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> int:
+    """Start the batch as a program of its own that no terminal can end."""
+    folder = batch_folder(options.results, experiment.name)
+    log = folder.path / RUNNER_LOG
+    words = ["run", str(experiment.file.resolve()), "--out", str(options.results.absolute())]
+    words += [] if options.workers is None else ["--workers", str(options.workers)]
+    words += [] if options.scheduler is None else ["--scheduler", options.scheduler, *_tls_words(options.tls)]
+    words += [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in options.again]
+    with explained(folder.path):
+        make_folder(folder.path)
+        with log.open("ab") as file:
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                # With -P, so that no file of the current folder stands in for a module.
+                [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words],
+                stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+            )  # fmt: skip
+    if as_json:
+        print_json({"experiment": experiment.name, "pid": process.pid, "log": str(log), "batch": str(folder.path)})
+    else:
+        print(f"{experiment.name} runs as process {process.pid}; its lines go to {log}")
+        print(f"watch    {_query(experiment, options)}\nstop     kill {process.pid}")
+    return _DONE

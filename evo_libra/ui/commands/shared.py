@@ -1,0 +1,30 @@
+"""What all commands share: the application that they belong to, and options that several have.
+
+Commands import what they need when they are called, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from evo_libra import __version__
+from evo_libra.ui.commands.names import SUMMARY
+from evo_libra.ui.commands.fold_formatter import HelpLayout
+
+app = App(
+    name="evo-libra",
+    help=SUMMARY,
+    version=__version__,
+    help_format="plaintext",
+    help_formatter=HelpLayout(),
+    suppress_keyboard_interrupt=False,  # `evo_libra.ui.cli.main` has a word and a code for it
+)
+
+Json = Annotated[bool, Parameter(name="--json", negative="")]
+Flag = Annotated[bool, Parameter(negative="")]
+TrustCode = Annotated[bool, Parameter(name="--trust-code", negative="")]
+Order = Annotated[str, Parameter(allow_leading_hyphen=True)]
+Ascii = Annotated[bool, Parameter(name="--ascii", negative="")]
+Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]

@@ -1,0 +1,198 @@
+"""Axes of plots, in characters and in figures alike: what they show, and where their ticks are."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from evo_libra.arrays import FloatArray, IntArray
+
+MAX_SERIES = 9
+"""Series that colours and markers can tell apart."""
+BRAILLE = 0x2800
+"""The character of braille without dots."""
+DOT_BITS = np.array([[0x40, 0x80], [0x04, 0x20], [0x02, 0x10], [0x01, 0x08]])
+"""(4, 2) what each dot adds to it, from the bottom upwards."""
+DOTS_UP, DOTS_ACROSS = DOT_BITS.shape
+
+_SMALLEST, _LARGEST = 1e-280, 1e280  # Values are clipped to these: differences and steps neither overflow nor vanish.
+_RESOLUTION = 1e-6  # Smaller relative differences are drawn as equal: their tick labels would need too many digits.
+_MOST_TICKS = 8
+_Y_TICK_DISTANCES = (2, 3)
+_TALL = 18  # Lines from which on labels stand further apart.
+_X_LABEL_GAP = 2
+_FEWEST_DECADE_TICKS = 3
+_SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points that share a colour, a marker and an entry of the legend.
+
+    Attributes
+    ----------
+    x, y : (n,) finite coordinates.
+    label : the name in the legend; an empty one is left out of it.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    label: str
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The range that an axis shows; `low` and `high` are decimal exponents on a logarithmic one."""
+
+    low: float
+    high: float
+    log: bool
+
+
+def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
+    """Refuse series that cannot be drawn.
+
+    Raises
+    ------
+    ValueError : too many series, x and y of different shapes, a value that is not finite, or one that is not positive
+        on a logarithmic axis.
+    """
+    if len(series) > MAX_SERIES:
+        raise ValueError(f"{len(series)} series; at most {MAX_SERIES} can be told apart")
+    for one in series:
+        if one.x.ndim != 1 or one.x.shape != one.y.shape:
+            raise ValueError(f"series '{one.label}': x has shape {one.x.shape} and y {one.y.shape}")
+        for name, values, log in (("x", one.x, log_x), ("y", one.y, log_y)):
+            if not np.isfinite(values).all():
+                raise ValueError(f"series '{one.label}': a value of {name} is not finite")
+            if log and (values <= 0).any():
+                raise ValueError(f"series '{one.label}': a value of {name} is not positive on a logarithmic axis")
+
+
+def axes_of(series: Sequence[Series], *, log_x: bool, log_y: bool) -> tuple[Axis, Axis]:
+    """Return the x and the y axis that show every point, with a little room around; 0 to 1 when there is no point."""
+    none = np.empty(0)
+    return (
+        _axis_of(np.concatenate([none, *(one.x for one in series)]), log=log_x),
+        _axis_of(np.concatenate([none, *(one.y for one in series)]), log=log_y),
+    )
+
+
+def limits(axis: Axis) -> tuple[float, float]:
+    """Return the first and the last value that an axis shows."""
+    return (10.0**axis.low, 10.0**axis.high) if axis.log else (axis.low, axis.high)
+
+
+def position(axis: Axis, values: FloatArray) -> FloatArray:
+    """Return (n,) how far along the axis each of n values lies: 0 at its start, 1 at its end."""
+    return np.asarray((_scaled(values, log=axis.log) - axis.low) / (axis.high - axis.low))
+
+
+def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
+    """Return round values to label on an axis, as many as can be read well, at least one.
+
+    Parameters
+    ----------
+    axis : the axis.
+    cells : its length in characters, or in lines when it is upright.
+    across : whether labels stand side by side, and not one above the other.
+    """
+    candidates = list(_tick_candidates(axis))
+    middle = next(values[len(values) // 2] for values in candidates if values)
+    return max([*(values for values in candidates if _fits(axis, values, cells, across=across)), (middle,)], key=len)
+
+
+def tick_label(value: float) -> str:
+    """Return a number as short as it can be told.
+
+    >>> [tick_label(value) for value in (0.25, 50, 2e3, 1.5e7, 1e-6)]
+    ['0.25', '50', '2k', '15M', '1e-6']
+    """
+    size = abs(value) * (1 + 1e-9)
+    factor, suffix = next(((factor, suffix) for factor, suffix in _SUFFIXES if factor <= size < 1000 * factor), (1, ""))
+    return f"{value / factor:.9g}{suffix}".replace("e-0", "e-").replace("e+", "e")
+
+
+def _scaled(values: FloatArray, *, log: bool) -> FloatArray:
+    return np.asarray(np.log10(np.clip(values, _SMALLEST, _LARGEST)) if log else np.clip(values, -_LARGEST, _LARGEST))
+
+
+def _axis_of(values: FloatArray, *, log: bool) -> Axis:
+    if not values.size:
+        return Axis(0.0, 1.0, log)
+    scaled = _scaled(values, log=log)
+    low, high = float(scaled.min()), float(scaled.max())
+    size = 1.0 if log else max(abs(low), abs(high))
+    room = 0.02 * (high - low)
+    if high - low <= max(_RESOLUTION * size, _SMALLEST):
+        room = 0.1 * size if size > _SMALLEST else 1.0
+    return Axis(low - room, high + room, log)
+
+
+def _tick_candidates(axis: Axis) -> Iterator[tuple[float, ...]]:
+    if not axis.log:
+        yield from _even_ticks(axis.low, axis.high)
+    elif len(_decade_ticks(axis, (1, 2, 5), 1)) < _FEWEST_DECADE_TICKS:
+        yield from _even_ticks(*limits(axis))
+    else:
+        yield from (_decade_ticks(axis, mantissas, 1) for mantissas in ((1, 2, 5), (1,), (2,), (5,)))
+        yield from (_decade_ticks(axis, (1,), stride) for stride in (2, 5, 10, 20, 50, 100, 200))
+
+
+def _even_ticks(low: float, high: float) -> Iterator[tuple[float, ...]]:
+    exponent = math.floor(math.log10(high - low))
+    for power, mantissa in itertools.product(range(exponent - 2, exponent + 2), (1, 2, 5)):
+        step = mantissa * 10.0**power
+        yield tuple(count * step for count in range(math.ceil(low / step), math.floor(high / step) + 1))
+
+
+def _decade_ticks(axis: Axis, mantissas: tuple[int, ...], stride: int) -> tuple[float, ...]:
+    powers = (power for power in range(math.floor(axis.low), math.floor(axis.high) + 1) if power % stride == 0)
+    values = (mantissa * 10.0**power for power in powers for mantissa in mantissas)
+    return tuple(value for value in values if axis.low <= math.log10(value) <= axis.high)
+
+
+def _fits(axis: Axis, values: tuple[float, ...], cells: int, *, across: bool) -> bool:
+    if not 0 < len(values) <= _MOST_TICKS:
+        return False
+    at = tick_cells(axis, values, cells, DOTS_ACROSS if across else DOTS_UP)
+    if not across:
+        closest = _Y_TICK_DISTANCES[cells >= _TALL]
+        return all(cell - before >= closest for before, cell in itertools.pairwise(at))
+    labels = [tick_label(value) for value in values]
+    starts = [label_start(cell, label, cells) for cell, label in zip(at, labels, strict=True)]
+    gaps = (
+        start - before - len(label) for (before, start), label in zip(itertools.pairwise(starts), labels, strict=False)
+    )
+    return all(gap >= _X_LABEL_GAP for gap in gaps)
+
+
+def tick_cells(axis: Axis, values: Sequence[float], cells: int, per_cell: int) -> list[int]:
+    """Return the characters that ticks are in.
+
+    It goes by way of a braille dot, as points do: a point at a tick's value is then in line with it.
+
+    Parameters
+    ----------
+    axis, values : the axis, and the values of its ticks.
+    cells : its length in characters.
+    per_cell : dots in a character along it.
+    """
+    return [int(dot) // per_cell for dot in dots(axis, np.array(values), per_cell * cells)]
+
+
+def label_start(cell: int, label: str, cells: int) -> int:
+    """Return the column of a label under a tick; it may reach two columns to the left of the axis, as room is there."""
+    return min(max(cell - len(label) // 2, -2), cells - len(label))
+
+
+def dots(axis: Axis, values: FloatArray, count: int) -> IntArray:
+    """Return (n,) which of the `count` dots along an axis is nearest to each of n values."""
+    return np.rint(position(axis, values) * (count - 1)).astype(np.int64)

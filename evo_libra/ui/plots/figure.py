@@ -1,0 +1,176 @@
+"""Figures of Pareto fronts for papers: the same bytes for the same points, fonts embedded."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+
+from evo_libra.ui.plots.axes import axes_of, check_series, limits, position, tick_label, ticks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.typing import RcKeyType
+
+    from evo_libra.arrays import BoolArray
+    from evo_libra.ui.plots.axes import Axis, Series
+
+_SIZE = (7.16, 4.0)  # Inches; the text width of a two-column paper.
+_AXES_SIZE = (6.3, 3.2)  # What labels leave of it, nearly.
+DPI = 160
+_X_CELLS, _Y_CELLS = 84, 24  # How many characters and lines of tick labels the axes have room for.
+_MANY = 1000  # Points of a series from which on vector markers make a file large and slow to show.
+# Okabe and Ito's, readable in every kind of colour vision; grey is for what a caller has merged.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7F3C8D", "#999999")
+_MARKERS = "osD^vPXph"
+METADATA: dict[str, dict[str, str | None]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".svg": {"Date": None, "Creator": None},
+}
+_LONGEST_NAME = 56  # Longer ones would leave no room for the axes when the legend stands beside them.
+_Corner = Literal["upper right", "upper left", "lower left", "lower right"]
+SETTINGS: dict[RcKeyType, Any] = {
+    "figure.constrained_layout.w_pad": 0.08,
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "evo_libra",
+    "text.parse_math": False,  # Two dollar signs in a label are prices, not a formula.
+}
+
+
+def front_figure(
+    series: Sequence[Series],
+    *,
+    x_label: str,
+    y_label: str,
+    title: str,
+    log_x: bool,
+    log_y: bool,
+    path: Path | BinaryIO,
+) -> None:
+    """Write a scatter plot of Pareto fronts, 7.16 x 4 inches, to a file; the same input gives the same bytes.
+
+    Parameters
+    ----------
+    series : what to draw, later ones over earlier ones; "no points" is drawn when all are empty.
+    x_label, y_label : what the axes show, with the unit.
+    title : the title; may be empty.
+    log_x, log_y : whether an axis is logarithmic.
+    path : where to write; the suffix .png, .pdf or .svg chooses the format, and an open file gets a PNG.
+
+    Raises
+    ------
+    ValueError : another suffix, or series that `evo_libra.ui.plots.axes.check_series` refuses, more than 9 among them.
+    """
+    suffix = suffix_of(path)
+    if suffix not in METADATA:
+        raise ValueError(f"cannot write a figure as '{path.name}'; allowed suffixes: {', '.join(METADATA)}")
+    check_series(series, log_x=log_x, log_y=log_y)
+    x, y = axes_of(series, log_x=log_x, log_y=log_y)
+    content = io.BytesIO()
+    with mpl.rc_context():
+        # The user's own settings would change the bytes.
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        figure = Figure(figsize=_SIZE, dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.add_subplot(xlabel=x_label, ylabel=y_label, title=title)
+        if any(one.x.size for one in series):
+            _prepare(axes, x, y)
+        else:
+            axes.set(xticks=[], yticks=[])
+            axes.text(0.5, 0.5, "no points", ha="center", va="center", color="#767676", transform=axes.transAxes)
+        _draw(axes, series)
+        _add_legend(figure, axes, series, x, y)
+        figure.savefig(content, format=suffix[1:], metadata=METADATA[suffix])
+    put(path, content.getvalue())
+
+
+def suffix_of(path: Path | BinaryIO) -> str:
+    """Return the suffix that chooses the format of a figure."""
+    return path.suffix.lower() if isinstance(path, Path) else ".png"
+
+
+def put(path: Path | BinaryIO, content: bytes) -> None:
+    """Write a figure."""
+    if isinstance(path, Path):
+        path.write_bytes(content)
+    else:
+        path.write(content)
+
+
+def _prepare(axes: Axes, x: Axis, y: Axis) -> None:
+    axes.set(xscale="log" if x.log else "linear", yscale="log" if y.log else "linear", xlim=limits(x), ylim=limits(y))
+    for drawn, axis, cells, across in ((axes.xaxis, x, _X_CELLS, True), (axes.yaxis, y, _Y_CELLS, False)):
+        shown = ticks(axis, cells, across=across)
+        drawn.set_ticks(shown, labels=[tick_label(value) for value in shown])
+        drawn.set_minor_formatter(NullFormatter())
+
+
+def _draw(axes: Axes, series: Sequence[Series]) -> None:
+    for one, colour, marker in zip(series, COLOURS, _MARKERS, strict=False):
+        many = one.x.size >= _MANY
+        axes.plot(
+            one.x,
+            one.y,
+            linestyle="none",
+            marker=marker,
+            markersize=3.0 if many else 5.0,
+            markerfacecolor=colour,
+            markeredgecolor="black",
+            markeredgewidth=0.25 if many else 0.5,
+            rasterized=many,
+            label=one.label,
+        )
+
+
+def _add_legend(figure: Figure, axes: Axes, series: Sequence[Series], x: Axis, y: Axis) -> None:
+    named = [(line, one.label) for line, one in zip(axes.lines, series, strict=True) if one.label]
+    if not named:
+        return
+    handles = [line for line, _ in named]
+    labels = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for _, name in named]
+    corner = _empty_corner(series, x, y, *_legend_size(labels))
+    if corner:
+        axes.legend(handles, labels, loc=corner)
+    else:
+        figure.legend(handles, labels, loc="outside right upper")
+
+
+def _legend_size(labels: Sequence[str]) -> tuple[float, float]:
+    """Return nearly which part of the width and of the height of the axes a legend takes."""
+    em = SETTINGS["legend.fontsize"] / 72
+    return (0.62 * max(map(len, labels)) + 4) * em / _AXES_SIZE[0], (1.6 * len(labels) + 1) * em / _AXES_SIZE[1]
+
+
+def _empty_corner(series: Sequence[Series], x: Axis, y: Axis, width: float, height: float) -> _Corner | None:
+    """Return the first corner of the axes in which a legend hides no point; matplotlib's search takes seconds."""
+    across = np.concatenate([position(x, one.x) for one in series])
+    up = np.concatenate([position(y, one.y) for one in series])
+    left, right, bottom, top = across < width, across > 1 - width, up < height, up > 1 - height
+    corners: dict[_Corner, BoolArray] = {
+        "upper right": right & top,
+        "upper left": left & top,
+        "lower left": left & bottom,
+        "lower right": right & bottom,
+    }
+    return next((corner for corner, inside in corners.items() if not inside.any()), None)

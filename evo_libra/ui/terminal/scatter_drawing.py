@@ -1,0 +1,229 @@
+"""Pictures drawn as characters on a canvas: fronts, axes, legends, and the course of a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.ui.plots.axes import (
+    BRAILLE,
+    DOT_BITS,
+    DOTS_ACROSS,
+    DOTS_UP,
+    Series,
+    dots,
+    label_start,
+    position,
+    tick_label,
+    ticks,
+)
+from evo_libra.ui.plots.canvas import Area, Canvas, Glyphs, Role
+from evo_libra.ui.terminal.plot_view import Picture
+
+_NARROWEST, _LOWEST = 24, 8
+_FRAME = 4  # Lines that the label, the axis, its ticks and the legend take.
+_CROWDED = 2.0  # Designs in a character from which on dots show more than markers.
+_REACH = 6.0  # Characters from a click to the design that is meant.
+_STEPS = 8
+_LINES_PER_LEGEND = 10
+
+
+def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: bool = True) -> Canvas:
+    """Return a picture as characters.
+
+    Parameters
+    ----------
+    picture : what to draw.
+    width, height : columns and lines.
+    glyphs : what to draw it with.
+    colour : whether roles will be colours; else every front keeps its own marker.
+    """
+    canvas = Canvas.blank(width, height)
+    if width < _NARROWEST or height < _LOWEST:
+        canvas.write(height // 2, 0, "too small", Role.HINT) if height else None
+        return canvas
+    if not any(one.x.size for one in picture.fronts) and (picture.cloud is None or not picture.cloud.x.size):
+        canvas.write(height // 2, max((width - len(picture.message)) // 2, 0), picture.message, Role.HINT)
+        return canvas
+    canvas.write(0, 0, _shortened(picture.y_label, width, glyphs), Role.LABEL)
+    legend = _legend(picture, width, height, glyphs)
+    area = _draw_axes(canvas, picture, height - _FRAME + 1 - len(legend), glyphs)
+    if picture.cloud is not None:
+        _draw_dots(canvas, area, picture.cloud, Role.CLOUD, glyphs)
+    for which, front in reversed(list(zip(picture.styles, picture.fronts, strict=True))):
+        _draw_front(canvas, area, front, which, glyphs, colour=colour)
+    for place, glyph, role in (
+        (picture.baseline, glyphs.baseline, Role.BASELINE),
+        (picture.selected, glyphs.selected, Role.SELECTED),
+    ):
+        if place is not None:
+            rows, columns = _cells(area, np.array([place[0]]), np.array([place[1]]))
+            for row, column in zip(rows, columns, strict=True):
+                canvas.write(int(row), int(column), glyph, role)
+    _draw_legend(canvas, picture, legend)
+    return replace(canvas, area=area)
+
+
+def nearest(area: Area, front: Series, column: int, row: int) -> int | None:
+    """Return the index of the design whose character is the nearest to a place, or None when none is near."""
+    across = area.left + position(area.x, front.x) * (area.columns - 1) - column
+    up = area.rows - position(area.y, front.y) * (area.rows - 1) - row
+    distance = np.hypot(across, 2.0 * up)  # A character is twice as high as it is wide.
+    if not distance.size or distance.min() > _REACH:
+        return None
+    return int(np.argmin(distance))
+
+
+def place_of(area: Area, column: int, row: int) -> tuple[float, float]:
+    """Return how far along the x and the y axis a character lies, within 0 to 1."""
+    across = (column - area.left) / max(area.columns - 1, 1)
+    up = (area.rows - row) / max(area.rows - 1, 1)
+    return min(max(across, 0.0), 1.0), min(max(up, 0.0), 1.0)
+
+
+def position_in(picture: Picture) -> tuple[float, float]:
+    """Return how far along both axes the selected design lies; the middle when it is outside or there is none."""
+    if picture.selected is None:
+        return 0.5, 0.5
+    x, y = (
+        float(position(axis, np.array([value]))[0])
+        for axis, value in zip((picture.x, picture.y), picture.selected, strict=True)
+    )
+    return (x, y) if 0 <= x <= 1 and 0 <= y <= 1 else (0.5, 0.5)
+
+
+def course(x: Sequence[float], y: Sequence[float], end: float, width: int, height: int, glyphs: Glyphs) -> Canvas:
+    """Return the course of a figure as bars, from 0 to `end`; what is still to come stays empty.
+
+    Parameters
+    ----------
+    x, y : (k,) places, ascending, and values; a value holds until the next place.
+    end : the last place.
+    width, height : columns and lines.
+    glyphs : what to draw it with.
+    """
+    canvas = Canvas.blank(width, height)
+    if not x or width < 1 or height < 1:
+        return canvas
+    places = (np.arange(width) + 1) * end / width
+    which = np.searchsorted(np.asarray(x), places * (1 + 1e-12), side="right") - 1
+    reached = np.searchsorted(places, x[-1] * (1 - 1e-12)) + 1
+    low, high = min(y), max(y)
+    values = np.asarray(y)[np.maximum(which, 0)]
+    share = (values - low) / (high - low) if high > low else np.ones(width)
+    eighths = np.where((which >= 0) & (np.arange(width) < reached), 1 + np.rint(share * (_STEPS * height - 1)), 0)
+    for line in range(height):
+        level = np.clip(eighths - _STEPS * (height - 1 - line), 0, _STEPS).astype(np.int64)
+        canvas.text[line] = np.array(list(glyphs.bars))[level]
+        canvas.role[line] = np.where(level > 0, Role.FRONT + np.arange(width) * _STEPS // width, Role.BLANK)
+    return canvas
+
+
+def _draw_axes(canvas: Canvas, picture: Picture, rows: int, glyphs: Glyphs) -> Area:
+    width = canvas.text.shape[1]
+    y_ticks = ticks(picture.y, rows, across=False)
+    left = max(len(tick_label(value)) for value in y_ticks) + 1
+    area = Area(picture.x, picture.y, rows, left, width - left)
+    for row in range(1, rows + 1):
+        canvas.write(row, left - 1, glyphs.vertical, Role.AXIS)
+    canvas.write(rows + 1, left - 1, glyphs.corner + glyphs.horizontal * area.columns, Role.AXIS)
+    for value, up in zip(y_ticks, dots(picture.y, np.array(y_ticks), DOTS_UP * rows) // DOTS_UP, strict=True):
+        canvas.write(rows - int(up), 0, tick_label(value).rjust(left - 1), Role.TICK)
+        canvas.write(rows - int(up), left - 1, glyphs.y_tick, Role.AXIS)
+    x_ticks = ticks(picture.x, area.columns, across=True)
+    for value, across in zip(x_ticks, dots(picture.x, np.array(x_ticks), DOTS_ACROSS * area.columns), strict=True):
+        cell, label = int(across) // DOTS_ACROSS, tick_label(value)
+        canvas.write(rows + 1, left + cell, glyphs.x_tick, Role.AXIS)
+        canvas.write(rows + 2, left + label_start(cell, label, area.columns), label, Role.TICK)
+    return area
+
+
+def _draw_front(canvas: Canvas, area: Area, front: Series, which: int, glyphs: Glyphs, *, colour: bool) -> None:
+    rows, columns = _cells(area, front.x, front.y)
+    characters = len({*(rows * canvas.text.shape[1] + columns).tolist()})
+    if colour and not glyphs.cloud and len(rows) > _CROWDED * characters:
+        _draw_dots(canvas, area, front, Role.FRONT + which, glyphs)
+        return
+    canvas.text[rows, columns] = glyphs.markers[which]
+    canvas.role[rows, columns] = Role.FRONT + which
+
+
+def _draw_dots(canvas: Canvas, area: Area, points: Series, role: int, glyphs: Glyphs) -> None:
+    """Draw points as braille dots, or as full stops where there is no braille."""
+    inside = _inside(area, points.x, points.y)
+    across = dots(area.x, points.x[inside], DOTS_ACROSS * area.columns)
+    up = dots(area.y, points.y[inside], DOTS_UP * area.rows)
+    rows, columns = area.rows - up // DOTS_UP, area.left + across // DOTS_ACROSS
+    if glyphs.cloud:
+        canvas.text[rows, columns] = glyphs.cloud
+    else:
+        flat = np.zeros(canvas.text.size, dtype=np.int64)
+        cells = rows * canvas.text.shape[1] + columns
+        np.bitwise_or.at(flat, cells, DOT_BITS[up % DOTS_UP, across % DOTS_ACROSS])
+        used = np.flatnonzero(flat)
+        canvas.text.reshape(-1)[used] = (BRAILLE + flat[used]).astype(np.uint32).view("<U1")
+    canvas.role[rows, columns] = role
+
+
+def _legend(picture: Picture, width: int, height: int, glyphs: Glyphs) -> list[list[tuple[int, str, int, str]]]:
+    """Return column, marker, role and name of the entries of each line; the last line leaves room for the x axis."""
+    entries = [
+        (glyphs.markers[which], Role.FRONT + which, one.label)
+        for which, one in zip(picture.styles, picture.fronts, strict=True)
+        if one.label and len(picture.fronts) > 1
+    ]
+    if picture.baseline is not None:
+        entries.append((glyphs.baseline, Role.BASELINE, "baseline"))
+    if picture.cloud is not None:
+        entries.append((glyphs.cloud or "⠶", Role.CLOUD, picture.cloud.label))
+    most = 1 + height // _LINES_PER_LEGEND
+    for room in range(max((len(name) for _, _, name in entries), default=0), 2, -1):
+        lines: list[list[tuple[int, str, int, str]]] = [[]]
+        column = 0
+        for marker, role, name in reversed(entries):  # from the last line up, as that is the short one
+            short = _shortened(name, room, glyphs)
+            reserved = len(picture.x_label) + 2 if len(lines) == 1 else 0
+            if column + 2 + len(short) > width - reserved:
+                lines.append([])
+                column = 0
+            lines[-1].append((column, marker, role, short))
+            column += len(short) + 4
+        if len(lines) <= most:
+            return lines[::-1]
+    return [[]]
+
+
+def _draw_legend(canvas: Canvas, picture: Picture, lines: Sequence[Sequence[tuple[int, str, int, str]]]) -> None:
+    """Draw what markers mean, and the label of the x axis at the right of the last line."""
+    height, width = canvas.text.shape
+    label = picture.x_label
+    canvas.write(height - 1, max(width - len(label), 0), label, Role.LABEL)
+    for row, entries in enumerate(lines, start=height - len(lines)):
+        for column, marker, role, name in entries:
+            canvas.write(row, column, marker, role)
+            canvas.write(row, column + 2, name, Role.TICK)
+
+
+def _shortened(text: str, room: int, glyphs: Glyphs) -> str:
+    """Return a text with its middle cut out where there is not enough room; its end tells runs apart."""
+    if len(text) <= room:
+        return text
+    tail = (room - 1) // 2
+    return text[: room - 1 - tail] + glyphs.cut + (text[-tail:] if tail else "")
+
+
+def _inside(area: Area, x: FloatArray, y: FloatArray) -> NDArray[np.bool_]:
+    across, up = position(area.x, x), position(area.y, y)
+    return np.asarray((across >= 0) & (across <= 1) & (up >= 0) & (up <= 1))
+
+
+def _cells(area: Area, x: FloatArray, y: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return line and column of the points inside the area."""
+    inside = _inside(area, x, y)
+    up = dots(area.y, y[inside], DOTS_UP * area.rows) // DOTS_UP
+    across = dots(area.x, x[inside], DOTS_ACROSS * area.columns) // DOTS_ACROSS
+    return area.rows - up, area.left + across

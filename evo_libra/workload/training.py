@@ -1,0 +1,169 @@
+"""The training loop: from layers to a function of the times of its streams of traffic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective, Pattern, bytes_of_pattern, pattern_of
+from evo_libra.workload.workload import Layer, Phase, Workload
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A collective and its bytes: the whole message, for an all-gather the shard."""
+
+    collective: Collective
+    size: int
+
+
+@dataclass(frozen=True)
+class Message:
+    """Bytes from one NPU to another."""
+
+    source: int
+    target: int
+    size: int
+
+
+Stream = tuple[str, Pattern | Collective | Operation | Message]
+"""Traffic of a process group that costs the same per unit: per byte of a pattern or of one kind of collectives of it,
+or per operation or message."""
+
+
+class Merging(Enum):
+    """Which collectives of a group are one stream."""
+
+    PATTERN = "all of a pattern, whose bytes cost the same where only NPUs reduce"
+    COLLECTIVE = "those of a kind, as where the network itself reduces"
+    NONE = "those of a kind and a size, as where messages have a latency"
+
+
+@dataclass(frozen=True)
+class Race:
+    """Layers in which two chains run side by side and the longer one counts.
+
+    Attributes
+    ----------
+    count : how many layers of the iteration are alike, times the weight of their workload.
+    compute : seconds of the two chains.
+    size : (2, s) units of each stream in the two chains.
+    """
+
+    count: float
+    compute: tuple[float, float]
+    size: FloatArray
+
+
+@dataclass(frozen=True)
+class IterationTime:
+    """Iteration time as a function of the seconds per unit (byte or operation) of each stream.
+
+    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chain 0, chain 1)``
+
+    Attributes
+    ----------
+    streams : what the rows of the argument are.
+    compute : seconds that nothing hides.
+    size : (s,) units of each stream that nothing hides.
+    races : overlapped parts; empty without overlap.
+    """
+
+    streams: tuple[Stream, ...]
+    compute: float
+    size: FloatArray
+    races: tuple[Race, ...]
+
+    def __call__(self, time_per_unit: Sequence[FloatArray]) -> FloatArray:
+        """Return (n,) seconds from one (n,) array of seconds per unit for each stream."""
+        time = self.compute + _chain(self.size, time_per_unit)
+        for race in self.races:
+            first, second = (race.compute[c] + _chain(race.size[c], time_per_unit) for c in (0, 1))
+            time = time + race.count * np.maximum(first, second)
+        return np.asarray(time)
+
+
+def _chain(size: FloatArray, time_per_unit: Sequence[FloatArray]) -> FloatArray | float:
+    total: FloatArray | float = 0.0
+    for units, time in zip(size, time_per_unit, strict=True):
+        if units:
+            total = total + units * time
+    return total
+
+
+def iteration_time(
+    workload: Workload, degrees: Mapping[str, int], overlap: str, *, merging: Merging = Merging.PATTERN
+) -> IterationTime:
+    """Compile a workload's training loop.
+
+    Parameters
+    ----------
+    workload : the layers.
+    degrees : NPUs in each process group the workload names.
+    overlap : ``none``, where everything is added up (LIBRA's loop), or ``tp-dp``, where in the backward pass of each
+        layer the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes
+        the longer of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute +
+        its collective). The forward pass is the same in both.
+    merging : which collectives are one stream.
+    """
+    stream = partial(_stream, merging=merging)
+    phases = [phase for layer in workload.layers for phase in layer.phases]
+    streams = tuple(dict.fromkeys(stream(phase) for phase in phases if phase.collective))
+    size = _sizes(streams, stream, degrees, merging)
+    if overlap == "none":
+        return IterationTime(streams, workload.compute, size(phases), ())
+    forward = [layer.forward for layer in workload.layers]
+    races = Counter(_race(layer, size) for layer in workload.layers)
+    return IterationTime(
+        streams,
+        float(sum(phase.compute for phase in forward)),
+        size(forward),
+        tuple(
+            Race(count, compute, np.array(sizes).reshape(2, len(streams))) for (compute, sizes), count in races.items()
+        ),
+    )
+
+
+def _stream(phase: Phase, merging: Merging) -> Stream:
+    assert phase.collective is not None  # noqa: S101 - callers have filtered
+    return stream_of(phase.group, phase.collective, phase.size, merging)
+
+
+def stream_of(group: str, collective: Collective, size: float, merging: Merging) -> Stream:
+    """Return the stream that a collective is part of."""
+    if merging is Merging.PATTERN:
+        return group, pattern_of(collective)
+    return group, collective if merging is Merging.COLLECTIVE else Operation(collective, round(size))
+
+
+def units_of(collective: Collective, size: float, degree: int, merging: Merging) -> float:
+    """Return how many units of its stream a collective is."""
+    return 1.0 if merging is Merging.NONE else float(bytes_of_pattern(collective, size, degree))
+
+
+def _sizes(
+    streams: Sequence[Stream], stream: Callable[[Phase], Stream], degrees: Mapping[str, int], merging: Merging
+) -> Callable[[Sequence[Phase]], FloatArray]:
+    def size(phases: Sequence[Phase]) -> FloatArray:
+        total = np.zeros(len(streams))
+        for phase in phases:
+            if phase.collective:
+                units = units_of(phase.collective, phase.size, degrees[phase.group], merging)
+                total[streams.index(stream(phase))] += units
+        return total
+
+    return size
+
+
+def _race(
+    layer: Layer, size: Callable[[Sequence[Phase]], FloatArray]
+) -> tuple[tuple[float, float], tuple[tuple[float, ...], ...]]:
+    tensor, data = layer.input_gradient, layer.weight_gradient
+    compute = (tensor.compute, tensor.compute + data.compute)
+    return compute, (tuple(size([tensor])), tuple(size([data])))

@@ -1,0 +1,109 @@
+"""Workloads: one training iteration as layers of compute and collectives on process groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from evo_libra.collective import Collective
+
+PHASES = ("forward", "input_gradient", "weight_gradient")
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Compute, then at most one collective.
+
+    Attributes
+    ----------
+    compute : seconds.
+    collective : the collective, or None.
+    size : its bytes; for an all-gather the shard before gathering.
+    group : the process group it runs on.
+    """
+
+    compute: float
+    collective: Collective | None = None
+    size: float = 0.0
+    group: str = "all"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer: its three phases of training."""
+
+    name: str
+    forward: Phase
+    input_gradient: Phase
+    weight_gradient: Phase
+
+    @property
+    def phases(self) -> tuple[Phase, Phase, Phase]:
+        """The phases in the order of `PHASES`."""
+        return self.forward, self.input_gradient, self.weight_gradient
+
+
+@dataclass(frozen=True)
+class IterationSize:
+    """How much one training iteration is, as far as it is known.
+
+    Attributes
+    ----------
+    layers : of the model that is trained.
+    sequence : tokens in a sequence; None where a model has no sequences.
+    batch : sequences, or samples, of each replica; `replicas` : of the model.
+    """
+
+    layers: int | None = None
+    sequence: int | None = None
+    batch: int | None = None
+    replicas: int | None = None
+
+    @property
+    def figures(self) -> dict[str, int | None]:
+        """What programs read of it."""
+        total = None if self.batch is None or self.replicas is None else self.batch * self.replicas
+        return {
+            "layers": self.layers,
+            "sequence": self.sequence,
+            "batch_per_replica": self.batch,
+            "global_batch": total,
+        }
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One training iteration of a model.
+
+    Attributes
+    ----------
+    name : what it is called in results.
+    layers : the layers in forward order; a model's layer may be several of them.
+    size : how much it is.
+    """
+
+    name: str
+    layers: tuple[Layer, ...]
+    size: IterationSize = IterationSize()
+
+    @property
+    def compute(self) -> float:
+        """Seconds of compute in one iteration: the time on a network that costs no time."""
+        return float(sum(phase.compute for layer in self.layers for phase in layer.phases))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Process groups that some collective runs on, in order of appearance."""
+        phases = (phase for layer in self.layers for phase in layer.phases)
+        return tuple(dict.fromkeys(phase.group for phase in phases if phase.collective))
+
+
+def scale_compute(workload: Workload, factor: float) -> Workload:
+    """Return the workload with all its compute times multiplied by a factor."""
+
+    def scaled(phase: Phase) -> Phase:
+        return replace(phase, compute=phase.compute * factor)
+
+    return replace(
+        workload,
+        layers=tuple(Layer(layer.name, *(scaled(phase) for phase in layer.phases)) for layer in workload.layers),
+    )
