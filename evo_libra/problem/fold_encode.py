@@ -34,14 +34,14 @@ def genes_of(problem: Problem, designs: Population) -> FloatArray:
             f"the design '{first}' is not in the search space of '{problem.name}': its sizes, technologies, blocks or "
             "options are none of the choices there"
         )
-    structure, block, schedule = _whole(problem, designs)
+    structure, block, schedule = _whole_genes(problem, designs)
     whole = np.maximum(np.vstack([structure[None], block, schedule]), 0)
     return problem.genome.repair(np.vstack([whole, _real(problem, designs)]).astype(np.float64))
 
 
 def in_space(problem: Problem, designs: Population) -> BoolArray:
     """Return (n,) whether designs are in the search space, bandwidths and constraints aside."""
-    structure, block, schedule = _whole(problem, designs)
+    structure, block, schedule = _whole_genes(problem, designs)
     used = designs.npus > 1
     known = (structure >= 0) & ((block >= 0) | ~used).all(axis=0)
     needed, fidelity = np.ones(schedule.shape, dtype=np.bool_), problem.time.fidelity
@@ -50,7 +50,7 @@ def in_space(problem: Problem, designs: Population) -> BoolArray:
     return np.asarray(known & ((schedule >= 0) | ~needed).all(axis=0))
 
 
-def _whole(problem: Problem, designs: Population) -> tuple[IntArray, IntArray, IntArray]:
+def _whole_genes(problem: Problem, designs: Population) -> tuple[IntArray, IntArray, IntArray]:
     """Return the structure, the block genes and the genes of the schedule; -1 for what there is no gene for."""
     tables, technology = problem.tables, padded(designs.npus, designs.technology)
     structure = problem.structures.find(designs.npus, technology)

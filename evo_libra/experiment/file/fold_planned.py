@@ -28,7 +28,7 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
     ------
     InputError : as for `run_of` and `check`, or there is code that is not to be run.
     """
-    start = _several(settings.pop("start_from", None))
+    start = _start_files(settings.pop("start_from", None))
     if origin.data is None and not run_code:
         refuse_code(code_of(origin.name), "it")
     spec = run_of(origin, **settings)
@@ -54,7 +54,7 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
 _ENGINE = ("search", "engine")
 
 
-def _several(value: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path]:
+def _start_files(value: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path]:
     if value is None:
         return ()
     return (value,) if isinstance(value, (str, Path)) else value

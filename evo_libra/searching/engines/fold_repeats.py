@@ -11,14 +11,14 @@ from evo_libra.arrays import BoolArray, FloatArray
 
 HashArray = NDArray[np.uint64]
 
-_HALF = np.uint64(32)
+_HALF_WORD = np.uint64(32)
 
 
 def row_hash(genes: FloatArray) -> HashArray:
     """Return (n,) 64-bit hashes of (g, n) genes; 0 and -0 are the same gene."""
     bits = (genes + 0.0).view(np.uint64)
     # The low bits of whole numbers are zeros: the high ones are copied there, or a product would lose what they say.
-    bits ^= bits >> _HALF
+    bits ^= bits >> _HALF_WORD
     bits *= _factors(len(genes))
     return np.asarray(bits.sum(axis=0, dtype=np.uint64))
 
