@@ -6,11 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evo_libra.optimality.certificate import certify
     from evo_libra.front.front import Front
+    from evo_libra.optimality.certificate import certify
+    from evo_libra.problem.file.registry import load_problem
     from evo_libra.problem.optimize import optimize
     from evo_libra.problem.problem import Problem
-    from evo_libra.problem.file.registry import load_problem
     from evo_libra.searching.generations import search
 
 __version__ = "0.1.0"

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra import Problem
-from evo_libra.front.archive import non_dominated
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.front.archive import non_dominated
 from evo_libra.problem.space import Structures
 
 _CHUNK = 100_000

@@ -14,10 +14,10 @@ import numpy as np
 from common import bars, markdown, picture
 
 from evo_libra.arrays import GIGA
+from evo_libra.collective import Pattern
 from evo_libra.network.blocks import PHYSICS
 from evo_libra.network.blocks.fred import LEAF, FredTree
 from evo_libra.network.catalog.parts import load_parts
-from evo_libra.collective import Pattern
 
 NPUS, SHORT = 20, 4
 """NPUs of the wafer, and along the shorter side of the mesh."""

@@ -18,12 +18,12 @@ from matplotlib.ticker import NullFormatter
 from evo_libra import optimize
 from evo_libra.arrays import GIGA
 from evo_libra.network.catalog import Technology
+from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
+from evo_libra.problem.file.registry import load_open_problem
+from evo_libra.problem.problem import Problem
+from evo_libra.ui.plots.figure import COLOURS
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.workload import Workload
-from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.file.registry import load_open_problem
-from evo_libra.ui.plots.figure import COLOURS
 
 PUBLISHED = Path(__file__).parents[1] / "tests" / "golden" / "sc22_published.json"
 BUDGET = 100.0

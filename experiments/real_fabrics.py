@@ -22,10 +22,10 @@ from every_design import exact_front
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from evo_libra import Problem, search
-from evo_libra.optimality.ideal_bandwidth import ideal_of
+from evo_libra.arrays import FloatArray, Population
 from evo_libra.front.indicators import hypervolume
 from evo_libra.optimality.bounds import screen
-from evo_libra.arrays import FloatArray, Population
+from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.ui.plots.figure import COLOURS
 
 NAMES = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")

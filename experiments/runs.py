@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_manifest
-from evo_libra.experiment.run.fold_manifest import spec_of
-from evo_libra.experiment.run.record import BatchInfo, RunInfo, counts
+from evo_libra.experiment.run.record import BatchInfo, RunInfo, counts, spec_of
 from evo_libra.experiment.run.settings import build
-from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.problem import Problem
 

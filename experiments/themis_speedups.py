@@ -15,14 +15,14 @@ from common import bars, markdown, picture
 from matplotlib.axes import Axes
 
 from evo_libra.arrays import GIGA, FloatArray
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import BLOCKS
 from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, SWITCH, Algorithm, Implementation, Link, Overheads
 from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time, utilisation
 from evo_libra.timing.units import GIBI
-from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCKS
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "tests" / "golden" / "themis_published.json").read_text())
 NETWORKS = PUBLISHED["topologies"]

@@ -12,29 +12,36 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra import __version__
-from evo_libra.errors import InputError, Mistake
+from evo_libra.arrays import GIGA, IntArray, Population
 from evo_libra.astra_sim.differences import Case, of_workload
 from evo_libra.astra_sim.groups import Grouping, Placed, group
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.astra_sim.times import Prediction, kinds_of, modelled_seconds, predict
-from evo_libra.arrays import GIGA, IntArray, Population
-from evo_libra.timing.input_files.files import memory_text, network_text, read_machine, read_network, read_system, system_text
-from evo_libra.timing.traces.machine import Machine, RemoteMemory
-from evo_libra.timing.quirks import OF_SCHEDULERS
-from evo_libra.timing.units import roofline_ns
-from evo_libra.timing.astra_cluster import Cluster, cluster_of
 from evo_libra.chakra.decode import decode_metadata, decode_node
 from evo_libra.chakra.framing import read_messages
 from evo_libra.chakra.groups import read_groups, write_groups
 from evo_libra.chakra.schema import TODAY
 from evo_libra.chakra.trace import Kind, Metadata, Node
 from evo_libra.chakra.write import encode_metadata, encode_node, framed
-from evo_libra.workload.training_trace import World, in_group, training_nodes
-from evo_libra.workload.workload import Workload
+from evo_libra.errors import InputError, Mistake
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
+from evo_libra.timing.astra_cluster import Cluster, cluster_of
+from evo_libra.timing.input_files.files import (
+    memory_text,
+    network_text,
+    read_machine,
+    read_network,
+    read_system,
+    system_text,
+)
+from evo_libra.timing.quirks import OF_SCHEDULERS
+from evo_libra.timing.traces.machine import Machine, RemoteMemory
+from evo_libra.timing.units import roofline_ns
+from evo_libra.workload.training_trace import World, in_group, training_nodes
+from evo_libra.workload.workload import Workload
 
 MOST_NPUS = 65_536
 """There is a trace of each."""

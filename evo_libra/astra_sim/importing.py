@@ -9,9 +9,9 @@ from math import inf
 from typing import Any
 
 from evo_libra.arrays import TERA
-from evo_libra.timing.input_files.files import NetworkFile, SystemFile
-from evo_libra.timing.collectives.phase import Implementation
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.collective import Collective
+from evo_libra.network.fabric import BLOCK_NAMES, Dimension, Fabric
+from evo_libra.problem.file.spec import MOST_DIMENSIONS
 from evo_libra.timing.astra_cluster import (
     GREEDY,
     PEAK,
@@ -20,10 +20,10 @@ from evo_libra.timing.astra_cluster import (
     dimension_algorithms,
     npu_bandwidth,
 )
-from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCK_NAMES, Dimension, Fabric
+from evo_libra.timing.collectives.phase import Implementation
+from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.fidelity import ALGORITHMS, NATURAL, POLICIES
-from evo_libra.problem.file.spec import MOST_DIMENSIONS
+from evo_libra.timing.input_files.files import NetworkFile, SystemFile
 
 
 @dataclass(frozen=True)

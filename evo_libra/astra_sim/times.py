@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.astra_sim.groups import Placed
 from evo_libra.arrays import Population
+from evo_libra.astra_sim.groups import Placed
+from evo_libra.chakra.groups import Groups
+from evo_libra.chakra.trace import Node
+from evo_libra.collective import Collective
+from evo_libra.problem.evaluator import TimeModel, WeightedLoop
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action
-from evo_libra.chakra.groups import Groups
-from evo_libra.chakra.trace import Node
-from evo_libra.collective import Collective
 from evo_libra.workload.workload import Phase, Workload
-from evo_libra.problem.evaluator import TimeModel, WeightedLoop
 
 Kind = tuple[str, Collective, int]
 """Collectives that are alike: process group, what they do, and bytes."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.bandwidth.program import Multipliers, Program
 from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.bandwidth.program import Multipliers, Program
 
 MOST_PATTERNS = 2
 _ROUNDING = 1e-13

@@ -8,8 +8,8 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from evo_libra.bandwidth.program import Multipliers, Program, joined_multipliers
 from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.bandwidth.program import Multipliers, Program, joined_multipliers
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.bandwidth.program import Multipliers, Program
 from evo_libra.arrays import FloatArray
+from evo_libra.bandwidth.program import Multipliers, Program
 
 _TINY = 1e-300
 _EPS = 16 * 2.0**-53

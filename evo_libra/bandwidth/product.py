@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.program import Program, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.arrays import FloatArray, IntArray
 
 GOOD_GAP = 1e-9
 _ACCURACY = 1e-11

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from evo_libra.bandwidth.program import Program
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.bandwidth.program import Program
 
 _ASCENT = 3
 _USE = 0.95

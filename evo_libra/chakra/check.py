@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from evo_libra.errors import Mistake, printable
 from evo_libra.chakra.graph import Graph, Integers, cycle_in, graph_of, running_order
 from evo_libra.chakra.trace import NO_OPERATION, Attribute, CollectiveType, Kind, Node
+from evo_libra.errors import Mistake, printable
 from evo_libra.files.mistakes import short
 
 MOST_MISTAKES = 20

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from evo_libra.errors import printable
 from evo_libra.chakra.schema import TODAY, attribute_types, messages
 from evo_libra.chakra.trace import NO_OPERATION, Attribute, CollectiveType, Kind, Metadata, Node, Tensors
+from evo_libra.errors import printable
 from evo_libra.files.mistakes import short
 
 # Number of a kind or a collective in an older schema: what it is today.

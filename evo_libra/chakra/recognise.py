@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from evo_libra.errors import InputError, Mistake
 from evo_libra.chakra.framing import Message, read_messages
 from evo_libra.chakra.schema import FIRST_VALUE, TODAY, attribute_types
+from evo_libra.errors import InputError, Mistake
 
 _TYPE = 3
 _VARINT, _WIDE, _BYTES, _NARROW = 0, 1, 2, 5

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.arrays import FloatArray
-from evo_libra.problem.designs import read_designs
-from evo_libra.problem.fold_encode import genes_of
+from evo_libra.problem.designs import genes_of, read_designs
 from evo_libra.problem.problem import Problem
 
 _DESIGN = "design"

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
-from evo_libra.network.bill import ITEMS, bill, cost_by_item, power_by_item
 from evo_libra.collective import Collective, pattern_of, traffic
+from evo_libra.network.bill import ITEMS, bill, cost_by_item, power_by_item
 from evo_libra.network.cost import cost_by_part, part_prices
 from evo_libra.network.fabric import BLOCK_NAMES, PARTS
-from evo_libra.workload.parallelism import ALL, offsets
+from evo_libra.problem.evaluator import WeightedLoop
+from evo_libra.problem.group_bandwidth import Placed, relative_bytes
+from evo_libra.problem.problem import Problem
 from evo_libra.timing.trace_time import TracedWorkload
+from evo_libra.workload.parallelism import ALL, offsets
 from evo_libra.workload.training import Message
 from evo_libra.workload.workload import PHASES
-from evo_libra.problem.evaluator import WeightedLoop
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.group_bandwidth import Placed, relative_bytes
 
 
 def explain(problem: Problem, population: Population) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 
 from evo_libra.errors import InputError, InvalidFrontError
+from evo_libra.files.integrity import DamagedError, read_bytes
 from evo_libra.front.archive import Archive
 from evo_libra.front.table import parse_table, write_table
-from evo_libra.files.integrity import DamagedError, read_bytes
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Objective, SearchProblem

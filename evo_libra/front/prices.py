@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.network.bill import bill
 from evo_libra.network.blocks import ITEMS, Kit, Part
 from evo_libra.problem.designs import read_designs

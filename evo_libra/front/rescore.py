@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
-from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.fabric import Fabric, parse_fabric
-from evo_libra.timing.fidelity import Fidelity
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
+from evo_libra.timing.fidelity import Fidelity
 
 
 @dataclass(frozen=True)

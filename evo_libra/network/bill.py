@@ -8,9 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.network.blocks import ITEMS, PHYSICS, Kit, Part
-from evo_libra.fold_cases import cases
 
 __all__ = [
     "ITEMS", "Counting", "Scenario", "bill", "cost_by_item", "counting", "fits", "inner_npus", "part_figures",

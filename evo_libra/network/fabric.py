@@ -9,8 +9,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from evo_libra.errors import InputError, printable, suggestion, unknown
 from evo_libra.arrays import Population
+from evo_libra.errors import InputError, printable, suggestion, unknown
 from evo_libra.network.blocks import PHYSICS
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.errors import InputError
+from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.program import Program, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray
+from evo_libra.errors import InputError
 from evo_libra.problem.allocate import program_for, variants
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures

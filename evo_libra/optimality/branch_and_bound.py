@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.optimality.ideal_bandwidth import Ideal, nothing_yet, with_variants
-from evo_libra.optimality.bounds import Screen, bounded, skeletons
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.optimality.bounds import Screen, bounded, skeletons
+from evo_libra.optimality.ideal_bandwidth import Ideal, nothing_yet, with_variants
 from evo_libra.problem.allocate import variants
-from evo_libra.problem.space_size import CountedStructures
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.space_size import CountedStructures
 
 _BATCH = 256
 _STEPS = 8

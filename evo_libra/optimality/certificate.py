@@ -10,13 +10,13 @@ from itertools import islice
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
-from evo_libra.optimality.branch_and_bound import branch_and_bound, least_cost
 from evo_libra.front.front import Front
-from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
 from evo_libra.front.indicators import REFERENCE, hypervolume
 from evo_libra.optimality.bounds import screen
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.optimality.branch_and_bound import branch_and_bound, least_cost
+from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.optimality.bounds import EXACT, Screen, screen, skeletons
+from evo_libra.arrays import TILE, FloatArray, IntArray
 from evo_libra.bandwidth.program import Optimum
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.arrays import TILE, FloatArray, IntArray
+from evo_libra.optimality.bounds import EXACT, Screen, screen, skeletons
 from evo_libra.problem.allocate import program_for, shrunk
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.tables import Skeletons

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.errors import InputError
-from evo_libra.optimality.ideal_bandwidth import ideal_of
-from evo_libra.optimality.bounds import EXACT, Screen, bounded, screen
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.program import Program, merged
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.errors import InputError
+from evo_libra.optimality.bounds import EXACT, Screen, bounded, screen
+from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.problem.allocate import variants
-from evo_libra.problem.space_size import CountedStructures, Every
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import columns
+from evo_libra.problem.space_size import CountedStructures, Every
 
 MOST_SIFTED = 5_000_000
 """More structures than that are not looked at one by one."""

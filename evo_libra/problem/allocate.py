@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.program import Program, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.hardware import lanes_rows
 from evo_libra.problem.tables import Skeletons, Tables

@@ -8,14 +8,15 @@ from math import prod
 
 import numpy as np
 
-from evo_libra.errors import InputError
-from evo_libra.bandwidth.program import Program
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.network.blocks import Kit
+from evo_libra.bandwidth.program import Program
 from evo_libra.collective import Collective, Pattern, pattern_of, time_per_byte, unit_traffic
+from evo_libra.errors import InputError
+from evo_libra.network.blocks import Kit
+from evo_libra.problem.group_bandwidth import Placed, bandwidth_share, relative_bytes
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.workload.parallelism import ALL, lay_groups, offsets, parts_of
 from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
+from evo_libra.workload.parallelism import ALL, lay_groups, offsets, parts_of
 from evo_libra.workload.training import (
     IterationTime,
     Merging,
@@ -26,7 +27,6 @@ from evo_libra.workload.training import (
     iteration_time,
 )
 from evo_libra.workload.workload import IterationSize, Workload
-from evo_libra.problem.group_bandwidth import Placed, bandwidth_share, relative_bytes
 
 
 @dataclass(frozen=True)

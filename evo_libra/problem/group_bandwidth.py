@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Collective, Pattern
 from evo_libra.network.blocks import PHYSICS, Kit
 from evo_libra.network.blocks.block import Physics
-from evo_libra.collective import Collective, Pattern
 
 
 @dataclass(frozen=True)

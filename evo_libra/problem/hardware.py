@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.network.bill import counting, inner_npus, part_figures
 from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.fold_cases import cases
 from evo_libra.problem.constraints import TOLERANCE, Constraint
 from evo_libra.problem.repair import violation
 from evo_libra.problem.space import columns

@@ -87,7 +87,7 @@ class Measure:
     Attributes
     ----------
     objective : its name, column, scale and label.
-    unit : what its units in constraints measure, as in `evo_libra.problem.fold_quantity.UNITS`.
+    unit : what its units in constraints measure, as in `evo_libra.problem.constraints.UNITS`.
     value : (n,) in SI; what constraints limit.
     minimised : (n,) in SI, where that is not the value itself.
     power : whether it needs the power of a network, which only catalogues of parts know.

@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import GIGA, TILE, FloatArray, IntArray, Population, Schedule
+from evo_libra.errors import InputError
 from evo_libra.network.catalog import Catalog
 from evo_libra.network.cost import network_cost
 from evo_libra.network.fabric import BLOCK_NAMES, Fabric, fabrics_of
 from evo_libra.problem.allocate import allocate, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, linear_rows
-from evo_libra.problem.space_size import CountedStructures
 from evo_libra.problem.designs import read_designs, unbuildable
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
@@ -25,6 +24,7 @@ from evo_libra.problem.objectives import MEASURES, Ownership, Worth, values
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
 from evo_libra.problem.space import Space, Structures
+from evo_libra.problem.space_size import CountedStructures
 from evo_libra.problem.tables import DimensionChoice, Skeletons, Tables, tables_of
 
 # How far the level gene reaches beyond what any design can use: with an uneven split, the corner where every dimension

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.errors import counted
 from evo_libra.arrays import BoolArray, IntArray, Population
-from evo_libra.timing import quirks
-from evo_libra.timing.collectives.chunk_order import Policy
-from evo_libra.timing.quirks import WARNED, Quirk
-from evo_libra.timing.collectives.system import cut
 from evo_libra.collective import Collective
-from evo_libra.timing.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
-from evo_libra.timing.trace_time import TracedWorkload
+from evo_libra.errors import counted
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.timing import quirks
+from evo_libra.timing.collectives.chunk_order import Policy
+from evo_libra.timing.collectives.system import cut
+from evo_libra.timing.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
+from evo_libra.timing.quirks import WARNED, Quirk
+from evo_libra.timing.trace_time import TracedWorkload
 
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 

@@ -8,17 +8,17 @@ from functools import cached_property
 
 import numpy as np
 
-from evo_libra.bandwidth.program import Program, merged
 from evo_libra.arrays import FloatArray, IntArray, Population
+from evo_libra.bandwidth.program import Program, merged
 from evo_libra.network.bill import fits, relaxed_price
 from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog import Catalog
 from evo_libra.network.cost import part_prices
 from evo_libra.network.fabric import BLOCKS
 from evo_libra.problem.constraints import TOLERANCE
+from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.hardware import Hardware, HardwareTable, hardware_of, tabulated
-from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.objectives import cuts
 from evo_libra.problem.space import Space, Structures, columns, divisors_of
 

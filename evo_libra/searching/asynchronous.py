@@ -8,18 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive, Collection
-from evo_libra.arrays import FloatArray
 from evo_libra.problem.protocol import Evaluation
-from evo_libra.searching.evaluation.cache import Worth
-from evo_libra.searching.fold_ends import EXHAUSTED, STAGNATION
-from evo_libra.searching.engine import Engine, EngineState
+from evo_libra.searching.engine import EXHAUSTED, STAGNATION, Engine, EngineState
 from evo_libra.searching.engines.exhaustive import ExhaustiveEngine
-from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.engines.optimize import OptimizeEngine
-from evo_libra.searching.generations import PLAIN, Options, Snapshot, judged, restarted
 from evo_libra.searching.engines.variation import is_new
+from evo_libra.searching.evaluation.cache import Worth
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.generations import PLAIN, Options, Snapshot, judged, restarted
 
 
 def completions(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,11 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.errors import EngineError, unknown
 from evo_libra.arrays import FloatArray
+from evo_libra.errors import EngineError, unknown
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.fold_own_engines import load_own_engine, own_engine_names
+from evo_libra.searching.registry import load_own_engine, own_engine_names
 
 Arrays = Mapping[str, NDArray[Any]]
 """What an engine remembers, by name."""
@@ -131,3 +133,21 @@ def _foreign(library: str, algorithm: str, problem: SearchProblem) -> Engine:
 
     engine: Engine = DeapEngine(algorithm)
     return engine
+
+
+EVALUATIONS, EXHAUSTED, SECONDS, STAGNATION, GAP = "evaluations", "exhausted", "seconds", "stagnation", "gap"
+
+
+def saved(state: EngineState) -> bytes:
+    """Return a state as bytes, the way that checkpoints keep it: arrays and JSON, nothing that could run."""
+    buffer = io.BytesIO()
+    head = np.frombuffer(json.dumps(dict(state.random), sort_keys=True).encode(), dtype=np.uint8)
+    np.savez(buffer, allow_pickle=False, head=head, **{f"_{k}": state.arrays[k] for k in sorted(state.arrays)})
+    return buffer.getvalue()
+
+
+def loaded(data: bytes) -> EngineState:
+    """Return the state of `saved` bytes."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as found:
+        arrays = {name[1:]: found[name] for name in found.files if name != "head"}
+        return EngineState(arrays, json.loads(bytes(found["head"]).decode()))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive
-from evo_libra.optimality.certificate import certify
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import hypervolume
-from evo_libra.arrays import FloatArray
+from evo_libra.optimality.certificate import certify
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
 

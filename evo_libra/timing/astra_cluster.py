@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.timing.input_files.files import NetworkFile, SystemFile
-from evo_libra.timing.traces.machine import Compute
+from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Algorithm, Implementation
 from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.collective import Collective
 from evo_libra.timing.fidelity import ALGORITHMS, ASTRA_BLOCK, SCHEDULERS, Fidelity, link_bandwidth, runnable
+from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.traces.machine import Compute
 
 SCHEDULER_OF = {
     "baseline": Scheduler.BASELINE,

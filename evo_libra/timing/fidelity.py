@@ -12,8 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.errors import InputError, unknown
 from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule
+from evo_libra.collective import Collective
+from evo_libra.errors import InputError, unknown
+from evo_libra.network.bill import inner_npus
+from evo_libra.network.blocks import PHYSICS, Kit
+from evo_libra.network.fabric import BLOCKS, OPTIONS, Fabric
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Algorithm, Implementation, Link, Overheads
 from evo_libra.timing.collectives.queues import Policy, TooLongError
@@ -21,10 +25,6 @@ from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.units import bytes_per_ns, nanoseconds
-from evo_libra.network.bill import inner_npus
-from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCKS, OPTIONS, Fabric
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 

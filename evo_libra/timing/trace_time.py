@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.errors import InputError, Mistake
 from evo_libra.arrays import NANO, FloatArray, IntArray
-from evo_libra.timing.traces.compile import Traces, compile_program
-from evo_libra.timing.traces.operations import Action
-from evo_libra.timing.traces.replay import execute_population
-from evo_libra.timing.traces.program import Program
-from evo_libra.timing.units import roofline_ns
 from evo_libra.chakra.groups import Groups
 from evo_libra.collective import Collective
+from evo_libra.errors import InputError, Mistake
+from evo_libra.timing.traces.compile import Traces, compile_program
+from evo_libra.timing.traces.operations import Action
+from evo_libra.timing.traces.program import Program
+from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.units import roofline_ns
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.training import Merging, Message, Stream, stream_of, units_of
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import BoolArray, IntArray
+from evo_libra.errors import InputError
 
 ALL = "all"
 """The process group of all NPUs."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.collective import Collective
+from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.workload import Layer, Phase, Workload
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from evo_libra.arrays import NANO
-from evo_libra.chakra.fold_nodes import collective_node, compute_node
 from evo_libra.chakra.trace import Attribute, CollectiveType, Node
+from evo_libra.chakra.write import collective_node, compute_node
 from evo_libra.workload.workload import Phase, Workload
 
 _PER_NANOSECOND = 1000

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from evo_libra.optimality.ideal_bandwidth import ideal_of, screen
 from evo_libra.bandwidth import conic
 from evo_libra.bandwidth.program import Program
 from evo_libra.bandwidth.solve import optimal_bandwidth, violation
+from evo_libra.optimality.ideal_bandwidth import ideal_of, screen
 from evo_libra.problem.file.registry import load_problem
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "libra_cosearch.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "libra_cosearch.json"
 PROBLEMS = {
     "GPT_3": "gpt3-4k",
     "MSFT_1T": "msft-1t-4k",

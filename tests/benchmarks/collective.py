@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evo_libra.collective import Collective
 from evo_libra.timing.collectives import queues
 from evo_libra.timing.collectives.bound import all_reduce_bound
 from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
@@ -18,7 +19,6 @@ from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Im
 from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
-from evo_libra.collective import Collective
 
 CASES = Path(__file__).parents[1] / "golden" / "astra_collectives.json"
 BLOCKS = (RING, FULLY_CONNECTED, RING, SWITCH)

@@ -18,7 +18,7 @@ from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.engine import load_engine
 from evo_libra.searching.generations import generations
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "libra_cosearch.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "libra_cosearch.json"
 PROBLEMS = {"GPT_3": "gpt3-4k", "MSFT_1T": "msft-1t-4k", "Turing_NLG": "turing-nlg-4k"}
 # 60 * 2^40 FLOP/s, the rate behind the oracle's layer tables; the caps of the technologies are the only upper bounds.
 SETTINGS = ["workloads[0].compute_TFLOPS=65.97069766656", "bandwidth={mode: search, min_GBps: 0.05, max_GBps: 700}"]

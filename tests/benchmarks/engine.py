@@ -23,8 +23,8 @@ from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
 from toys import Toy
 
-from evo_libra.searching.engines.fold_directions import das_dennis
 from evo_libra.searching.engine import load_engine
+from evo_libra.searching.engines.niching import das_dennis
 from evo_libra.searching.generations import generations
 
 POPULATION = 1000

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
+from evo_libra.chakra.trace import Attribute, Kind, Node
+from evo_libra.collective import Collective
+from evo_libra.timing.collectives.phase import RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.machine import Compute, Machine
 from evo_libra.timing.traces.replay import execute_population
-from evo_libra.timing.collectives.phase import RING, SWITCH, Implementation, Link, Overheads
-from evo_libra.timing.collectives.system import System
 from evo_libra.timing.units import GIBI
-from evo_libra.chakra.trace import Attribute, Kind, Node
-from evo_libra.collective import Collective
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "astra_graphs.json"
 TRACES = ("data_parallel_6layer_overlap", "stg_d2t2p2", "stg_d4t2p1_fsdp", "gpipe_P4_M6_dp1", "gpipe_P8_M6_dp1")

@@ -14,10 +14,9 @@ import time
 
 from evo_libra import load_problem
 from evo_libra.front.indicators import hypervolume
-from evo_libra.searching.engine import load_engine
-from evo_libra.searching.islands import Archipelago, island_generations
+from evo_libra.searching.engine import load_engine, saved
 from evo_libra.searching.generations import Snapshot, generations
-from evo_libra.searching.fold_state_bytes import saved
+from evo_libra.searching.islands import Archipelago, island_generations
 
 WORKERS = (0, 1, 2, 4)
 

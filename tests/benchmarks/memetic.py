@@ -18,8 +18,7 @@ from exact import exact
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, problem_names
 from evo_libra.searching.engine import load_engine
-from evo_libra.searching.fold_memetic import memetic_share, step_of
-from evo_libra.searching.generations import Options, generations
+from evo_libra.searching.generations import Options, generations, memetic_share, step_of
 
 NEAR = 0.999
 

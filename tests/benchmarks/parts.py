@@ -17,8 +17,8 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra.optimality.bounds import screen
-from evo_libra.problem.problem import Problem
 from evo_libra.problem.file.registry import load_problem
+from evo_libra.problem.problem import Problem
 from evo_libra.searching.generations import search
 
 POPULATION, ROUNDS = 4096, 200

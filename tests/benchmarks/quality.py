@@ -23,9 +23,9 @@ from pymoo.optimize import minimize
 from pymoo.problems import get_problem
 
 from evo_libra.front.archive import Archive, Collection, front
-from evo_libra.problem.genome import Genome
 from evo_libra.problem.file.registry import load_problem, problem_names
-from evo_libra.searching.engines.fold_directions import reference_directions
+from evo_libra.problem.genome import Genome
+from evo_libra.searching.engines.niching import reference_directions
 from evo_libra.searching.engines.nsga import nsga2, nsga3
 
 POPULATION = 100

@@ -22,10 +22,10 @@ import numpy as np
 import polars as pl
 import psutil
 
+from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.store.checkpoint import write_checkpoint
 from evo_libra.experiment.store.claim import Lease
 from evo_libra.experiment.store.events import Progress, tell_progress
-from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.store.folder import RunFolder, checksum
 from evo_libra.front.archive import Archive, Collection, non_dominated
 from evo_libra.front.front import Front

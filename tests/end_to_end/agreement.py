@@ -13,25 +13,23 @@ from typing import Any
 import numpy as np
 
 from evo_libra import load_problem, search
+from evo_libra.arrays import FloatArray, Population
+from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
-from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.execution.messages import Job
-from evo_libra.experiment.run.fold_manifest import spec_as_run, spec_of
-from evo_libra.experiment.file.fold_planned import planned_run
+from evo_libra.experiment.execution.worker import perform
+from evo_libra.experiment.file.expansion import load_experiment, planned_run
 from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.run.record import spec_as_run, spec_of
 from evo_libra.experiment.run.settings import build_afresh, origin_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.experiment.execution.worker import perform
 from evo_libra.front.explain import explain
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import rescore
-from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.arrays import FloatArray, Population
 from evo_libra.problem.allocate import program_for
-from evo_libra.problem.designs import read_designs
-from evo_libra.problem.fold_encode import genes_of
-from evo_libra.problem.problem import Problem
+from evo_libra.problem.designs import genes_of, read_designs
 from evo_libra.problem.file.registry import with_time
+from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.evaluate import evaluate_command
 from evo_libra.ui.commands.search import search_command
 

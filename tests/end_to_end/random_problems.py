@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from evo_libra.errors import InputError
-from evo_libra.chakra.fold_nodes import collective_node, compute_node
 from evo_libra.chakra.trace import CollectiveType, Metadata
-from evo_libra.chakra.write import write_trace
+from evo_libra.chakra.write import collective_node, compute_node, write_trace
+from evo_libra.errors import InputError
 
 T = TypeVar("T")
 Pick = Callable[[Sequence[Any]], Any]

@@ -16,8 +16,8 @@ import psutil
 import pytest
 from command import COMMAND, run, run_json, wait_for
 
-from evo_libra.experiment.store.control import request
 from evo_libra.experiment.execution.private_cluster import new_credentials
+from evo_libra.experiment.store.control import request
 
 ROOT = Path(__file__).parents[2]
 STEERED = '''

@@ -324,7 +324,7 @@ def test_a_damaged_result_is_shown_as_such(tmp_path: Path, name: str) -> None:
 
 
 BROKEN = """
-from evo_libra.searching.fold_toy import Toy
+from evo_libra.searching.conformance import Toy
 
 
 class Broken(Toy):

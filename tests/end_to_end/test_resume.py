@@ -11,9 +11,9 @@ from evo_libra.experiment.store.checkpoint import read_checkpoint, write_checkpo
 from evo_libra.experiment.store.folder import FRONT, RunFolder
 from evo_libra.front.front import front_of
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.conformance import Toy
 from evo_libra.searching.engine import WITHOUT_CHANCE, engine_names, load_engine
 from evo_libra.searching.generations import Snapshot, generations
-from evo_libra.searching.fold_toy import Toy
 
 EVALUATIONS = 110  # Five generations and a cut one.
 

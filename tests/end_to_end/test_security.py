@@ -21,12 +21,12 @@ from distributed.comm import connect
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.private_cluster import new_credentials, security_of
-from evo_libra.ui.commands.run import plan_command
 from evo_libra.ui.commands.export import export_command
 from evo_libra.ui.commands.prices import prices_command
 from evo_libra.ui.commands.proofs import certify_command
 from evo_libra.ui.commands.rescore import rescore_command
 from evo_libra.ui.commands.results import reproduce_command, show_command
+from evo_libra.ui.commands.run import plan_command
 
 SLOW = '''
 """A problem that takes its time."""

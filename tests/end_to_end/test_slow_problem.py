@@ -16,7 +16,7 @@ from command import COMMAND, run
 SIMULATOR = """
 import os, time
 from evo_libra.searching.evaluation.parallel import OneByOne
-from evo_libra.searching.fold_toy import Toy
+from evo_libra.searching.conformance import Toy
 
 
 class Simulator(OneByOne):

@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 from command import COMMAND
 
-from evo_libra.errors import InputError
-from evo_libra.chakra.fold_nodes import collective_node
 from evo_libra.chakra.trace import CollectiveType, Metadata
-from evo_libra.chakra.write import write_trace
+from evo_libra.chakra.write import collective_node, write_trace
+from evo_libra.errors import InputError
 from evo_libra.ui.commands.workload import show_command
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
+GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
 
 
 def show(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:

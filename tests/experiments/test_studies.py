@@ -18,8 +18,8 @@ from runs import best_of
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.batch import run_batch
 from evo_libra.experiment.execution.executor import InProcess
-from evo_libra.experiment.file.expansion import Experiment, load_experiment
 from evo_libra.experiment.execution.plan import plan_of
+from evo_libra.experiment.file.expansion import Experiment, load_experiment
 from evo_libra.experiment.run.settings import RunSpec
 from evo_libra.experiment.store.folder import DONE, MANIFEST, RunFolder
 

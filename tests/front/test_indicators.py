@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.front.fold_attainment import attainment_surfaces, staircase
-from evo_libra.front.indicators import additive_epsilon, hypervolume, igd_plus, scaled
 from evo_libra.arrays import FloatArray
+from evo_libra.front.indicators import additive_epsilon, attainment_surfaces, hypervolume, igd_plus, scaled, staircase
 
 IDEAL, NADIR = np.array([1.0, 10.0]), np.array([100.0, 1000.0])
 FRONT = np.array([[1.0, 10.0, 100.0], [1000.0, 100.0, 10.0]])

@@ -19,14 +19,13 @@ from evo_libra.errors import ConflictError, InputError, InvalidFrontError
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
 from evo_libra.front.rescore import rescore
-from evo_libra.problem.constraints import parse_constraint
+from evo_libra.problem.constraints import UNITS, parse_constraint, units_of
 from evo_libra.problem.designs import read_designs, violations
 from evo_libra.problem.equal_bandwidth import equal_split
-from evo_libra.problem.objectives import MEASURES
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.fold_quantity import UNITS, units_of
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.file.spec import ObjectiveName
+from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 
 OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"

@@ -11,11 +11,11 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.astra_sim.export import export_design
-from evo_libra.timing import quirks
-from evo_libra.timing.quirks import OF_SCHEDULERS, QUIRKS, WARNED, Handling
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
+from evo_libra.timing import quirks
+from evo_libra.timing.quirks import OF_SCHEDULERS, QUIRKS, WARNED, Handling
 from evo_libra.ui.commands.evaluate import evaluate_command
 from evo_libra.ui.commands.export import export_command
 from evo_libra.ui.commands.rescore import rescore_command

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, search
-from evo_libra.errors import InputError
-from evo_libra.front.rescore import rescore
 from evo_libra.arrays import Population
 from evo_libra.collective import Collective
-from evo_libra.timing.fidelity import ALGORITHMS, link_bandwidth, runnable
-from evo_libra.problem.problem import Problem
+from evo_libra.errors import InputError
+from evo_libra.front.rescore import rescore
 from evo_libra.problem.file.registry import with_time
+from evo_libra.problem.problem import Problem
+from evo_libra.timing.fidelity import ALGORITHMS, link_bandwidth, runnable
 
 SETTINGS = settings(max_examples=25)
 SEEDS = st.integers(0, 2**32 - 1)

@@ -13,20 +13,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra import load_problem, search
+from evo_libra.chakra.trace import CollectiveType, Metadata, Node
+from evo_libra.chakra.write import collective_node, compute_node, receive_node, send_node, write_trace
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
-from evo_libra.timing.units import GIBI
-from evo_libra.chakra.fold_nodes import collective_node, compute_node, receive_node, send_node
-from evo_libra.chakra.trace import CollectiveType, Metadata, Node
-from evo_libra.chakra.write import write_trace
-from evo_libra.workload.parallelism import lay_groups, offsets
-from evo_libra.timing.trace_time import MEMBER, grid_of
 from evo_libra.problem.designs import read_designs
 from evo_libra.problem.optimize import optimize
 from evo_libra.problem.problem import Problem
+from evo_libra.timing.trace_time import MEMBER, grid_of
+from evo_libra.timing.units import GIBI
 from evo_libra.ui.commands.evaluate import evaluate_command
+from evo_libra.workload.parallelism import lay_groups, offsets
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "chakra"
+GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
 CODES = {"Ring": "RI", "FullyConnected": "FC", "Switch": "SW"}
 
 

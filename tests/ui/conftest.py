@@ -15,12 +15,11 @@ import pytest
 from textual.pilot import Pilot
 
 from evo_libra import load_problem
+from evo_libra.experiment.run.provenance import program
+from evo_libra.experiment.run.settings import PLAIN, origin_of
 from evo_libra.experiment.store.checkpoint import write_checkpoint
 from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.events import Progress, tell_progress
-from evo_libra.experiment.run.fold_method import PLAIN
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.settings import origin_of
 from evo_libra.experiment.store.folder import RunFolder, checksum
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from evo_libra import search
-from evo_libra.front.front import Front
 from evo_libra.files import mistakes
+from evo_libra.front.front import Front
 from evo_libra.problem.protocol import COST, TIME
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.front import show_front

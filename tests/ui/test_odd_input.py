@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from evo_libra import search
-from evo_libra.errors import InputError
-from evo_libra.files import source
 from evo_libra.chakra.trace import Kind, Metadata, Node
 from evo_libra.chakra.write import write_trace
+from evo_libra.errors import InputError
+from evo_libra.files import source
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.init import STARTER

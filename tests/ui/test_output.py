@@ -18,7 +18,7 @@ import pytest
 from textual.pilot import Pilot
 
 from evo_libra.errors import InputError, Mistake
-from evo_libra.experiment.run.fold_method import PLAIN
+from evo_libra.experiment.run.settings import PLAIN
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.commands.application import complain, run
 from evo_libra.ui.output import STEERING, CleanStream, new_console

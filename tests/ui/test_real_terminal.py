@@ -62,7 +62,7 @@ CRASHING = """
 import sys, threading, asyncio
 from pathlib import Path
 from evo_libra.ui.terminal.app import TerminalUI
-from evo_libra.ui.terminal.fold_start import show
+from evo_libra.ui.terminal.app import show
 
 def crash(self):
     threading.Thread(target=threading.Event().wait).start()  # one that nothing ends
@@ -73,7 +73,7 @@ asyncio.run(show(TerminalUI(Path(sys.argv[1]))))
 """
 DEAF = """
 import sys, threading
-from evo_libra.ui.terminal.fold_hang_up import on_hang_up
+from evo_libra.ui.terminal.app import on_hang_up
 
 threading.Thread(target=threading.Event().wait).start()  # Python waits for it
 on_hang_up(sys.stdin.fileno(), lambda: print("nobody leaves", file=sys.stderr))

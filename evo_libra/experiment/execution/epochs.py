@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evo_libra.experiment.execution.search_loop import life_of
 from evo_libra.experiment.run.provenance import canonical_hash, program
 from evo_libra.experiment.run.settings import RunSpec, build
-from evo_libra.searching.fold_epochs import Epoch
-from evo_libra.searching.islands import Archipelago, Live
+from evo_libra.searching.islands import Archipelago, Epoch, Live
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -14,8 +14,8 @@ from statistics import median
 
 import numpy as np
 
-from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.execution.search_loop import snapshots, with_processes
+from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.run.settings import RunSpec, build
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 

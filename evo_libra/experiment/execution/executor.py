@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.execution.local_worker import LocalWorkers, Place
+from evo_libra.experiment.execution.local_worker import LocalWorkers, Place, run_task
 from evo_libra.experiment.execution.silence import DROPPED_SECONDS, TOLD_SECONDS, Silence
-from evo_libra.experiment.execution.fold_task import run_task
 
 if TYPE_CHECKING:
     from distributed import Client, Future, Scheduler, SpecCluster

@@ -19,11 +19,38 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.execution.fold_task import ONE_THREAD
 from evo_libra.searching.evaluation.workers import is_stopped
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.execution.messages import Report
+
+
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1"
+)
+"""Environment of a worker: it is one of many, each on a core of its own."""
+
+
+def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
+    """Execute a run.
+
+    Parameters
+    ----------
+    run : from `RunSpec.data`.
+    job : the fields of `evo_libra.experiment.execution.messages.Job`.
+    """
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
+    # Only now: NumPy and Polars count their threads when they are imported.
+    from evo_libra.experiment.execution.epochs import on_workers  # noqa: PLC0415
+    from evo_libra.experiment.execution.messages import Job  # noqa: PLC0415
+    from evo_libra.experiment.execution.worker import execute  # noqa: PLC0415
+
+    return execute(run, Job(**job), place=on_workers)
+
 
 STOPPED_SECONDS = 10.0
 """Time after which a process that the system says is stopped is replaced."""

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.file.expansion import Experiment
+from evo_libra.experiment.run.record import BATCHES, stale
+from evo_libra.experiment.run.settings import RunSpec
 from evo_libra.experiment.store.claim import Lease
 from evo_libra.experiment.store.damage import damaged_files
-from evo_libra.experiment.file.expansion import Experiment
-from evo_libra.experiment.run.fold_manifest import stale
-from evo_libra.experiment.run.record import BATCHES
-from evo_libra.experiment.run.settings import RunSpec
-from evo_libra.experiment.store.staging import STAGING, TakenOverError
 from evo_libra.experiment.store.folder import (
     ATTEMPT,
     FAILED,
@@ -29,6 +27,7 @@ from evo_libra.experiment.store.folder import (
     plain_name,
     read_file,
 )
+from evo_libra.experiment.store.staging import STAGING, TakenOverError
 
 State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store.checkpoint import read_checkpoint
-from evo_libra.experiment.store.evaluated import keep_first
-from evo_libra.experiment.store.events import last_progress
-from evo_libra.experiment.store.fold_failures import copy_failures, read_failures
 from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store.checkpoint import read_checkpoint
+from evo_libra.experiment.store.evaluated import copy_failures, keep_first, read_failures
+from evo_libra.experiment.store.events import last_progress
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.searching.generations import Snapshot
 

@@ -6,18 +6,16 @@ from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 
-from evo_libra.errors import InputError
-from evo_libra.experiment.run.settings import Origin, RunSpec, build
-from evo_libra.experiment.execution.warm_start import first_genes
 from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError
+from evo_libra.experiment.execution.warm_start import first_genes
+from evo_libra.experiment.run.settings import Origin, RunSpec, build
 from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.searching.engine import WITHOUT_CHANCE, load_engine
-from evo_libra.searching.fold_epochs import Epoch
-from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
-from evo_libra.searching.islands import Archipelago, island_generations, life
-from evo_libra.searching.fold_memetic import step_of
-from evo_libra.searching.generations import Options, Snapshot, generations
 from evo_libra.searching.asynchronous import completions
+from evo_libra.searching.engine import WITHOUT_CHANCE, load_engine
+from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
+from evo_libra.searching.generations import Options, Snapshot, generations, step_of
+from evo_libra.searching.islands import Archipelago, Epoch, island_generations, life
 from evo_libra.searching.stopping import Gap, Stagnation, Stop, certified_gap
 
 Observe = Callable[[FloatArray, Evaluation], None]

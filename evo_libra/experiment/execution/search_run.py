@@ -12,23 +12,56 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
+from evo_libra.arrays import FloatArray
 from evo_libra.experiment.execution.agreement import check_front
-from evo_libra.experiment.execution.fold_attempts import log
-from evo_libra.experiment.store.checkpoint import write_checkpoint
-from evo_libra.experiment.store.evaluated import Record, designs_files
-from evo_libra.experiment.store.events import Progress, tell, tell_progress
-from evo_libra.experiment.store.fold_failures import keep_failures
-from evo_libra.experiment.execution.search_loop import Place, in_this_process, snapshots
-from evo_libra.experiment.run.fold_manifest import manifest_of
-from evo_libra.experiment.run.settings import RunSpec
-from evo_libra.experiment.execution.fold_scale import Scale, measure
 from evo_libra.experiment.execution.resume import Start
+from evo_libra.experiment.execution.search_loop import Place, in_this_process, snapshots
+from evo_libra.experiment.execution.worker import log
+from evo_libra.experiment.run.record import manifest_of
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store.checkpoint import write_checkpoint
+from evo_libra.experiment.store.evaluated import Record, designs_files, keep_failures
+from evo_libra.experiment.store.events import Progress, tell, tell_progress
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
+from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.fold_ends import EXHAUSTED, SECONDS
+from evo_libra.searching.engine import EXHAUSTED, SECONDS
+from evo_libra.searching.evaluation.checked import evaluate_checked
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
 from evo_libra.searching.generations import Snapshot
+
+_SAMPLE, _SEED = 128, 0
+
+Scale = tuple[FloatArray, FloatArray]
+
+
+def scale_of(problem: SearchProblem) -> Scale | None:
+    """Return the ideal and the nadir point of the best of 128 designs drawn at random, the same for every run.
+
+    Runs of one problem are measured alike whatever their engine and seed; a front that is better than the sample has a
+    hypervolume above 1. The designs are not counted as evaluations. None when none of them is feasible, they have no
+    extent in an objective, or a design takes long to evaluate.
+    """
+    if isinstance(problem, (ExpensiveProblem, SlowProblem)):
+        return None
+    genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
+    worth = evaluate_checked(problem, genes)
+    best = Archive.empty(len(problem.genome), len(problem.objectives))
+    best = best.add(genes, worth.objectives, worth.violation)
+    if not len(best):
+        return None
+    ideal, nadir = best.objectives.min(axis=1), best.objectives.max(axis=1)
+    return (ideal, nadir) if (nadir > ideal).all() else None
+
+
+def measure(scale: Scale | None, objectives: FloatArray) -> float | None:
+    """Return the hypervolume of (m, k) designs on a scale; None without one."""
+    return None if scale is None else hypervolume(objectives, *scale)
+
 
 CHECKPOINT_SECONDS = 1.0
 """Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
@@ -52,7 +85,7 @@ class Outcome:
     stopped : why it ended before its end, such as ``interrupt``; None when it is complete.
     ended : what completed it, as `evo_libra.searching.generations.Snapshot` has it.
     restarts : how often its engine was started anew.
-    failures : designs that could not be evaluated, as `evo_libra.experiment.store.fold_failures.keep_failures` has them.
+    failures : designs that could not be evaluated, as `evo_libra.experiment.store.evaluated.keep_failures` has them.
     """
 
     folder: RunFolder

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.run.settings import RunSpec
-from evo_libra.experiment.store.fold_sealed import read_genes
+from evo_libra.experiment.store.checkpoint import read_genes
 from evo_libra.experiment.store.folder import FRONT, RunFolder
-from evo_libra.front.front import Front
 from evo_libra.front.designs import front_genes
-from evo_libra.arrays import FloatArray
+from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 

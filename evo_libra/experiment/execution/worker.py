@@ -12,25 +12,92 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.execution.fold_attempts import ATTEMPTS, count_attempt, failed, give_up, given_up, log
-from evo_libra.experiment.store.claim import Lease, current_claim
+from evo_libra.experiment.execution.messages import Ending, Job, Report
+from evo_libra.experiment.execution.resume import begin
+from evo_libra.experiment.execution.search_loop import Place, in_this_process, with_processes
+from evo_libra.experiment.execution.search_run import (
+    LOST,
+    Outcome,
+    Scale,
+    Surroundings,
+    mark_done,
+    run_search,
+    scale_of,
+)
+from evo_libra.experiment.run.provenance import canonical_hash, program
+from evo_libra.experiment.run.record import stale
+from evo_libra.experiment.run.settings import RunSpec, build
+from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
+from evo_libra.experiment.store.claim import Lease, current_claim, kernel
 from evo_libra.experiment.store.control import requested
 from evo_libra.experiment.store.damage import drop_damaged
 from evo_libra.experiment.store.events import tell
-from evo_libra.experiment.execution.messages import Ending, Job, Report
-from evo_libra.experiment.execution.search_loop import Place, in_this_process, with_processes
-from evo_libra.experiment.run.fold_manifest import stale
-from evo_libra.experiment.run.provenance import canonical_hash, program
-from evo_libra.experiment.execution.search_run import LOST, Outcome, Surroundings, mark_done, run_search
-from evo_libra.experiment.run.settings import RunSpec, build
-from evo_libra.experiment.execution.fold_scale import Scale, scale_of
+from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, LOG, RunFolder
 from evo_libra.experiment.store.staging import TakenOverError
-from evo_libra.experiment.execution.resume import begin
-from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, RunFolder
-from evo_libra.faults import MachineError, StorageError, explained, machine_fault
+from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.generations import Snapshot
+
+ATTEMPTS = 3
+"""Attempts in a row that get no further before a run is given up."""
+
+
+def count_attempt(folder: RunFolder, job: Job) -> int:
+    """Return which attempt this is of those that began at the same place in the same batch."""
+    here = {"batch": job.batch, "evaluations": checkpoint_evaluations(folder)}
+    last = _last(folder)
+    if {key: last.get(key) for key in here} != here:
+        last = {}
+    count: int = 1 + last.get("count", 0)
+    # Of the first of these attempts: what has ended since then on this machine may have been they.
+    memory = last.get("memory_kills") or {kernel(): memory_kills()}
+    folder.write_json(ATTEMPT, {**here, "count": count, "memory_kills": memory}, sync=False)
+    return count
+
+
+def _last(folder: RunFolder) -> dict[str, Any]:
+    try:
+        return folder.read_json(ATTEMPT)
+    except InputError:
+        return {}
+
+
+def given_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
+    """Mark a run as failed whose workers died, unless it was for want of memory.
+
+    Raises
+    ------
+    MachineError : the system of this machine has ended processes for want of memory meanwhile.
+    """
+    before = (_last(folder).get("memory_kills") or {}).get(kernel())
+    if before is not None and before < (memory_kills() or 0):
+        folder.remove(ATTEMPT)
+        raise MachineError(f"{socket.gethostname()} has not enough memory: its system ended the run's worker")
+    return give_up(spec, folder, error)
+
+
+def failed(spec: RunSpec, folder: RunFolder, count: int, error: str) -> Report:
+    """Return the report of an attempt that has failed; after the last one the run is given up."""
+    tell(folder, "failed", attempt=count, error=error)
+    if count >= ATTEMPTS:
+        return give_up(spec, folder, error)
+    return Report(spec.id, "again", error=error)
+
+
+def give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
+    """Mark a run as failed."""
+    log(folder, f"given up: {error}")
+    folder.write_json(FAILED, {"error": error, "time": round(time.time(), 3)})
+    folder.remove(ATTEMPT)
+    return Report(spec.id, "failed", fresh=True, error=error)
+
+
+def log(folder: RunFolder, text: str) -> None:
+    """Append lines to the log of a run."""
+    for line in text.rstrip().splitlines():
+        folder.append(LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}".rstrip())
+
 
 POLL_SECONDS = 0.25
 """Time between two looks at the requests."""
@@ -46,7 +113,7 @@ def execute(
     interrupted: Callable[[], bool] = lambda: False,
     place: Place = in_this_process,
 ) -> Report:
-    """Execute a run; what `evo_libra.experiment.execution.fold_task` calls on a worker.
+    """Execute a run; what `evo_libra.experiment.execution.local_worker` calls on a worker.
 
     Parameters
     ----------

@@ -117,4 +117,4 @@ METHOD = (
     "keep", "seconds", "stagnation", "growth", "gap", "gap_every", "restarts", "start_from", "memetic", "islands",
     "workers", "timeout", "asynchronous",
 )  # fmt: skip
-"""Keys that say how all runs of a set search, as `evo_libra.experiment.file.fold_planned.planned_run` takes them."""
+"""Keys that say how all runs of a set search, as `evo_libra.experiment.file.expansion.planned_run` takes them."""

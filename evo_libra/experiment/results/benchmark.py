@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.front.archive import front
-from evo_libra.front.fold_attainment import attainment_surfaces
-from evo_libra.front.indicators import additive_epsilon, hypervolume, igd_plus
-from evo_libra.arrays import FloatArray
+from evo_libra.front.indicators import additive_epsilon, attainment_surfaces, hypervolume, igd_plus
+from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.engine import load_engine
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
-from evo_libra.searching.generations import generations
 from evo_libra.searching.evaluation.workers import Workers
+from evo_libra.searching.generations import generations
 
 EXACT_DESIGNS = 8000
 """Designs of an exact front that others are compared with: twice as many change its hypervolume by less than 5e-5."""

@@ -16,11 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store.control import read_requests
-from evo_libra.experiment.store.control import request as _request
-from evo_libra.experiment.results.fold_filesystem import cache_folder
 from evo_libra.experiment.results.filters import parse_filter, sort_runs
-from evo_libra.experiment.results.index import load, open_index, save
+from evo_libra.experiment.results.index import cache_folder, load, open_index, save
 from evo_libra.experiment.results.points import checkpoint_points, keep_points, known_points
 from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.run.record import (
@@ -35,16 +32,18 @@ from evo_libra.experiment.run.record import (
     read_plan,
     read_run,
     signature,
+    standings,
 )
-from evo_libra.experiment.run.fold_standing import standings
+from evo_libra.experiment.store.control import read_requests
+from evo_libra.experiment.store.control import request as _request
 from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, RunFolder
 from evo_libra.files.integrity import DamagedError, read_bytes, unreadable
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from evo_libra.front.front import Front
     from evo_libra.arrays import FloatArray
+    from evo_libra.front.front import Front
 
 _NEAREST = 3
 

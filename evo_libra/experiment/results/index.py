@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
+import tempfile
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import fields
@@ -150,3 +152,60 @@ def _prepared(path: Path | None) -> sqlite3.Connection:
         index.close()
         raise
     return index
+
+
+_NETWORK = (
+    "nfs", "cifs", "smb", "lustre", "gpfs", "mmfs", "beegfs", "ceph", "glusterfs", "afs", "9p", "pvfs", "panfs",
+    "wekafs", "fuse.sshfs", "fuse.glusterfs", "fuse.ceph",
+)  # fmt: skip
+CACHE = "EVO_LIBRA_CACHE"
+
+
+def kind_of(folder: Path) -> str:
+    """Return the type of the file system that a folder lies on, such as ``ext4``; empty where it cannot be told."""
+    place = str(_existing(folder).resolve())
+    best, kind = "", ""
+    try:
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    for line in mounts.splitlines():
+        _, point, found, *_ = [*line.split(" "), "", "", ""]
+        point = point.replace("\\040", " ")
+        inside = place == point or place.startswith(point.rstrip("/") + "/")
+        if inside and len(point) >= len(best):
+            best, kind = point, found
+    return kind
+
+
+def on_network(folder: Path) -> bool:
+    """Return whether a folder lies on a network file system, as far as the system tells."""
+    return kind_of(folder).startswith(_NETWORK)
+
+
+def cache_folder() -> Path:
+    """Return where indices lie: the user's cache folder, or the machine's temporary one where that is on a network.
+
+    The environment variable ``EVO_LIBRA_CACHE`` names another folder.
+    """
+    named = os.environ.get(CACHE)
+    if named:
+        return Path(named)
+    import platformdirs  # noqa: PLC0415 - only who opens a catalogue needs it
+
+    folder = platformdirs.user_cache_path("evo-libra")
+    if not on_network(folder):
+        return folder
+    return Path(tempfile.gettempdir()) / f"evo-libra-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
+
+
+def _existing(folder: Path) -> Path:
+    folder = folder.absolute()
+    return next(path for path in (folder, *folder.parents) if _exists(path))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False  # without the right to look

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from evo_libra.errors import InputError, counted
+from evo_libra.experiment.run.fields import ListedFields
+from evo_libra.experiment.run.provenance import canonical_hash, git_state, machine, program, versions
+from evo_libra.experiment.run.settings import Origin, RunSpec, build
+from evo_libra.experiment.run.trust import code_of_run, refuse_code
 from evo_libra.experiment.store.claim import Claim, current_claim
 from evo_libra.experiment.store.events import last_progress
-from evo_libra.experiment.run.fields import ListedFields
-from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.store.folder import (
     CHECKPOINT,
     DONE,
@@ -22,10 +25,14 @@ from evo_libra.experiment.store.folder import (
     MANIFEST,
     PLAN,
     RUNNER,
+    RunFolder,
     read_file,
     without_manifest,
 )
 from evo_libra.files.integrity import DamagedError
+from evo_libra.problem.file.spec import ordered, settable
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.engine import EXHAUSTED, GAP, SECONDS, STAGNATION
 
 Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted", "damaged"]
 STATUSES: tuple[str, ...] = get_args(Status)
@@ -308,3 +315,182 @@ def counts(runs: Sequence[RunInfo]) -> dict[str, int]:
     for run in runs:
         found[run.status] = found.get(run.status, 0) + 1
     return found
+
+
+def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Return problem, settings, versions, git state, machine and start of a run as JSON-able data.
+
+    Parameters
+    ----------
+    spec, problem : the run, and its problem.
+    command : the words that started it.
+    folder : of the run.
+    """
+    origin = spec.origin
+    return {
+        "problem": dict(spec.problem),
+        "source": {
+            "problem": origin.name,
+            "set": list(origin.assignments),
+            "data": None if origin.data is None else ordered(origin.data),
+            "folder": origin.folder,
+            "folder_from_run": os.path.relpath(origin.folder, folder.resolve()),
+        },
+        "name": spec.name,
+        "hash": spec.hash,
+        "search": spec.search,
+        "engine": spec.engine,
+        "population": spec.population,
+        "method": asdict(spec.method),
+        "budget": spec.evaluations,
+        "seconds": spec.seconds,
+        "workers": spec.workers,
+        "seed": spec.seed,
+        "keep": spec.keep,
+        "experiment": spec.experiment,
+        "label": spec.label,
+        "objectives": [asdict(objective) for objective in problem.objectives],
+        "program": program(),
+        "versions": versions(),
+        "git": git_state(),
+        "machine": machine(),
+        "command": list(command),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def spec_of(manifest: dict[str, Any]) -> RunSpec:
+    """Return the run that a manifest describes.
+
+    Raises
+    ------
+    KeyError : the manifest is of a version that did not keep the problem's data.
+    """
+    source = manifest["source"]
+    return RunSpec.of({
+        "name": manifest["name"],
+        "problem": manifest["problem"],
+        "origin": {
+            "name": source["problem"],
+            "assignments": source["set"],
+            "data": None if source["data"] is None else settable(source["data"]),
+            "folder": source["folder"],
+        },
+        "engine": manifest["engine"],
+        "population": manifest["population"],
+        "evaluations": manifest["budget"],
+        "seed": manifest["seed"],
+        "keep": manifest["keep"],
+        "method": manifest["method"],
+        "seconds": manifest["seconds"],
+        "workers": manifest["workers"],
+        "experiment": manifest["experiment"],
+        "label": manifest["label"],
+    })  # fmt: skip
+
+
+def spec_as_run(folder: RunFolder, *, trust_code: bool = False) -> RunSpec:
+    """Return a run as its manifest has it, with the folder of its problem's files where that is by now.
+
+    The problem's own file is not read: its data is in the manifest. Other files that it names are looked for where they
+    were, and where they are when the run and they have been moved together.
+
+    Parameters
+    ----------
+    folder : of the run.
+    trust_code : run the code of a problem that the run names as ``module:object``.
+
+    Raises
+    ------
+    InputError : there is no manifest or it is of an older version, the problem is code that is not trusted, cannot be
+        built any more, or is another one by now.
+    """
+    manifest = folder.read_json(MANIFEST)
+    try:
+        spec = spec_of(manifest)
+    except KeyError as error:
+        raise InputError(f"{folder.path} is of a version that did not keep the problem ({error})") from None
+    if not trust_code:
+        refuse_code(code_of_run(replace(spec, engine="")), str(folder.path))
+    try:
+        _check(spec.origin, spec, folder)
+    except InputError as error:
+        return _moved(spec, folder, manifest["source"].get("folder_from_run"), error)
+    return spec
+
+
+def _moved(spec: RunSpec, folder: RunFolder, way: str | None, error: InputError) -> RunSpec:
+    """Return a run whose problem's files lie where the way from its folder leads; raise the error if they do not."""
+    if way is None:
+        raise error
+    origin = replace(spec.origin, folder=str((folder.path / way).resolve()))
+    try:
+        _check(origin, spec, folder)
+    except InputError:
+        raise error from None
+    return replace(spec, origin=origin)
+
+
+def _check(origin: Origin, spec: RunSpec, folder: RunFolder) -> None:
+    """Refuse what is not the problem of a run, when it is built."""
+    if canonical_hash(build(origin).identity()) != canonical_hash(spec.problem):
+        what = "the code" if origin.data is None else "a catalogue or a workload file"
+        raise InputError(f"{what} of the problem of {folder.path} has changed since its run")
+
+
+def problem_as_run(folder: RunFolder) -> SearchProblem:
+    """Return the problem of a run as its manifest has it, wherever its files are by now.
+
+    Raises
+    ------
+    InputError : as for `spec_as_run`, or the problem is written in Python.
+    """
+    if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
+        raise InputError(f"{folder.path} is of a problem written in Python, which evaluates genes, not designs")
+    return build(spec_as_run(folder).origin)
+
+
+def stale(folder: RunFolder) -> bool:
+    """Return whether a finished run was made by another version of the program."""
+    return folder.read_json(MANIFEST).get("program") != program()
+
+
+def standings(batches: Iterable[BatchInfo], requests: Mapping[str, str]) -> dict[str, Standing]:
+    """Return what runs wait for: ``paused`` to be resumed, ``waiting`` for a worker; those of no word wait for nobody.
+
+    A pause of a whole batch holds as long as the batch is executed, as the next execution begins without it. A run
+    that was stopped, or whose batch was, waits for nobody.
+
+    Parameters
+    ----------
+    batches : all batches of a folder of results.
+    requests : every request there is, by its target; see `evo_libra.experiment.store.control.all_requested`.
+    """
+    paused: dict[str, Standing] = {target: "paused" for target, action in requests.items() if action == "pause"}
+    stopped = {target for target, action in requests.items() if action == "stop"}
+    # A stop of one execution of a batch is asked of <batch>/<execution>.
+    ending = stopped | {target.rpartition("/")[0] for target in stopped}
+    executed = [batch for batch in batches if batch.runner and batch.id not in ending]
+    held: dict[str, Standing] = {run: "paused" for one in executed if one.id in paused for run in one.runs}
+    waiting: dict[str, Standing] = {
+        run: "waiting" for one in executed if one.id not in paused for run in one.runs if run not in stopped
+    }
+    return {**held, **waiting, **paused}
+
+
+_ENDS = {
+    STAGNATION: "ended as it stagnated",
+    GAP: "ended as its gap is proven",
+    SECONDS: "ended by its seconds",
+    EXHAUSTED: "ended as nothing was left to evaluate",
+}
+
+
+def course(ended: str, restarts: int) -> str:
+    """Return what ended a run before its evaluations, and how often it was started anew; empty for neither.
+
+    >>> course("stagnation", 2), course("evaluations", 1), course("", 0)
+    ('ended as it stagnated, 2 restarts', '1 restart', '')
+    """
+    parts = [_ENDS.get(ended, ""), counted(restarts, "restart") if restarts else ""]
+    return ", ".join(part for part in parts if part)

@@ -11,14 +11,66 @@ from pathlib import Path
 from typing import Any, Literal
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.fold_method import PLAIN, Method
 from evo_libra.experiment.run.provenance import canonical_hash
 from evo_libra.experiment.store.folder import plain_name
 from evo_libra.files.source import Source, set_value
 from evo_libra.problem.file.load import files_of, problem_of
-from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.problem.file.registry import load_python_problem, problem_source
+from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.generations import settled
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a run searches. Whatever differs from what it is here is a part of what the run is.
+
+    Attributes
+    ----------
+    stagnation : evaluations over which the hypervolume has to grow, or the search ends; None for no such end.
+    growth : by how much of itself it has to grow over them.
+    gap : the search ends when its front is proven to be so near the best one; None for no such end.
+    gap_every : evaluations before the first proof; each further one comes after a quarter more of them.
+    restarts : how often a search that stagnates is started anew instead of being ended.
+    start_from : folders of the runs, or files of the fronts, that the search starts from. Where they lie is no part of
+        what the run is.
+    start_digest : SHA-256 of the designs that it starts from.
+    memetic : share of the evaluations that are designs of the archive with better bandwidths.
+    islands : searches side by side.
+    asynchronous : whether the engine is told of each design when it is done, and not of a generation.
+    timeout : seconds that a design may take to evaluate in a process of its own; None for any time.
+    """
+
+    stagnation: int | None = None
+    growth: float = 1e-3
+    gap: float | None = None
+    gap_every: int = 10_000
+    restarts: int = 0
+    start_from: tuple[str, ...] = ()
+    start_digest: str = ""
+    memetic: float = 0.0
+    islands: int = 1
+    asynchronous: bool = False
+    timeout: float | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """Return what differs from a plain search, as JSON-able data; the results depend on nothing else here."""
+        plain = asdict(PLAIN)
+        return {key: value for key, value in asdict(self).items() if value != plain[key] and key != "start_from"}
+
+    def keys(self) -> dict[str, Any]:
+        """Return what differs from a plain search as an experiment file says it."""
+        told = {key: value for key, value in self.settings().items() if key != "start_digest"}
+        # What pays is chosen where a file does not say it; none has to be said.
+        return {**told, "memetic": self.memetic, **({"start_from": list(self.start_from)} if self.start_from else {})}
+
+    @staticmethod
+    def of(data: Mapping[str, Any]) -> Method:
+        """Return how a run searches from JSON-able data of all its fields."""
+        return Method(**{**data, "start_from": tuple(data["start_from"])})
+
+
+PLAIN = Method()
+
 
 Keep = Literal["front", "designs"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evo_libra.experiment.store.fold_sealed import check_sealed
+from evo_libra.experiment.store.checkpoint import check_sealed
 from evo_libra.experiment.store.folder import (
     ATTEMPT,
     CHECKPOINT,

@@ -25,7 +25,7 @@ class Progress:
     time : seconds since the epoch.
     evaluations : designs evaluated, those of earlier attempts included.
     front : non-dominated designs.
-    hypervolume : of the front, on the scale of the problem (see `evo_libra.experiment.execution.fold_scale`); None without a scale.
+    hypervolume : of the front, on the scale of the problem (see `evo_libra.experiment.execution.search_run`); None without a scale.
     seconds : of work, those of earlier attempts included.
     """
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from evo_libra.network.blocks.kit import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.block import ITEMS, Counts, Hops, Physics
+from evo_libra.network.blocks.kit import KINDS, Kit, Part, Range
 
 __all__ = ["ITEMS", "KINDS", "PHYSICS", "Counts", "Hops", "Kit", "Part", "Physics", "Range"]
 

@@ -14,8 +14,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.network.blocks.kit import Kit
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.kit import Kit
 
 ITEMS = ("link", "uplink", "transceiver", "nic", "switch")
 """Items of a bill of materials, in the order of its first axis."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.blocks.kit import Kit
 from evo_libra.network.blocks.block import Counts, Hops, assemble, ports
+from evo_libra.network.blocks.kit import Kit
 
 MOST_TIERS = 3
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from evo_libra.arrays import BoolArray, IntArray
-from evo_libra.network.blocks.kit import Kit, Part, Range
-from evo_libra.network.blocks.block import ITEMS, Counts, Physics
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import ITEMS, Counts, Physics
+from evo_libra.network.blocks.kit import Kit, Part, Range
 
 _CLOSE = 1e-12
 _ROUNDING = 1e-9

@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, halving_doubling_steps, ports, switched_cut
 from evo_libra.network.blocks.grid import on_axes
 from evo_libra.network.blocks.kit import Kit
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, halving_doubling_steps, ports, switched_cut
-from evo_libra.collective import Collective, Pattern
 
 LEAF = 4
 """NPUs of a first-level switch."""

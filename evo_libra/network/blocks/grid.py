@@ -24,8 +24,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.fold_cases import cases
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.collective import Pattern
 
 AxisShare: TypeAlias = Callable[[Pattern, IntArray, IntArray, IntArray], FloatArray]
@@ -160,3 +159,32 @@ def _different_share(
     through = axis_share(Pattern.ALL_TO_ALL, lengths, np.ones_like(lengths), lengths)
     around = product_share(Pattern.ALL_TO_ALL, lengths, through) / 2
     return np.where(regular, product, around)
+
+
+def line_share(pattern: Pattern, extent: IntArray, stride: IntArray) -> FloatArray:
+    """Return the share of groups on lines: rings without the way back."""
+    extent = np.asarray(extent, dtype=np.float64)
+    if pattern is Pattern.ALL_TO_ALL:
+        crossing = np.maximum(np.floor(extent / 2) * np.ceil(extent / 2), 1.0)
+        share = (extent - 1) / (2 * crossing * stride)
+    else:
+        share = 1 / (2 * np.asarray(stride, dtype=np.float64) * np.ones_like(extent))
+    return np.where(extent > 1, share, 1.0)
+
+
+def ring_share(pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+    """Return the share of groups on rings."""
+    extent, stride = np.asarray(extent), np.asarray(stride)
+    around = 1 / (mean_distance(extent) if pattern is Pattern.ALL_TO_ALL else np.ones(extent.shape)) / stride
+    share = np.where(extent * stride == npus, around, line_share(pattern, extent, stride))
+    return np.where(extent > 1, share, 1.0)
+
+
+def mean_distance(npus: IntArray) -> FloatArray:
+    """Return the mean distance to the other NPUs of a ring; 1 where there are none.
+
+    >>> mean_distance(np.array([2, 3, 4, 8]))
+    array([1.        , 1.        , 1.33333333, 2.28571429])
+    """
+    npus = np.maximum(np.asarray(npus, dtype=np.float64), 2.0)
+    return np.asarray(np.floor(npus * npus / 4) / (npus - 1))

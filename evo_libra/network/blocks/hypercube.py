@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.network.blocks.kit import Kit
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, halving_doubling_steps
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, halving_doubling_steps
+from evo_libra.network.blocks.kit import Kit
 
 
 class Hypercube(Physics):

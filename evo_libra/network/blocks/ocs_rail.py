@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.network.blocks.kit import Kit
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ports, ring_steps, switched_cut
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ports, ring_steps, switched_cut
+from evo_libra.network.blocks.kit import Kit
 
 _FIBRES = 2
 """Ports of the OCS that a lane takes."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.network.blocks.kit import Kit
-from evo_libra.network.blocks.fold_lines import ring_share
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.network.blocks.grid import ring_share
+from evo_libra.network.blocks.kit import Kit
 
 
 class Ring(Physics):
-    """A ring; two NPUs are one pair, with all lanes between them. Shares: see `evo_libra.network.blocks.fold_lines`."""
+    """A ring; two NPUs are one pair, with all lanes between them. Shares: see `evo_libra.network.blocks.grid`."""
 
     code = "RI"
     name = "ring"

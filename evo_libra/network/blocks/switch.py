@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, ports, switched_cut
 from evo_libra.network.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.network.blocks.kit import Kit
-from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, ports, switched_cut
-from evo_libra.collective import Collective, Pattern
 
 
 class Switch(Physics):

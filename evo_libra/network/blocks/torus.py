@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.network.blocks.grid import grid_cut, grid_share, sides
-from evo_libra.network.blocks.kit import Kit
-from evo_libra.network.blocks.fold_lines import ring_share
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
 from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.network.blocks.grid import grid_cut, grid_share, ring_share, sides
+from evo_libra.network.blocks.kit import Kit
 
 
 class Torus(Physics):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.arrays import GIGA
-from evo_libra.timing.units import seconds
-from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS
+from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.source import Source, read_source, validate
+from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS
+from evo_libra.timing.units import seconds
 
 _FOLDER = Path(__file__).parent
 _NOT_CATALOGS = {"models"}

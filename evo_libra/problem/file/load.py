@@ -9,28 +9,28 @@ from pathlib import Path
 
 import numpy as np
 
-from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.arrays import GIGA
+from evo_libra.errors import ConflictError, InputError, unknown
+from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog import Catalog, Technology
 from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
-from evo_libra.files.source import KeyPath, Source
-from evo_libra.workload.training import Merging
 from evo_libra.problem.constraints import Constraint, parse_constraint
-from evo_libra.problem.space_size import CountedStructures, count_structures
+from evo_libra.problem.design_parts import KitTechnology, kits_of, lanes_constraints
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures, reaching_structures
-from evo_libra.problem.hardware import buildable
-from evo_libra.problem.design_parts import KitTechnology, kits_of, lanes_constraints
-from evo_libra.problem.objectives import MEASURES, Ownership
 from evo_libra.problem.file.catalog import CatalogLoader
+from evo_libra.problem.file.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec, ProblemSpec
+from evo_libra.problem.file.stages import Stages
 from evo_libra.problem.file.time import check_keys, fidelity_of, merging_of, time_spec
+from evo_libra.problem.hardware import buildable
+from evo_libra.problem.objectives import MEASURES, Ownership
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, Structures, enumerate_structures
-from evo_libra.problem.file.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec, ProblemSpec
-from evo_libra.problem.file.stages import Stages
+from evo_libra.problem.space_size import CountedStructures, count_structures
 from evo_libra.problem.tables import DimensionChoice, tables_of
+from evo_libra.workload.training import Merging
 
 _LEAST, _MOST = 0.1 * GIGA, 1000 * GIGA
 _OF_MODE = ("bandwidth", "objectives", "time", "workloads")

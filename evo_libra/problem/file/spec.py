@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
 from pydantic_core import PydanticCustomError
 
+from evo_libra.network.catalog.technologies import BlockName
 from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
 from evo_libra.workload.language_models import ModelSpec
-from evo_libra.network.catalog.technologies import BlockName
 
 MOST_DIMENSIONS = 8
 

@@ -8,14 +8,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from evo_libra.errors import InputError, unknown
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.timing.collectives.phase import Overheads
-from evo_libra.timing.units import nanoseconds
+from evo_libra.collective import Collective, Pattern
+from evo_libra.errors import InputError, unknown
+from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.blocks import PHYSICS, Kit
 from evo_libra.network.catalog import Catalog
-from evo_libra.collective import Collective, Pattern
 from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.problem.design_parts import kits_of
+from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
+from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import (
     ALGORITHMS,
     NATURAL,
@@ -26,12 +28,10 @@ from evo_libra.timing.fidelity import (
     TIMED_BLOCKS,
     Fidelity,
 )
-from evo_libra.files.source import KeyPath, Source
 from evo_libra.timing.trace_time import TracedWorkload
+from evo_libra.timing.units import nanoseconds
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import Workload
-from evo_libra.problem.design_parts import kits_of
-from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
 
 _CHUNKS, _ENDPOINT_NS = 64, 10
 _ALWAYS = ("model", "overlap", "weights")

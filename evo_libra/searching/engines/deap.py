@@ -15,8 +15,8 @@ import numpy as np
 from deap import base, tools
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.searching.engines.fold_directions import reference_directions
 from evo_libra.searching.engines.library import Arrays, LibraryEngine, chosen, merged, quiet
+from evo_libra.searching.engines.niching import reference_directions
 
 _MULTIPLE = 4
 _MEMORY = ("best", "worst", "extreme")

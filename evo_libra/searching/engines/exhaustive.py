@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
-from evo_libra.optimality.ideal_bandwidth import Ideal, levels, nothing_yet, tiles, with_variants
 from evo_libra.optimality.bounds import Screen
+from evo_libra.optimality.ideal_bandwidth import Ideal, levels, nothing_yet, tiles, with_variants
 from evo_libra.optimality.pruning import screened
-from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem

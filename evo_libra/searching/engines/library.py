@@ -10,8 +10,8 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.errors import InputError
 from evo_libra.problem.genome import Genome
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.engines.variation import is_new, offspring

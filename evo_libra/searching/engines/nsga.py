@@ -11,9 +11,8 @@ from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.problem.genome import Genome
 from evo_libra.searching.engine import Arrays, EngineState
 from evo_libra.searching.engines.niching import Niches
-from evo_libra.searching.engines.fold_repeats import first_of_kind, row_hash
 from evo_libra.searching.engines.survival import Crowding
-from evo_libra.searching.engines.variation import Operators, vary
+from evo_libra.searching.engines.variation import Operators, first_of_kind, row_hash, vary
 
 _ATTEMPTS = 20
 _SPARE = 1.03

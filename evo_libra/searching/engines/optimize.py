@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import FloatArray
-from evo_libra.problem.fold_encode import genes_of
+from evo_libra.errors import InputError
+from evo_libra.problem.designs import genes_of
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.optimize import GOALS, Allocation, every_network, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
-from evo_libra.searching.evaluation.checked import evaluate_checked
 from evo_libra.searching.engine import EngineState
+from evo_libra.searching.evaluation.checked import evaluate_checked
 
 ACCURACY = 1e-9
 """Relative difference between what was proven and what the genes decode to, beyond which they are refused."""

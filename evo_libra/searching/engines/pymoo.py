@@ -14,8 +14,8 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.searching.engines import pymoo_parts as parts
-from evo_libra.searching.engines.fold_directions import reference_directions
 from evo_libra.searching.engines.library import Algorithm, Arrays, LibraryEngine, chosen, finite, merged
+from evo_libra.searching.engines.niching import reference_directions
 
 _EVALUATIONS = 50_000
 _ADAPTED = 10

@@ -27,8 +27,8 @@ from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.errors import InputError
 from evo_libra.searching.engines.library import Arrays, quiet
 
 # pymoo would print a hint to standard output, where answers in JSON go.

@@ -9,10 +9,9 @@ import moocore
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.front.archive import front, stable_order
-from evo_libra.front.fold_sieve import sieve
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
-from evo_libra.searching.engines.fold_repeats import first_of_kind, row_hash
+from evo_libra.front.archive import front, sieve, stable_order
+from evo_libra.searching.engines.variation import first_of_kind, row_hash
 
 ENDS = 1e300
 """Crowding distance of the ends of a front: finite, so that a state is plain numbers."""

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.files.integrity import row_digest
-from evo_libra.arrays import FloatArray
 
 _SECONDS = 60.0
 _SQLITE = (sqlite3.Error, UnicodeDecodeError)

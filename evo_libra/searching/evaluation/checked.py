@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.collective import Collective
 from evo_libra.timing.collectives.collective_time import phases
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.system import Part, System, cut
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.untimed import refuse_untimed
-from evo_libra.collective import Collective
 
 
 def all_reduce_bound(

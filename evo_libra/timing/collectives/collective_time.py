@@ -9,13 +9,13 @@ from math import lcm
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.queues import Policy, check_chunks, finish
 from evo_libra.timing.collectives.scheduled import scheduled_time
 from evo_libra.timing.collectives.system import Choice, Part, System, cut
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.untimed import refuse_untimed
-from evo_libra.collective import Collective
 
 __all__ = ["Choice", "System", "collective_time", "phases"]
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.timing.collectives.queues_compiled import compiled
-from evo_libra.timing.names import MOST_CHUNKS
-from evo_libra.timing.collectives.queues_numpy import Lockstep, Queues, longest
 from evo_libra.timing.collectives.chunk_order import ANY, GATHERS, SCATTERS, Joining, Policy
+from evo_libra.timing.collectives.queues_compiled import compiled
+from evo_libra.timing.collectives.queues_numpy import Lockstep, Queues, longest
+from evo_libra.timing.names import MOST_CHUNKS
 
 __all__ = [
     "ANY",

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads, phase_time
 from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.collective import Collective
 
 
 @dataclass(frozen=True)

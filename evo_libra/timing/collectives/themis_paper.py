@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING
 from evo_libra.timing.collectives.queues import SCATTERS, Joining, Policy, finish, longest, tiles
-from evo_libra.collective import Collective
 
 _FRACTION = 16
 _BITS = 35

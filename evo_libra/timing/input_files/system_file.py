@@ -11,17 +11,17 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.timing.traces.machine import Compute
-from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
-from evo_libra.timing.input_files.network_file import NetworkFile, known_keys
+from evo_libra.files.source import KeyPath, Source, validate
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Algorithm, Implementation, Overheads, phase_time
 from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.untimed import SEVERAL_IN_A_TREE
-from evo_libra.collective import Collective
-from evo_libra.files.source import KeyPath, Source, validate
+from evo_libra.timing.input_files.network_file import NetworkFile, known_keys
+from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
+from evo_libra.timing.traces.machine import Compute
 
 UNLIMITED = 1e15
 """GB/s of a local memory whose time is nothing: of 10^15 bytes, a nanosecond."""

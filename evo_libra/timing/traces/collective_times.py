@@ -8,14 +8,35 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective
 from evo_libra.timing.collectives.collective_time import collective_time
-from evo_libra.timing.traces.machine import Machine
-from evo_libra.timing.traces.program import Exchange, Party
-from evo_libra.timing.traces.fold_ring import ring_ends
-from evo_libra.timing.traces.wiring import GROUP_ENDPOINT, Wiring, group_shape, single
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Link
 from evo_libra.timing.collectives.system import System, cut
-from evo_libra.collective import Collective
+from evo_libra.timing.traces.machine import Machine
+from evo_libra.timing.traces.program import Exchange, Party
+from evo_libra.timing.traces.wiring import GROUP_ENDPOINT, Wiring, group_shape, single
+
+
+def ring_ends(starts: FloatArray, links: FloatArray, steps: int, own: float) -> FloatArray:
+    """Return when the members of a ring end.
+
+    Parameters
+    ----------
+    starts : (m,) when each begins; m is at least 2.
+    links : (m,) time of a message to the next member, and from the last to the first.
+    steps : messages that each sends, at least ``m - 1``.
+    own : time that each spends besides, all steps together.
+    """
+    members = len(starts)
+    around = np.concatenate([[0.0], np.cumsum(links)])
+    before, lap = around[:-1], around[-1]
+    lead = starts - before
+    # The farthest origin is as many places before a member as there are steps; the others follow it around the ring.
+    first = (np.arange(members) - steps) % members
+    laps = (np.arange(members) - steps) // members
+    from_here = np.maximum.accumulate(lead[::-1])[::-1][first]
+    beyond = np.concatenate([[-np.inf], np.maximum.accumulate(lead)])[first] - lap
+    return np.asarray(before + np.maximum(from_here, beyond) - laps * lap + own)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
 from evo_libra.timing.traces.equivalence_classes import Meeting, Order
 from evo_libra.timing.traces.machine import MemoryKind
 from evo_libra.timing.traces.operations import Action, Script, Use, mistake_in
 from evo_libra.timing.traces.wiring import Wiring, group_shape
-from evo_libra.collective import Collective
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ from itertools import accumulate
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import IntArray
-from evo_libra.timing.traces.equivalence_classes import Partition, partition
+from evo_libra.chakra.groups import Groups
+from evo_libra.chakra.trace import Node
+from evo_libra.errors import InputError
 from evo_libra.timing.traces.communicators import Gathering, gather
+from evo_libra.timing.traces.equivalence_classes import Partition, partition
 from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.messages import Peer, peers_of
 from evo_libra.timing.traces.operations import MESSAGES, Action, Operation, Resource, Script, read_script
 from evo_libra.timing.traces.program import Exchange, Party, Program
 from evo_libra.timing.traces.wiring import Wiring
-from evo_libra.chakra.groups import Groups
-from evo_libra.chakra.trace import Node
 
 Traces = Sequence[Sequence[Node]]
 """One for each NPU, or a single one that all NPUs run."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.errors import InputError, Mistake
 from evo_libra.arrays import GIGA, FloatArray
+from evo_libra.errors import InputError, Mistake
+from evo_libra.timing.traces.collective_times import PartyTimes
 from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action, Operation
-from evo_libra.timing.traces.collective_times import PartyTimes
 from evo_libra.timing.traces.program import Program
 from evo_libra.timing.units import roofline_ns
 

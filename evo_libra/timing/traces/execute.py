@@ -12,15 +12,15 @@ from collections import deque
 
 import numpy as np
 
+from evo_libra.chakra.groups import Groups
+from evo_libra.timing.traces.collective_times import PartyTimes
 from evo_libra.timing.traces.compile import Traces, compile_program
+from evo_libra.timing.traces.deadlock import disagreement, waiting_for_ever
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execution import Execution
 from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action
-from evo_libra.timing.traces.collective_times import PartyTimes
 from evo_libra.timing.traces.program import Program
-from evo_libra.timing.traces.deadlock import disagreement, waiting_for_ever
-from evo_libra.chakra.groups import Groups
 
 
 def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
-from evo_libra.errors import InputError, Mistake
 from evo_libra.chakra.check import mistakes_in
 from evo_libra.chakra.graph import graph_of, running_order
 from evo_libra.chakra.trace import CollectiveType, Kind, Node, Value
 from evo_libra.collective import Collective
+from evo_libra.errors import InputError, Mistake
 
 _MICROSECOND = 1000
 _COLLECTIVES = {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evo_libra.errors import Mistake
 from evo_libra.arrays import IntArray
-from evo_libra.timing.traces.operations import Operation, Use, mistake_in
 from evo_libra.collective import Collective
+from evo_libra.errors import Mistake
+from evo_libra.timing.traces.operations import Operation, Use, mistake_in
 
 
 @dataclass(frozen=True, slots=True)

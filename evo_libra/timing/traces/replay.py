@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.timing.traces.program import Program
 from evo_libra.timing.traces.replay_compiled import arrays_of, compiled
 from evo_libra.timing.traces.replay_numpy import lockstep
-from evo_libra.timing.traces.program import Program
 from evo_libra.timing.traces.schedule import schedule_of
 
 

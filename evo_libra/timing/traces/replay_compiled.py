@@ -10,8 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.timing.traces.schedule import Schedule
 from evo_libra.compiled import compile_function
+from evo_libra.timing.traces.schedule import Schedule
 
 _Arrays = tuple[IntArray, ...]
 Run = Callable[[_Arrays, BoolArray, FloatArray], tuple[FloatArray, BoolArray]]

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.timing.traces.schedule import Schedule
+from evo_libra.errors import InputError
 from evo_libra.timing.traces.deadlock import disagreement, waiting_for_ever
+from evo_libra.timing.traces.schedule import Schedule
 
 _BITS = 64
 _ONE = np.uint64(1)

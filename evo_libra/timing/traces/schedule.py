@@ -9,8 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from evo_libra.errors import InputError
 from evo_libra.arrays import BoolArray, IntArray
+from evo_libra.errors import InputError
 from evo_libra.timing.traces.operations import MESSAGES, Action
 from evo_libra.timing.traces.program import Program
 

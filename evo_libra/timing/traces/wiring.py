@@ -9,14 +9,14 @@ from itertools import product
 
 import numpy as np
 
+from evo_libra.chakra.groups import Groups
+from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.timing.traces.machine import Machine
-from evo_libra.timing.traces.operations import Use
 from evo_libra.timing.collectives.phase import RING, Algorithm, Implementation
 from evo_libra.timing.collectives.system import Choice
 from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.chakra.groups import Groups
-from evo_libra.collective import Collective
+from evo_libra.timing.traces.machine import Machine
+from evo_libra.timing.traces.operations import Use
 
 GROUP_ENDPOINT = 10.0
 """ns before a message in groups smaller than the world: ASTRA-sim's default, whatever the system says."""

@@ -63,7 +63,7 @@ def _run(words: list[str]) -> int:
     plain = plain_ui(words)
     if plain is None:
         return _parsed(words)
-    from evo_libra.ui.terminal.fold_start import run_ui  # noqa: PLC0415 - no other command needs it
+    from evo_libra.ui.terminal.app import run_ui  # noqa: PLC0415 - no other command needs it
 
     folder, flags = plain
     return run_ui(Path(folder), light="--light" in flags, ascii_only="--ascii" in flags)

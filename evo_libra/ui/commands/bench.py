@@ -15,20 +15,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.results.benchmark import Comparison, Run, Task, compare, exact_front, run_tasks
 from evo_libra.experiment.run.provenance import canonical_hash
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.front.fold_attainment import staircase
-from evo_libra.front.indicators import hypervolume
-from evo_libra.arrays import FloatArray
-from evo_libra.problem.protocol import Objective, SearchProblem
+from evo_libra.front.indicators import hypervolume, staircase
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.ui.plots.axes import MAX_SERIES, Series
-from evo_libra.ui.fold_folder import written_to
+from evo_libra.problem.protocol import Objective, SearchProblem
 from evo_libra.ui.output import new_console, print_styled
+from evo_libra.ui.plots.axes import MAX_SERIES, Series
 from evo_libra.ui.plots.pictures import terminal_scatter
-from evo_libra.ui.texts import number, print_json
+from evo_libra.ui.texts import number, print_json, written_to
 
 PICTURE, DATA = "attainment.png", "bench.json"
 _INTERRUPTED = 130

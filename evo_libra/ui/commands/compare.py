@@ -13,23 +13,22 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.experiment.results.comparable import PER_ITERATION, Subject, by_problem, differing, sequences
 from evo_libra.experiment.results.catalogue import Catalogue, read_front
+from evo_libra.experiment.results.comparable import PER_ITERATION, Subject, by_problem, differing, sequences
 from evo_libra.experiment.results.comparison import LEVELS, Comparison, compare
 from evo_libra.experiment.results.filters import is_filter
 from evo_libra.experiment.run.record import RunInfo
 from evo_libra.experiment.store.folder import RunFolder, is_run
-from evo_libra.front.front import Front
 from evo_libra.files.integrity import DamagedError
-from evo_libra.arrays import FloatArray
 from evo_libra.files.mistakes import short
+from evo_libra.front.front import Front
 from evo_libra.problem.protocol import TIME
-from evo_libra.ui.plots.axes import Series
-from evo_libra.ui.fold_folder import folder_at
 from evo_libra.ui.output import new_console, print_styled
+from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.pictures import terminal_scatter
-from evo_libra.ui.texts import print_folded, print_json
+from evo_libra.ui.texts import folder_at, print_folded, print_json
 
 _MOST_SERIES = 8
 _MOST_KEYS = 5

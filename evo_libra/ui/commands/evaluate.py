@@ -10,18 +10,26 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.fold_manifest import problem_as_run
+from evo_libra.experiment.run.record import problem_as_run
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.explain import explain
 from evo_libra.problem.designs import read_designs, violations
+from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import warnings_of
-from evo_libra.problem.file.registry import load_problem
 from evo_libra.ui.commands.export import design_of
-from evo_libra.ui.fold_folder import run_folder
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import number, print_folded, print_json, short_design, size_of_iteration, time_text, time_unit
+from evo_libra.ui.texts import (
+    number,
+    print_folded,
+    print_json,
+    run_folder,
+    short_design,
+    size_of_iteration,
+    time_text,
+    time_unit,
+)
 from evo_libra.ui.warned import show_warnings
 
 _FAILED = 1

@@ -184,6 +184,6 @@ def ui(results: Path = Path("results"), *, light: Flag = False, ascii_: Ascii = 
     ascii_:
         Draw with ASCII characters only.
     """
-    from evo_libra.ui.terminal.fold_start import run_ui  # noqa: PLC0415 - see `shared`
+    from evo_libra.ui.terminal.app import run_ui  # noqa: PLC0415 - see `shared`
 
     return run_ui(results, light=light, ascii_only=ascii_)

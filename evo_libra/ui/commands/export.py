@@ -8,18 +8,17 @@ from pathlib import Path
 import polars as pl
 from rich.status import Status
 
+from evo_libra.astra_sim.export import export_design
+from evo_libra.astra_sim.readme import Exported
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.settings import Origin, origin_of
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.astra_sim.export import export_design
-from evo_libra.astra_sim.readme import Exported
+from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
-from evo_libra.problem.file.registry import with_time
-from evo_libra.ui.fold_folder import run_folder
-from evo_libra.ui.output import new_console
 from evo_libra.ui.commands.proofs import given_of, origin_of_result, problem_from
-from evo_libra.ui.texts import number, print_json, short_design
+from evo_libra.ui.output import new_console
+from evo_libra.ui.texts import number, print_json, run_folder, short_design
 
 Source = tuple[Path, int] | str
 """A result and an id in its front, or a design in the notation."""

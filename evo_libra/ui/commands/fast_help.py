@@ -6,8 +6,8 @@ To import it takes longer than to answer.
 from __future__ import annotations
 
 from evo_libra import __version__
-from evo_libra.ui.commands.names import COMMANDS, FLAGS, SUMMARY
 from evo_libra.ui.commands.help import columns, laid_out
+from evo_libra.ui.commands.names import COMMANDS, FLAGS, SUMMARY
 
 _HELP: tuple[list[str], ...] = ([], ["--help"], ["-h"])
 

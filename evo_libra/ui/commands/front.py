@@ -13,10 +13,9 @@ from evo_libra.errors import InfeasibleError, InputError, counted
 from evo_libra.experiment.store.folder import DONE, MANIFEST, PLOT, RunFolder
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective
-from evo_libra.ui.fold_folder import run_folder
 from evo_libra.ui.output import new_console, print_styled
 from evo_libra.ui.plots.pictures import terminal_plot_of
-from evo_libra.ui.texts import number, print_json, short_design, time_unit
+from evo_libra.ui.texts import number, print_json, run_folder, short_design, time_unit
 
 
 def front_command(result: Path, rows: int, *, as_json: bool) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from evo_libra.errors import InputError
-from evo_libra.timing.input_files.files import read_network, read_system
 from evo_libra.astra_sim.importing import Imported, imported, problem_texts, time_text
+from evo_libra.errors import InputError
 from evo_libra.problem.file.registry import load_problem
+from evo_libra.timing.input_files.files import read_network, read_system
 from evo_libra.ui.texts import print_json
 
 

@@ -14,12 +14,11 @@ from evo_libra.errors import InputError, counted
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.prices import Priced, Score, price_front
-from evo_libra.ui.plots.axes import Series
-from evo_libra.ui.fold_folder import run_folder
-from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.plots.pictures import terminal_scatter
 from evo_libra.ui.commands.proofs import given_of, origin_of_result, problem_from
-from evo_libra.ui.texts import number, print_json, time_unit
+from evo_libra.ui.output import new_console, print_styled
+from evo_libra.ui.plots.axes import Series
+from evo_libra.ui.plots.pictures import terminal_scatter
+from evo_libra.ui.texts import number, print_json, run_folder, time_unit
 
 _FILE = "prices.parquet"
 _MOST_SCENARIOS = 100_000

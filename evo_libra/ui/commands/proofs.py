@@ -12,23 +12,21 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import ConflictError, InfeasibleError, InputError, counted
-from evo_libra.experiment.run.fold_manifest import spec_as_run
-from evo_libra.experiment.run.provenance import canonical_hash
-from evo_libra.experiment.execution.search_run import catching_interrupts
-from evo_libra.experiment.run.settings import Origin, build, changed, origin_of
-from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.experiment.run.trust import UntrustedError
-from evo_libra.optimality.certificate import Certificate, certificates
-from evo_libra.front.front import Front
 from evo_libra.arrays import GIGA
-from evo_libra.problem.fold_binding import Binding
+from evo_libra.errors import ConflictError, InfeasibleError, InputError, counted
+from evo_libra.experiment.execution.search_run import catching_interrupts
+from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.run.record import spec_as_run
+from evo_libra.experiment.run.settings import Origin, build, changed, origin_of
+from evo_libra.experiment.run.trust import UntrustedError
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.front.front import Front
+from evo_libra.optimality.certificate import Certificate, certificates
 from evo_libra.problem.objectives import unit_of
-from evo_libra.problem.optimize import Allocation, optimize
+from evo_libra.problem.optimize import Allocation, Binding, optimize
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.fold_folder import run_folder
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import number, print_json, short_design, time_text
+from evo_libra.ui.texts import number, print_json, run_folder, short_design, time_text
 
 _FAILED, _INTERRUPTED = 1, 130
 

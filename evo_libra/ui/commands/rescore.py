@@ -15,15 +15,14 @@ from evo_libra.experiment.run.settings import Origin
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import Rescored, rescore
+from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import Warned, warnings_of
-from evo_libra.problem.file.registry import with_time
-from evo_libra.ui.plots.axes import Series
-from evo_libra.ui.fold_folder import run_folder
-from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.plots.pictures import terminal_scatter
 from evo_libra.ui.commands.proofs import given_of, origin_of_result, problem_from
-from evo_libra.ui.texts import number, print_json, short_design, time_unit
+from evo_libra.ui.output import new_console, print_styled
+from evo_libra.ui.plots.axes import Series
+from evo_libra.ui.plots.pictures import terminal_scatter
+from evo_libra.ui.texts import number, print_json, run_folder, short_design, time_unit
 from evo_libra.ui.warned import show_warnings
 
 

@@ -16,13 +16,11 @@ from rich.text import Text
 
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.experiment.run.record import RunInfo, counts, course, read_run
 from evo_libra.experiment.store.damage import damaged_files
-from evo_libra.experiment.run.record import RunInfo, counts, read_run
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder, read_file
-from evo_libra.experiment.run.fold_words import course
-from evo_libra.ui.fold_folder import looked_at, run_folder
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import duration, print_json
+from evo_libra.ui.texts import duration, looked_at, print_json, run_folder
 
 _FAILED = 1
 _WIDE = 110

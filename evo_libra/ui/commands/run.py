@@ -20,16 +20,15 @@ from evo_libra.errors import InputError, counted, shortened
 from evo_libra.experiment.execution.batch import Ended, Summary, run_batch
 from evo_libra.experiment.execution.estimate import Estimate, estimate, start_seconds
 from evo_libra.experiment.execution.executor import Executor, InProcess, local_cluster
-from evo_libra.experiment.file.expansion import Experiment, load_experiment
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, plan_of, wanted
-from evo_libra.experiment.run.record import RUNNER_LOG
-from evo_libra.experiment.execution.search_run import catching_interrupts
 from evo_libra.experiment.execution.scheduler import Tls, join
+from evo_libra.experiment.execution.search_run import catching_interrupts
+from evo_libra.experiment.file.expansion import Experiment, load_experiment
+from evo_libra.experiment.run.record import RUNNER_LOG
 from evo_libra.experiment.store.folder import LOG, make_folder
 from evo_libra.faults import explained
-from evo_libra.ui.fold_folder import written_to
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import duration, print_json
+from evo_libra.ui.texts import duration, print_json, written_to
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
 _SHOWN_FAILURES = 10

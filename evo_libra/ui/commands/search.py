@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
@@ -11,27 +12,58 @@ from typing import Any
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
-from evo_libra.experiment.store.fold_failures import read_failures
 from evo_libra.experiment.execution.messages import Job, Report
 from evo_libra.experiment.execution.search_loop import in_processes
-from evo_libra.experiment.file.fold_planned import planned_run
 from evo_libra.experiment.execution.search_run import Outcome, catching_interrupts
-from evo_libra.experiment.run.settings import build, origin_of
-from evo_libra.experiment.store.folder import DONE, FAILURES, LOG, PLOT, RunFolder
-from evo_libra.experiment.run.fold_words import course
 from evo_libra.experiment.execution.worker import perform
+from evo_libra.experiment.file.expansion import planned_run
+from evo_libra.experiment.run.record import course
+from evo_libra.experiment.run.settings import build, origin_of
+from evo_libra.experiment.store.evaluated import read_failures
+from evo_libra.experiment.store.folder import DONE, FAILURES, LOG, PLOT, RunFolder
 from evo_libra.front.explain import sizes_of
 from evo_libra.front.front import Front
+from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import Warned, warnings_of
-from evo_libra.ui.fold_folder import written_to
+from evo_libra.searching.generations import Snapshot
 from evo_libra.ui.commands.front import result_json, show_front
 from evo_libra.ui.output import new_console
 from evo_libra.ui.plots.pictures import figure_of
-from evo_libra.ui.texts import print_folded, print_json, size_of_iteration
+from evo_libra.ui.texts import print_folded, print_json, size_of_iteration, written_to
 from evo_libra.ui.warned import show_warnings
-from evo_libra.ui.commands.fold_watch import Watch
+
+_REFRESH_SECONDS = 0.25
+
+
+class Watch:
+    """Shows evaluations, rate, size of the front and hypervolume while a search runs."""
+
+    def __init__(self, progress: Progress, problem: SearchProblem, evaluations: int) -> None:
+        self.progress, self.last = progress, -math.inf
+        self.bounds: tuple[Any, Any] | None = None
+        self.task = progress.add_task(problem.name, total=evaluations, figures="")
+
+    def design(self) -> None:
+        """Show one design more, in a generation that takes long."""
+        self.progress.update(self.task, advance=1)
+
+    def __call__(self, snapshot: Snapshot, seconds: float) -> None:
+        """Show where a search is between two generations."""
+        if seconds - self.last < _REFRESH_SECONDS or self.progress.disable:
+            return
+        self.last = seconds
+        volume = ""
+        if len(snapshot.archive):
+            objectives = snapshot.archive.objectives
+            # Scaled by the first front, so that the figure only ever grows.
+            self.bounds = self.bounds or (objectives.min(axis=1), objectives.max(axis=1))
+            volume = f"  hypervolume {hypervolume(objectives, *self.bounds):.4f}"
+        figures = f"  {snapshot.evaluations:,} designs  {snapshot.evaluations / max(seconds, 1e-9):,.0f}/s"
+        figures += f"  front {len(snapshot.archive):,}{volume}"
+        self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
+
 
 _INTERRUPTED = 130
 

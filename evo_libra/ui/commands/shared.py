@@ -10,8 +10,8 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from evo_libra import __version__
+from evo_libra.ui.commands.help import HelpLayout
 from evo_libra.ui.commands.names import SUMMARY
-from evo_libra.ui.commands.fold_formatter import HelpLayout
 
 app = App(
     name="evo-libra",
@@ -28,3 +28,6 @@ TrustCode = Annotated[bool, Parameter(name="--trust-code", negative="")]
 Order = Annotated[str, Parameter(allow_leading_hyphen=True)]
 Ascii = Annotated[bool, Parameter(name="--ascii", negative="")]
 Assignments = Annotated[list[str] | None, Parameter(name="--set", negative="")]
+
+
+app.register_install_completion_command(add_to_startup=False)

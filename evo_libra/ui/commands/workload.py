@@ -14,11 +14,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from evo_libra.errors import InputError, counted, printable
 from evo_libra.chakra.graph import Chain
 from evo_libra.chakra.read import trace_files
 from evo_libra.chakra.summary import Summary, Use, Volume, summarise
 from evo_libra.chakra.trace import Kind
+from evo_libra.errors import InputError, counted, printable
 from evo_libra.files.mistakes import short
 from evo_libra.ui.output import new_console
 

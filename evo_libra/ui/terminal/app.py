@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
+import select
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from textual import work
 from textual.app import App, SystemCommand
@@ -20,14 +23,52 @@ from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
 
-from evo_libra.errors import EvoLibraError
+from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.clean import CleanLines
-from evo_libra.ui.terminal.fold_hang_up import on_hang_up
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.main_screen import MainScreen
 from evo_libra.ui.terminal.session import Scene, Session
 from evo_libra.ui.terminal.view_model import State, wanted
+from evo_libra.ui.texts import looked_at
+
+GRACE_SECONDS = 3.0
+"""Time that a process has to leave a terminal that is gone."""
+
+
+def on_hang_up(stream: int, gone: Callable[[], object]) -> None:
+    """Call something once a terminal is not there any more, and end the process if that does not.
+
+    A thread that reads such a terminal gets an end of file again and again: it takes a whole core, and Python waits for
+    it before it exits.
+
+    Parameters
+    ----------
+    stream : number of a file that is open on the terminal.
+    gone : what is called, in another thread.
+    """
+    if hasattr(select, "poll"):  # not on Windows, where a console ends its programs
+        threading.Thread(target=_wait, args=(stream, gone), name="hang-up", daemon=True).start()
+
+
+def _wait(stream: int, gone: Callable[[], object]) -> None:
+    poll = select.poll()
+    poll.register(stream, 0)  # nothing but what is always told: errors and hang-ups
+    if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):
+        try:
+            gone()
+            time.sleep(GRACE_SECONDS)
+        finally:
+            end_process(1)
+
+
+def end_process(code: int) -> NoReturn:
+    """End the process with an exit code, whatever its threads do; what was printed is written first."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # the terminal may be gone
+            stream.flush()
+    os._exit(code)
+
 
 UPDATES_PER_SECOND = 4.0
 _PATIENCE = 0.5  # Seconds that reading waits for drawing, once.
@@ -195,6 +236,48 @@ class TerminalUI(App[None]):
 
 
 def _collect_from_now_on() -> None:
-    """End what `evo_libra.ui.terminal.fold_start` has begun; what is there by now stays until the program ends."""
+    """End what `evo_libra.ui.terminal.app` has begun; what is there by now stays until the program ends."""
     gc.freeze()
     gc.enable()
+
+
+_CRASHED = 1  # what Textual returns after an exception
+
+
+def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
+    """Run the terminal UI until the user leaves it; return the exit code.
+
+    Raises
+    ------
+    InputError : there is no terminal, or no folder `results`.
+    """
+    looked_at(results)
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stderr)):
+        raise InputError("the terminal UI needs a terminal; `evo-libra results` prints the same to a file or a pipe")
+    # Nothing that imports make is ever garbage: to look for it takes a sixth of the time until the first plot.
+    gc.disable()
+    import asyncio  # noqa: PLC0415 - Textual takes a while, and may not be needed
+
+    encoding = (sys.stdout.encoding or "ascii").lower()
+    app = TerminalUI(results, light=light, ascii_only=ascii_only or not encoding.startswith("utf"))
+    asyncio.run(show(app))
+    return app.return_code or 0
+
+
+async def show(app: TerminalUI) -> None:
+    """Run the UI until it ends; after an exception inside it the process ends at once, with the terminal restored.
+
+    Threads of the UI may wait for something that does not come any more, and Python would wait for them.
+    """
+    from evo_libra.ui.terminal.app import end_process  # noqa: PLC0415 - as above
+
+    crashed = True
+    try:
+        await app.run_async()
+        crashed = app.return_code == _CRASHED
+    finally:
+        if crashed:
+            error = sys.exc_info()[1]
+            if error is not None:  # Textual itself could not end
+                sys.excepthook(type(error), error, error.__traceback__)
+            end_process(_CRASHED)

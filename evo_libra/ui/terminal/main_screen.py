@@ -21,16 +21,16 @@ from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 from evo_libra.experiment.run.record import RunInfo
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.terminal import queue_view, view_model
-from evo_libra.ui.terminal.handlers import Answers
 from evo_libra.ui.terminal.details import Breakdown, Design, detail_lines, folded
+from evo_libra.ui.terminal.handlers import Answers
 from evo_libra.ui.terminal.keys import KEYS
 from evo_libra.ui.terminal.plot_view import PlotView
 from evo_libra.ui.terminal.queue_view import QUEUE, queue_rows
 from evo_libra.ui.terminal.run_actions import RunActions
 from evo_libra.ui.terminal.session import Scene
 from evo_libra.ui.terminal.view_model import FrontRows, State
-from evo_libra.ui.terminal.widgets.progress_chart import Course
 from evo_libra.ui.terminal.widgets.keybar import KeyBar
+from evo_libra.ui.terminal.widgets.progress_chart import Course
 from evo_libra.ui.terminal.widgets.scatter import Scatter
 from evo_libra.ui.terminal.widgets.sheet import Sheet
 from evo_libra.ui.terminal.widgets.table import Table
@@ -244,7 +244,7 @@ class MainScreen(RunActions, Answers):
 
     @work(thread=True, exclusive=True, group="breakdown")
     def _work_out(self, design: Design, key: _Key) -> None:
-        from evo_libra.ui.terminal.fold_breakdown import break_down  # noqa: PLC0415 - models take a while to import
+        from evo_libra.ui.terminal.details import break_down  # noqa: PLC0415 - models take a while to import
 
         found = break_down(RunFolder(self.results / design.run), design)
         self.app.call_from_thread(self._keep, key, found)

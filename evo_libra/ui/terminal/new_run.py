@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.run.fold_method import Method
 from evo_libra.experiment.run.record import BatchInfo, RunInfo, read_plan
+from evo_libra.experiment.run.settings import Method
 from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder, plain_name
 from evo_libra.faults import explained
 
@@ -127,8 +127,8 @@ def checked(path: Path, results: Path, batches: Sequence[BatchInfo]) -> tuple[Ex
     ------
     InputError : the file is wrong, all of its runs are done, or its name is that of an experiment in another file.
     """
-    from evo_libra.experiment.file.expansion import load_experiment  # noqa: PLC0415 - validates, which takes a while to import
     from evo_libra.experiment.execution.plan import plan_of, wanted  # noqa: PLC0415 - the same
+    from evo_libra.experiment.file.expansion import load_experiment  # noqa: PLC0415 - validates, which takes a while to import
 
     experiment = load_experiment(path)
     for batch in batches:

@@ -10,8 +10,8 @@ from textual import work
 
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.run.record import RunInfo
-from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal import actions, queue_view, view_model
+from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.actions import Action, Ask, Launch
 from evo_libra.ui.terminal.base import Base
 from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Field, Form

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evo_libra.errors import InputError
+from evo_libra.experiment.run.record import RunInfo, course
 from evo_libra.experiment.store.events import Progress
-from evo_libra.experiment.run.record import RunInfo
-from evo_libra.experiment.run.fold_words import course
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
 from evo_libra.ui.terminal.queue_view import GLYPHS, Column, Row, overall, short_count, short_time, sort_name, summary

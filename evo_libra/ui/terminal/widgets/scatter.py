@@ -13,8 +13,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
-from evo_libra.ui.terminal.scatter_drawing import draw, nearest, place_of
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture
+from evo_libra.ui.terminal.scatter_drawing import draw, nearest, place_of
 from evo_libra.ui.terminal.widgets.strips import Styles
 
 _ROLE_NAMES = {

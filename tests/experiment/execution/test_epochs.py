@@ -1,0 +1,105 @@
+"""Islands whose epochs are lived by the workers of a Dask scheduler."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from evo_libra.experiment.execution.executor import OnScheduler, local_cluster
+from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.worker import perform
+from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.store.folder import FRONT
+
+MORTAL = '''
+"""A problem whose first epoch on another worker kills that worker; the run waits for that, and for one that lives."""
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from evo_libra.searching.conformance import Toy
+
+HERE = Path(__file__).parent
+
+
+def wait_for(mark):
+    deadline = time.monotonic() + 60
+    while not (HERE / mark).exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+def task():
+    if "distributed.worker" not in sys.modules:
+        return ""
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().get_current_task())
+    except ValueError:
+        return ""
+
+
+@dataclass(frozen=True)
+class Mortal(Toy):
+    name: str = "mortal"
+
+    def evaluate_genes(self, genes):
+        if "run-" in task() and genes.shape[1] <= 10:  # a generation, not the sample for the scale
+            wait_for("died")
+            wait_for("lived")
+        elif "live_epoch" in task():
+            try:
+                (HERE / "died").touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
+            except FileExistsError:
+                (HERE / "lived").touch()
+        return super().evaluate_genes(genes)
+
+
+problem = Mortal()
+'''
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> RunSpec:
+    (tmp_path / "mortal.py").write_text(MORTAL)
+    origin = origin_of("mortal:problem", [], tmp_path)
+    return run_of(origin, engine="nsga2", evaluations=2000, population=10, islands=3, seed=5)
+
+
+@pytest.fixture
+def executor() -> Iterator[OnScheduler]:
+    found = local_cluster(3)
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def test_islands_of_a_batch_outlive_the_workers_that_live_their_epochs(
+    mortal: RunSpec, job: Job, tmp_path: Path, executor: OnScheduler
+) -> None:
+    straight = replace(job, results=str(tmp_path / "straight"))
+    Path(straight.results).mkdir()
+    assert perform(mortal, straight).ending == "done"
+    deadline = time.monotonic() + 60
+    while executor.workers() < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    executor.submit(mortal.id, mortal.data(), asdict(job))
+    while not (ended := executor.poll(0.1)):
+        assert time.monotonic() < deadline
+    ((run_id, report),) = ended
+    assert isinstance(report, Report)
+    assert (run_id, report.ending, report.error) == (mortal.id, "done", "")
+    assert (tmp_path / "died").exists()
+    assert (tmp_path / "lived").exists()
+    fronts = [(Path(where.results) / mortal.id / FRONT).read_bytes() for where in (straight, job)]
+    assert fronts[0] == fronts[1]

@@ -1,0 +1,62 @@
+"""One search, one front: in Python, by the command, of an experiment file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evo_libra import load_problem, search
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.worker import execute
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.run.settings import origin_of, run_of
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.ui.commands.search import search_command
+
+NUMBERS = {"evaluations": 5200, "population": 200, "seed": 3}
+"""So many that designs are improved once."""
+PROBLEMS = {
+    "gpt3-4k": (),
+    "language-models-4k": (),
+    "wafer-20": (),
+    "moe-4k": ("npus=512", "fabric.max_dimensions=3"),
+    "problems.two_tier:problem": (),
+    "dense-1k": ("fabric.max_dimensions=2", "time.chunks=2"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "engine"), [*((name, "nsga2") for name in PROBLEMS), ("gpt3-4k", "nsga3"), ("gpt3-4k", "random")]
+)
+def test_every_way_to_search_finds_the_same_front(
+    name: str, engine: str, job: Job, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = PROBLEMS[name]
+    found = search(load_problem(name, changes), engine=engine, **NUMBERS)
+    assert search_command(
+        name, {"engine": engine, **NUMBERS}, tmp_path, changes, resume=False, plot=False, as_json=True
+    ) == 0  # fmt: skip
+    assert json.loads(capsys.readouterr().out)["front"] == found.rows()
+    settings = "".join(f"{key}: {value}\n" for key, value in [*NUMBERS.items()][:2]) + f"seeds: [{NUMBERS['seed']}]\n"
+    assigned = json.dumps(dict(change.split("=") for change in changes)).replace('"', "")
+    (tmp_path / "e.yaml").write_text(f"problem: {name}\nset: {assigned}\nengines: {engine}\n{settings}")
+    (spec,) = load_experiment(tmp_path / "e.yaml").runs
+    assert execute(spec.data(), job).ending == "done"
+    assert RunFolder(Path(job.results) / spec.id).read_front().frame.equals(found.frame)
+
+
+def test_the_problem_says_how_much_of_a_search_improves_designs() -> None:
+    origin = origin_of("gpt3-4k", ["search.memetic=0.25"])
+    assert run_of(origin).method.memetic == 0.25
+    assert run_of(origin, memetic=0.0).method.memetic == 0.0
+    assert run_of(origin, engine="exhaustive").method.memetic == 0.0
+    assert run_of(origin, workers=2).method.memetic == 0.0
+    assert run_of(origin_of("gpt3-4k", [])).method.memetic == 0.05
+    problem = load_problem("gpt3-4k", ["search.memetic=0.25"])
+    plain = replace(problem, settings=replace(problem.settings, memetic=None))
+    asked = search(plain, memetic=0.25, **NUMBERS)
+    assert search(problem, **NUMBERS).frame.equals(asked.frame)
+    assert not search(plain, memetic=0.0, **NUMBERS).frame.equals(asked.frame)

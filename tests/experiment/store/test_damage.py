@@ -1,0 +1,280 @@
+"""Files of runs that are not what was written: named in one sentence, never believed, and nothing else is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, make_dataclass
+from pathlib import Path
+
+import damage_stores
+import pytest
+from damage_stores import DAMAGES, Store, as_somebody, damage_cache, damage_store, no_longer_than
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.plan import plan_of
+from evo_libra.experiment.execution.warm_start import genes_from
+from evo_libra.experiment.execution.worker import perform
+from evo_libra.experiment.file.expansion import Experiment
+from evo_libra.experiment.results import index
+from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.experiment.run.schema import checker
+from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store.claim import acquire, current_claim, release
+from evo_libra.experiment.store.damage import damaged_files
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
+from evo_libra.files.integrity import DamagedError, parse_json, parse_line, read_bytes, seal_json, seal_line
+from evo_libra.front.front import Front
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.problem.problem import Problem
+from evo_libra.ui.commands.compare import compare_command
+from evo_libra.ui.commands.front import front_command
+from evo_libra.ui.commands.results import results_command, show_command
+
+Make = Callable[..., RunSpec]
+KINDS = (
+    "manifest.json", "done.json", "front.parquet", "designs-*.parquet", "manifest.json of an interrupted run",
+    "front.parquet of an interrupted run", "checkpoint.npz", "failures.json", "attempt.json", "events.jsonl",
+    "claim-0001.json", "failed.json", "plan.json", "runner.json", "a request",
+)  # fmt: skip
+SHARE = len(DAMAGES) + 3
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)  # those who look at it as somebody else have to get there
+        yield Store(Path(place))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVO_LIBRA_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_damaged_file_is_named_and_no_wrong_figure_is_shown(store: Store, kind: str) -> None:
+    assert tuple(store.files()) == KINDS
+    found = damage_store(store, kind, SHARE)
+    assert found["pipe"] == found["folder"] == found["forbid"] == 1
+
+
+@pytest.mark.parametrize("kind", ["manifest.json", "done.json", "front.parquet", "designs-*.parquet"])
+def test_a_damaged_run_is_done_again(store: Store, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(damage_stores, "AGAIN", 7)  # a flipped bit, and a folder in its place
+    damage_store(store, kind, 8, seed=1)
+
+
+def test_a_damaged_evaluation_is_done_again(tmp_path: Path) -> None:
+    assert damage_cache(tmp_path, 60)["missing"]
+
+
+def test_each_flipped_bit_of_a_sealed_object_is_seen() -> None:
+    data = {"evaluations": 12, "note": 'a "sha256": "0" in it', "front": [1.5, None]}
+    for seal, parse in ((seal_json, lambda raw: parse_json("x", raw)), (lambda one: seal_line(one).encode(), _line)):
+        raw = seal(data)
+        assert parse(raw) == data
+        for place in range(8 * len(raw)):
+            changed = bytearray(raw)
+            changed[place // 8] ^= 1 << place % 8
+            with pytest.raises(DamagedError):
+                parse(bytes(changed))
+
+
+def _line(raw: bytes) -> dict[str, object]:
+    found = parse_line(raw)
+    if found is None:
+        raise DamagedError("a line")
+    return found
+
+
+def test_what_was_changed_by_hand_or_is_of_an_earlier_version_is_refused_and_told_so(make: Make, job: Job) -> None:
+    spec = make()
+    perform(spec, job)
+    folder = RunFolder(Path(job.results) / spec.id)
+    done = (folder.path / DONE).read_text()
+    (folder.path / DONE).write_text(done.replace('"evaluations": 1000', '"evaluations": 2000'))
+    with pytest.raises(DamagedError, match=r"done.json is damaged or was changed by hand: its checksum is wrong"):
+        folder.read_json(DONE)
+    (folder.path / DONE).write_text(re.sub(r',\n  "sha256": "\w+"', "", done))
+    with pytest.raises(DamagedError, match=r"has no checksum: .* or was made by an earlier version"):
+        folder.read_json(DONE)
+    folder.write_json(DONE, {"evaluations": "many"})
+    with pytest.raises(DamagedError, match=r"evaluations: found 'many', a whole number is needed; another version"):
+        folder.read_json(DONE)
+    assert not folder.done
+
+
+def test_records_are_checked_by_their_types() -> None:
+    @dataclass(frozen=True)
+    class Point:
+        place: int
+        value: float | None
+        names: list[str]
+
+    check = checker(dict[str, list[int]])
+    assert (check({"a": [1]}), check({"a": [1, True]})) == ("", ".a[1]: found True, a whole number is needed")
+    assert checker(float)(1e400) == ": found inf, a finite number is needed"
+    assert checker(Point)({"place": 1, "value": None, "names": ["x"]}) == ""
+    assert checker(Point)({"place": 1, "value": None}) == ": 'names' is missing"
+
+
+def test_a_pipe_does_not_block_and_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with no_longer_than(10):
+        for path in (tmp_path / "pipe", tmp_path):
+            with pytest.raises(DamagedError, match="not a regular file"):
+                read_bytes(path)
+        with pytest.raises(DamagedError):
+            Front.read(tmp_path / "pipe")
+    assert read_bytes(tmp_path / "nothing") is None
+
+
+def test_a_front_that_was_copied_elsewhere_is_refused_when_it_is_damaged(make: Make, job: Job, tmp_path: Path) -> None:
+    spec = make()
+    perform(spec, job)
+    problem = load_problem("gpt3-4k")
+    assert isinstance(problem, Problem)
+    raw = (Path(job.results) / spec.id / FRONT).read_bytes()
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(raw)
+    assert genes_from(problem, [copy]).shape[1]
+    for place in range(0, len(raw), max(len(raw) // 40, 1)):
+        copy.write_bytes(raw[:place] + bytes([raw[place] ^ 4]) + raw[place + 1 :])
+        with pytest.raises(InputError, match="checksum"):
+            genes_from(problem, [copy])
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVO_LIBRA_CACHE", str(store.place / "nowhere"))
+    colleague, odd = store.results / "colleague", os.fsencode(store.results) + b"/gpt3-4k/\xff"
+    (colleague / "run").mkdir(parents=True)
+    os.mkdir(odd)  # noqa: PTH102 - its name is bytes
+    run = store.folder(store.done).path
+    try:
+        for path in (colleague, run):
+            path.chmod(0o700)
+            with as_somebody():
+                assert results_command((), store.results, "id", 20, as_json=False) == 0
+            out, err = capsys.readouterr()
+            assert all(spec.id.partition("/")[2] in out for spec in (store.done, store.other, store.begun))
+            assert "its name is not UTF-8" in err
+            assert f"{path.relative_to(store.results)}" in err
+            assert "permission denied" in err
+        with as_somebody():
+            states = {one.spec.id: one.state for one in plan_of(store.experiment, store.results)}
+            assert show_command(str(run), store.results, as_json=False) == 1
+        assert (states[store.done.id], states[store.other.id]) == ("damaged", "done")
+        assert "evo-libra run does the run again" in capsys.readouterr().out
+    finally:
+        run.chmod(0o755)
+        (colleague / "run").rmdir()
+        colleague.rmdir()
+        os.rmdir(odd)  # noqa: PTH106 - its name is bytes
+
+
+def test_comparisons_leave_damaged_runs_out_and_refuse_them_by_name(
+    make: Make, job: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs, results = [make(seed=seed) for seed in range(3)], Path(job.results)
+    for spec in specs:
+        perform(spec, job)
+    front = results / specs[0].id / FRONT
+    front.write_bytes(front.read_bytes()[:-1])
+    assert compare_command(("status:done",), results, None, as_json=True) == 0
+    out, err = capsys.readouterr()
+    assert (specs[0].id in out, err.count("is left out")) == (False, 1)
+    for ask in (
+        lambda: compare_command([spec.id for spec in specs], results, None, as_json=True),
+        lambda: front_command(results / specs[0].id, 10, as_json=True),
+    ):
+        with pytest.raises(DamagedError, match=r"front.parquet is damaged or was changed by hand"):
+            ask()
+    assert show_command(specs[0].id, results, as_json=False) == 1
+    assert "its checksum is wrong" in capsys.readouterr().out
+
+
+def test_a_damaged_run_of_another_version_is_damaged(make: Make, job: Job, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = make()
+    perform(spec, job)
+    folder = RunFolder(Path(job.results) / spec.id)
+    manifest = {key: value for key, value in folder.read_json(MANIFEST).items() if key != "sha256"}
+    folder.write_json(MANIFEST, {**manifest, "program": "another"})
+    assert show_command(spec.id, Path(job.results), as_json=False) == 0
+    assert "stale" in capsys.readouterr().out
+    front = bytearray((folder.path / FRONT).read_bytes())
+    front[len(front) // 2] ^= 1
+    (folder.path / FRONT).write_bytes(front)
+    assert show_command(spec.id, Path(job.results), as_json=False) == 1
+    shown = capsys.readouterr().out
+    assert "damaged: front.parquet" in shown
+    assert "stale" not in shown
+
+
+def test_a_folder_named_like_a_claim_holds_nothing(make: Make, job: Job) -> None:
+    spec = make()
+    folder = Path(job.results) / spec.id
+    for name in ("claim-0001.json", "claim-0007.json"):
+        (folder / name).mkdir(parents=True)
+    os.mkfifo(folder / "claim-0003.json")
+    with no_longer_than(60):
+        assert current_claim(folder) is None
+        claim = acquire(folder, "a")
+        assert claim is not None
+        assert claim.number == 8
+        release(claim)
+        assert perform(spec, job).ending == "done"
+        assert damaged_files(RunFolder(folder)) == {}
+
+
+def test_a_finished_run_without_a_manifest_is_damaged(make: Make, job: Job) -> None:
+    spec = make()
+    perform(spec, job)
+    with contextlib.closing(Catalogue.open(job.results)) as catalogue:
+        (Path(job.results) / spec.id / MANIFEST).unlink()
+        catalogue.refresh()
+        (run,) = catalogue.runs()
+        assert (run.status, run.evaluations, run.error.endswith("has a done.json and no manifest.json")) == (
+            "damaged", 0, True,
+        )  # fmt: skip
+        assert catalogue.notes() == (f"{run.id}: {run.error}",)
+    planned = plan_of(Experiment("mine", Path("mine.yaml"), (spec,), 1.0), Path(job.results))
+    assert planned[0].state == "damaged"
+    assert perform(spec, job).fresh
+
+
+def test_an_index_is_made_again_when_the_fields_of_a_run_change(
+    make: Make, job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    perform(make(), job)
+    before = index.version()
+    with contextlib.closing(Catalogue.open(job.results)) as catalogue:
+        known = catalogue.runs()
+    other = make_dataclass("RunInfo", [("more", "int")], bases=(index.RunInfo,), kw_only=True, frozen=True)
+    monkeypatch.setattr(index, "RunInfo", other)
+    assert index.version() != before
+    monkeypatch.undo()
+    with contextlib.closing(Catalogue.open(job.results)) as catalogue:
+        assert catalogue.runs() == known
+
+
+def test_a_damaged_row_of_an_index_is_read_from_the_files(
+    make: Make, job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVO_LIBRA_CACHE", str(tmp_path / "cache"))
+    perform(make(), job)
+    with contextlib.closing(Catalogue.open(job.results)) as catalogue:
+        known = catalogue.runs()
+    (path,) = (tmp_path / "cache").glob("*.sqlite")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:
+        changed = file.execute("UPDATE runs SET run = replace(run, '1000', '2000')")
+        assert changed.rowcount == 1
+    with contextlib.closing(Catalogue.open(job.results)) as catalogue:
+        assert catalogue.runs() == known

@@ -1,0 +1,46 @@
+"""A sieve keeps whatever nothing dominates, and leaves out most of the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra.front.archive import sieve, stable_order
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), objectives=st.integers(1, 6), whole=st.booleans(), low=st.sampled_from([0.0, -3])
+)
+@settings(max_examples=80)
+def test_what_is_left_out_is_dominated(*, seed: int, objectives: int, whole: bool, low: float) -> None:
+    random = np.random.default_rng(seed)
+    shapes = (objectives, int(random.integers(0, 60))), (objectives, 80)
+    known, new = (
+        (random.integers(0, 5, shape) * 1.0 if whole else 10 ** random.normal(size=shape)) + low for shape in shapes
+    )
+    new[:, 0] = np.inf
+    passes = sieve(known).passes(new)
+    better = (known[:, :, None] <= new[:, None]).all(axis=0) & (known[:, :, None] < new[:, None]).any(axis=0)
+    assert (passes | better.any(axis=0)).all()
+
+
+@pytest.mark.parametrize("objectives", [2, 3, 4])
+@pytest.mark.parametrize("count", [1000, 5000])
+def test_most_of_what_is_dominated_is_left_out(objectives: int, count: int) -> None:
+    random = np.random.default_rng(0)
+    known = 10 ** random.random((objectives, count))
+    new = 10 ** random.random((objectives, 2000))
+    better = (known[:, :, None] < new[:, None]).all(axis=0).any(axis=0)
+    passes = sieve(known).passes(new)
+    assert (passes & better).sum() < 0.4 * better.sum()
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=40), st.integers(0, 3))
+def test_order_is_that_of_a_stable_sort(values: list[float], ulps: int) -> None:
+    data = np.array([*values, *values])
+    with np.errstate(over="ignore"):
+        for _ in range(ulps):
+            data[::3] = np.nextafter(data[::3], np.inf)
+    np.testing.assert_array_equal(stable_order(data), np.argsort(data, kind="stable"))

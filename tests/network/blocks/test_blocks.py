@@ -1,0 +1,304 @@
+"""What building blocks say of themselves: the laws that any of them meets, and known values."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.collective import Collective, Pattern
+from evo_libra.errors import InputError
+from evo_libra.network.blocks import ITEMS, PHYSICS, Counts, Kit
+from evo_libra.network.blocks.clos import switches, tiers
+from evo_libra.network.blocks.conformance import faults, groups, sample_kit
+from evo_libra.network.blocks.registry import distinct
+from evo_libra.network.blocks.ring import Ring
+from evo_libra.network.fabric import BLOCKS, parse_fabric
+
+BY_NAME = {block.name: block for block in PHYSICS}
+PUBLISHED = {
+    row["id"]: row for row in json.loads((Path(__file__).parents[2] / "golden" / "fabric_published.json").read_text())
+}
+
+
+def share(name: str, extent: int, stride: int, npus: int, pattern: Pattern = Pattern.SHRINKING) -> float:
+    return float(BY_NAME[name].share(pattern, np.array([extent]), np.array([stride]), np.array([npus]))[0])
+
+
+@pytest.mark.parametrize("block", PHYSICS, ids=lambda block: block.name)
+def test_every_block_meets_the_laws(block: Ring) -> None:
+    assert faults(block) == []
+
+
+class TwiceAsFast(Ring):
+    """A ring that promises more than there is."""
+
+    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        return np.asarray(2 * super().share(pattern, extent, stride, npus))
+
+
+class OfLinks(Ring):
+    """A ring with a link too many."""
+
+    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+        counts = super().counts(npus, kit, inside)
+        return Counts(3 * counts.linear, counts.step, counts.slope)
+
+
+class HalfLinks(Ring):
+    """A ring with half of a link to each neighbour."""
+
+    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+        counts = super().counts(npus, kit, inside)
+        return Counts(counts.linear / 2, counts.step, counts.slope)
+
+
+class LooksAround(Ring):
+    """A ring whose groups depend on those that are asked for together."""
+
+    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        return np.asarray(super().share(pattern, extent, stride, npus) / np.max(npus))
+
+
+@pytest.mark.parametrize(
+    ("block", "fault"),
+    [
+        (TwiceAsFast(), "the share of shrinking is not in (0, 1], with 2 NPUs"),
+        (OfLinks(), "there are no links, or more than lanes to tie them to, with 2 NPUs"),
+        (HalfLinks(), "1 times the least lanes take parts in fractions, with 2 NPUs"),
+        (LooksAround(), "the share of shrinking depends on other groups, with 2 NPUs"),
+    ],
+)
+def test_faults_are_found(block: Ring, fault: str) -> None:
+    assert fault in faults(block)
+
+
+def test_groups_of_a_kit_are_those_it_allows() -> None:
+    ring, hypercube = BY_NAME["ring"], BY_NAME["hypercube"]
+    assert set(groups(hypercube, sample_kit(hypercube))[2].tolist()) == {2, 4, 8, 16, 32}
+    assert faults(ring, sample_kit(ring, lanes=1)) == []
+    assert faults(BY_NAME["torus-2d"], sample_kit(ring, lanes=3)) == [
+        "no dimension of up to 36 NPUs can be built of 3 lanes"
+    ]
+
+
+def test_shares_of_rings() -> None:
+    assert (share("ring", 8, 1, 8), share("ring", 2, 1, 2)) == (1, 1)
+    assert (share("ring", 4, 1, 8), share("ring", 2, 1, 8)) == (1 / 2, 1 / 2)
+    assert (share("ring", 4, 2, 8), share("ring", 2, 2, 8)) == (1 / 2, 1 / 4)
+    # Parts of a message travel 1, 2 (both ways) and 1 bundle: 4 / 3 on average.
+    assert share("ring", 4, 1, 4, Pattern.ALL_TO_ALL) == 3 / 4
+
+
+def test_shares_of_fully_connected_dimensions_as_measured() -> None:
+    assert share("fully-connected", 4, 1, 8) == share("fully-connected", 4, 2, 8) == 3 / 7
+    pair, whole = PUBLISHED["xgmi.busbw"]["value"]
+    assert share("fully-connected", 2, 1, 8) == pytest.approx(pair / whole, rel=0.07)
+
+
+def test_shares_of_tori_and_hypercubes() -> None:
+    assert share("torus-2d", 32, 1, 32) == pytest.approx(1)
+    assert share("torus-3d", 64, 1, 64) == pytest.approx(1)
+    assert (share("torus-2d", 8, 1, 64), share("torus-2d", 8, 8, 64)) == (1 / 2, 1 / 2)
+    assert (share("torus-2d", 2, 1, 64), share("torus-3d", 4, 1, 64)) == (1 / 4, 1 / 3)
+    assert (share("hypercube", 8, 1, 64), share("hypercube", 8, 8, 64)) == (1 / 2, 1 / 2)
+
+
+def test_optical_rails_are_set_to_the_groups() -> None:
+    assert share("ocs-rail", 8, 4, 32) == 1
+    assert share("ocs-rail", 8, 4, 32, Pattern.ALL_TO_ALL) == 1 / 4
+
+
+@pytest.mark.parametrize(
+    ("variant", "group", "bandwidth"),
+    [
+        ("mesh", (20, 1), PUBLISHED["fred.micro.wafer_ar.mesh"]),
+        ("fred-b", (20, 1), PUBLISHED["fred.micro.wafer_ar.FRED-B"]),
+        ("fred-c", (20, 1), PUBLISHED["fred.micro.wafer_ar.FRED-C"]),
+        ("fred-d", (20, 1), PUBLISHED["fred.micro.wafer_ar.FRED-D"]),
+        ("mesh", (2, 1), PUBLISHED["fred.micro.MP2DP5PP2.mesh.MP"]),
+        ("mesh", (5, 4), PUBLISHED["fred.micro.MP2DP5PP2.mesh.DP"]),
+        *((f"fred-{v}", (2, 1), PUBLISHED["fred.micro.MP2DP5PP2.FRED.MP"]) for v in "abcd"),
+        ("fred-a", (5, 4), PUBLISHED["fred.micro.MP2DP5PP2.FRED-A.DP"]),
+        ("fred-c", (2, 2), PUBLISHED["fred.micro.MP2DP5PP2.FRED-C/D.PP"]),
+        ("fred-d", (2, 2), PUBLISHED["fred.micro.MP2DP5PP2.FRED-C/D.PP"]),
+    ],
+)
+def test_effective_bandwidths_of_fred(variant: str, group: tuple[int, int], bandwidth: dict[str, float]) -> None:
+    name = "mesh-2d" if variant == "mesh" else variant
+    assert 3000 * share(name, *group, 20) == bandwidth["value"]
+
+
+def test_fred_a_is_bound_by_what_leaves_a_switch() -> None:
+    # (5 - 1) / 20 of the message goes up at 375 GB/s, while an NPU sends 19 / 20 of it.
+    assert 3000 * share("fred-a", 20, 1, 20) == pytest.approx(375 * 19 / 4)
+
+
+@pytest.mark.parametrize(("extent", "percent"), [(2, 0.0), (4, 100 / 3), (5, 37.5), (20, 47.4)])
+def test_switches_that_reduce_save_traffic_of_all_reduce_alone(extent: int, percent: float) -> None:
+    group = np.array([extent])
+    factor = BY_NAME["fred-d"].traffic_factor(Pattern.SHRINKING, group)
+    assert 100 * (1 - factor[0]) == pytest.approx(percent, abs=0.05)
+    for pattern, collective in [
+        (Pattern.SHRINKING, Collective.ALL_GATHER),
+        (Pattern.SHRINKING, Collective.REDUCE_SCATTER),
+        (Pattern.ALL_TO_ALL, Collective.ALL_TO_ALL),
+    ]:
+        assert BY_NAME["fred-d"].traffic_factor(pattern, group, collective) == 1
+    assert BY_NAME["fred-c"].traffic_factor(Pattern.SHRINKING, group) == 1
+    assert PUBLISHED["fred.innet.traffic_cut.5peers"]["value"] == 37.5
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [("mesh-2d", "mesh"), ("fred-a", "mesh"), ("fred-b", "mesh"), ("fred-c", "CD"), ("fred-d", "CD")],
+)
+def test_bisections_of_fred(name: str, row: str) -> None:
+    assert 3 * BY_NAME[name].cut(np.array([20]))[0] == PUBLISHED[f"fred.bisection.{row}"]["value"]
+
+
+def test_cuts() -> None:
+    found = {name: float(block.cut(np.array([16]))[0]) for name, block in BY_NAME.items()}
+    assert found["ring"] == 1
+    assert found["fully-connected"] == pytest.approx(8 * 8 / 15)
+    assert found["switch"] == found["any-to-any"] == found["ocs-rail"] == 8
+    # Two cuts of four links, a quarter of an NPU's bandwidth each; 2 x 2 x 4 has two of four links of a sixth each.
+    assert (found["torus-2d"], found["torus-3d"]) == (2, pytest.approx(4 / 3))
+    assert found["hypercube"] == pytest.approx(8 / 4)
+
+
+def test_a_cut_that_an_all_to_all_exceeds_is_a_fault() -> None:
+    class Narrow(Ring):
+        def cut(self, npus: IntArray) -> FloatArray:
+            return np.full(np.shape(npus), 1 / 4)
+
+    assert "an all-to-all sends more over the cut than it carries, with 2 NPUs" in faults(Narrow())
+
+
+def test_steps() -> None:
+    all_reduce, exchange = Collective.ALL_REDUCE, Collective.ALL_TO_ALL
+    eight = np.array([8])
+    found = {name: float(block.steps(all_reduce, eight)[0]) for name, block in BY_NAME.items()}
+    assert found["ring"] == 14
+    assert found["fully-connected"] == 2
+    assert found["switch"] == found["hypercube"] == 6
+    assert found["torus-2d"] == 2 * (1 + 3)
+    assert found["fred-d"] == 1
+    assert BY_NAME["switch"].steps(all_reduce, np.array([6]))[0] == 10
+    assert BY_NAME["mesh-2d"].steps(exchange, np.array([20]))[0] == 3 + 4
+
+
+def test_a_message_passes_one_three_or_five_switches() -> None:
+    kit = sample_kit(BY_NAME["switch"], ports=64)
+    links, passed = BY_NAME["switch"].hops(np.array([64, 128, 4096]), kit)
+    assert (links.tolist(), passed.tolist()) == ([2, 4, 6], [1, 3, 5])
+    assert BY_NAME["any-to-any"].hops(np.array([64]), kit, np.array([8]))[1] == 3
+    assert BY_NAME["ring"].hops(np.array([8]), kit)[0] == 1
+
+
+def test_sizes_of_folded_clos_networks() -> None:
+    assert tiers(np.array([4, 5, 8, 9, 16, 17]), 4).tolist() == [1, 2, 2, 3, 3, 0]
+    assert switches(np.array([8, 16]), 4).tolist() == [6, 20]
+    kit = sample_kit(BY_NAME["switch"], ports=4)
+    assert BY_NAME["switch"].allowed(np.array([16, 17]), kit).tolist() == [True, False]
+    assert BY_NAME["any-to-any"].allowed(np.array([4, 4]), kit, np.array([4, 5])).tolist() == [True, False]
+
+
+def test_a_switch_with_ports_to_spare_holds_several_planes() -> None:
+    kit = sample_kit(BY_NAME["switch"], ports=64)
+    counts = BY_NAME["switch"].counts(np.array([8, 20, 64]), kit)
+    assert counts.slope[ITEMS.index("switch")].tolist() == [1 / 8, 1 / 3, 1]
+
+
+def test_blocks_need_their_lanes() -> None:
+    npus = np.array([2, 4, 8, 12, 16])
+    for name, lanes, allowed in [
+        ("ring", 1, [True, False, False, False, False]),
+        ("fully-connected", 7, [True, True, True, False, False]),
+        ("torus-2d", 4, [False, True, True, True, True]),
+        ("torus-3d", 6, [False, False, True, True, True]),
+        ("mesh-2d", 4, [False, True, True, True, True]),
+        ("hypercube", 3, [True, True, True, False, False]),
+        ("fred-a", 1, [True, True, True, True, True]),
+    ]:
+        assert BY_NAME[name].allowed(npus, sample_kit(BY_NAME[name], lanes=lanes)).tolist() == allowed, name
+
+
+def test_the_mesh_of_a_wafer_has_31_links() -> None:
+    kit = sample_kit(BY_NAME["mesh-2d"])
+    assert 4 * BY_NAME["mesh-2d"].counts(np.array([20]), kit).linear[0, 0] == 31
+
+
+def test_the_notation_knows_every_block() -> None:
+    assert [(block.code, block.name) for block in BLOCKS] == [(block.code, block.name) for block in PHYSICS]
+    text = "_".join(f"{block.code}(4)" for block in BLOCKS)
+    assert str(parse_fabric(text)) == text
+
+
+def test_names_and_codes_are_distinct() -> None:
+    class Other(Ring):
+        name = "other"
+
+    class Lower(Ring):
+        code = "ri"
+
+    with pytest.raises(InputError, match=r"'ring' \(RI\) and 'other' \(RI\) have one name or code"):
+        distinct([Ring(), Other()])
+    with pytest.raises(InputError, match="'ring' has the code 'ri'; a code is of capital letters"):
+        distinct([Lower()])
+
+
+OWN = """
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.ring import Ring
+
+class Star(Ring):
+    code, name = "ST", "star"
+
+BLOCK, WRONG = Star(), 7
+"""
+ASK = """
+import own
+from evo_libra.network.blocks.conformance import faults
+from evo_libra.network.fabric import parse_fabric
+from evo_libra.network.catalog.parts import load_parts
+print(parse_fabric("ST(4)"), faults(own.BLOCK), [kit.block for kit in load_parts("own.yaml").kits])
+"""
+CATALOG = """
+kind: parts
+name: own
+source: made up
+technologies:
+  board: {lane_GBps: 10, lanes: 4, latency_ns: 5, blocks: [star], source: made up, year: 2025}
+"""
+
+
+def run_with(folder: Path, entry: str) -> subprocess.CompletedProcess[str]:
+    (folder / "own.py").write_text(OWN)
+    (folder / "own.yaml").write_text(CATALOG)
+    package = folder / "own-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1\n")
+    (package / "entry_points.txt").write_text(f"[evo_libra.blocks]\nstar = own:{entry}\n")
+    root = str(Path(__file__).parents[3])
+    path = os.pathsep.join([str(folder), root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.run(
+        [sys.executable, "-c", ASK], cwd=folder, env={**os.environ, "PYTHONPATH": path},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_a_block_of_ones_own_is_one_file(tmp_path: Path) -> None:
+    found = run_with(tmp_path, "BLOCK")
+    assert found.stderr == ""
+    assert found.stdout == f"ST(4) [] [{len(PHYSICS)}]\n"
+
+
+def test_what_is_no_block_is_named(tmp_path: Path) -> None:
+    assert "entry point 'star' of group evo_libra.blocks is no block but 7" in run_with(tmp_path, "WRONG").stderr

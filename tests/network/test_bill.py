@@ -1,0 +1,171 @@
+"""Bills of materials: published ones, and what holds for any."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra.network.bill import (
+    ITEMS,
+    bill,
+    cost_by_item,
+    counting,
+    fits,
+    inner_npus,
+    part_figures,
+    power_by_item,
+    relaxed_price,
+)
+from evo_libra.network.blocks import PHYSICS, Kit, Part, Range
+from evo_libra.network.blocks.conformance import sample_kit
+from evo_libra.network.catalog.parts import load_parts
+from evo_libra.network.fabric import BLOCK_NAMES
+
+ROWS = json.loads((Path(__file__).parents[1] / "golden" / "fabric_published.json").read_text())
+PUBLISHED = {row["id"]: row for row in ROWS}
+FAT_TREES = [row for row in ROWS if row["id"].startswith("bom.")]
+SWITCH, ANY_TO_ANY, OCS = (BLOCK_NAMES.index(name) for name in ("switch", "any-to-any", "ocs-rail"))
+LINK, UPLINK, TRANSCEIVER, NIC, SWITCHES = range(len(ITEMS))
+
+
+def part(kind: str, usd: float, watts: float = 0.0, ports: int | None = None) -> Part:
+    return Part(kind, kind, Range(usd, usd, usd), watts, ports, 0.0, "", 2024)
+
+
+def kit(block: int, **parts: Part) -> Kit:
+    given_ = {name: parts.get(name) for name in ("links", "uplink", "transceiver", "nic", "switch")}
+    return Kit("made up", block, 0, 50e9, 8, None, 0.0, 0.0, **given_)
+
+
+def column(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.array(values)[:, None]
+
+
+NODE = kit(SWITCH, switch=part("switch", 0, ports=64))
+RAIL = kit(SWITCH, links=part("link", 1320), uplink=part("link", 1240), switch=part("switch", 36000, ports=64))
+
+
+def test_there_are_eleven_fat_trees() -> None:
+    assert len(FAT_TREES) == 11
+
+
+@pytest.mark.parametrize("row", FAT_TREES, ids=lambda row: row["id"])
+def test_eight_rails_of_64_ports(row: dict[str, Any]) -> None:
+    kits, index = [NODE, RAIL], column(0, 1)
+    items = bill(kits, index, column(8, row["inputs"]["gpus"] // 8), column(1, 1))
+    usd = cost_by_item(items, kits, index)[:, 1, 0]
+    assert items[SWITCHES, 1, 0] == row["value"]["switches"]
+    assert usd[SWITCHES] == row["value"]["switch_usd"]
+    assert usd[LINK] + usd[UPLINK] == row["value"]["cable_usd"]
+    assert usd[TRANSCEIVER] == usd[NIC] == 0
+
+
+def test_any_to_any_is_one_network_over_all_npus() -> None:
+    kits = [NODE, replace(RAIL, block=ANY_TO_ANY)]
+    items = bill(kits, column(0, 1), column(256, 128), column(1, 1))[:, 1, 0]
+    assert items.tolist() == [32768, 2 * 32768, 0, 0, 5 * 32768 / 64]
+    # Whatever the domain, the network is the same.
+    assert bill(kits, column(0, 1), column(8, 4096), column(1, 1))[:, 1, 0].tolist() == items.tolist()
+
+
+def test_optical_rails_cost_what_opus_says() -> None:
+    row = PUBLISHED["opus.ocs.h200.2048"]
+    inputs, rail = row["inputs"], row["inputs"]["gpus"] // 8
+    ports = 2 * rail
+    ocs = Part(
+        "ocs", "ocs", Range(*3 * [inputs["ocs_port_usd"] * ports]), inputs["ocs_port_W"] * ports, ports, 0.0, "", 2025
+    )
+    optics = part("transceiver", inputs["transceiver_usd"], inputs["transceiver_W"])
+    kits, index = [NODE, kit(OCS, transceiver=optics, switch=ocs)], column(0, 1)
+    items = bill(kits, index, column(8, rail), column(1, 1))
+    assert cost_by_item(items, kits, index)[:, 1].sum() == pytest.approx(row["value"]["usd"], rel=1e-3)
+    assert power_by_item(items, kits, index)[:, 1].sum() == pytest.approx(row["value"]["W"], rel=4e-3)
+
+
+def test_the_tree_of_a_wafer_takes_the_published_power() -> None:
+    kits = [kit for kit in load_parts("wafer").kits if BLOCK_NAMES[kit.block] == "fred-d"]
+    items = bill(kits, column(0), column(20), column(4))
+    assert items[SWITCHES, 0, 0] == 6
+    assert power_by_item(items, kits, column(0)).sum() == pytest.approx(PUBLISHED["fred.hw.power"]["value"], rel=1e-3)
+
+
+def test_the_uplinks_of_a_tree_are_whole() -> None:
+    kits = [kit for kit in load_parts("wafer").kits if BLOCK_NAMES[kit.block] == "fred-a"]
+    found = [bill(kits, column(0), column(20), column(lanes))[UPLINK, 0, 0] for lanes in (1, 2, 3, 4)]
+    # Half an uplink of each of five switches for a lane of its four NPUs.
+    assert found == [5, 5, 10, 10]
+
+
+def test_energy_is_spent_both_ways_on_every_link() -> None:
+    one = replace(kit(SWITCH, links=part("link", 0, 3.0), switch=part("switch", 0, 100.0, 64)), energy=2e-12)
+    assert part_figures(one)[1].tolist() == pytest.approx([3.0 + 2 * 8 * 50e9 * 2e-12, 1.6, 0, 0, 100.0])
+
+
+def test_prices_have_scenarios() -> None:
+    optics = Part("optics", "transceiver", Range(600, 659, 800), 9, None, 0, "", 2025)
+    one = kit(SWITCH, transceiver=optics, switch=part("switch", 10, ports=64))
+    usd = [part_figures(one, scenario)[0, TRANSCEIVER] for scenario in ("low", "value", "high")]
+    assert usd == [600, 659, 800]
+
+
+def test_an_npu_buys_whole_nics() -> None:
+    one = kit(SWITCH, nic=part("nic", 1000, ports=2), switch=part("switch", 0, ports=64))
+    found = [bill([one], column(0), column(16), column(lanes))[NIC, 0, 0] for lanes in (1, 2, 3, 4)]
+    assert found == [16, 16, 32, 32]
+
+
+def test_unused_dimensions_are_free() -> None:
+    assert not bill([RAIL], column(0, 0), column(8, 1), column(1, 0))[:, 1].any()
+
+
+def test_inner_npus() -> None:
+    assert inner_npus(column(4, 1, 8, 2))[:, 0].tolist() == [1, 4, 4, 32]
+
+
+def test_domains_stay_within_their_span() -> None:
+    nvlink = replace(NODE, span=72)
+    assert fits(nvlink, np.array([8, 8, 64]), np.array([4, 16, 1])).tolist() == [True, False, True]
+    assert fits(replace(NODE, span=None), np.array([8]), np.array([9])).tolist() == [True]
+
+
+KITS = [*load_parts("parts-2024").kits, *load_parts("wafer").kits]
+KITS += [replace(sample_kit(block), block=index) for index, block in enumerate(PHYSICS)]
+
+
+@given(st.integers(0, len(KITS) - 1), st.integers(2, 4096), st.integers(1, 64), st.integers(1, 8))
+@settings(max_examples=300)
+def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, lanes: int, inside: int) -> None:
+    one = replace(KITS[index], span=None)
+    if not fits(one, np.array([npus]), np.array([inside]))[0]:
+        return
+    quantum = int(PHYSICS[one.block].quantum(np.array([npus]), one)[0])
+    count = max(1, min(lanes, one.lanes) // quantum) * quantum
+    kits, chosen, sizes = [NODE, one], column(0, 1), column(inside, npus)
+    items = bill(kits, chosen, sizes, column(1, count))
+    assert (items >= 0).all()
+    assert (items[NIC, 1] == (0 if one.nic is None else inside * npus * -(-count // (one.nic.ports or 1)))).all()
+    usd = cost_by_item(items, kits, chosen)[:, 1].sum()
+    relaxed = relaxed_price(kits, chosen, sizes)[1, 0] * count * one.lane_rate
+    assert relaxed <= usd * (1 + 1e-12)
+    # Whole numbers of parts are reached where the last of them is full.
+    many = counting(kits, chosen, sizes).slope[:, 1, 0]
+    if (np.abs(count * many - np.rint(count * many)) < 1e-9).all():
+        assert relaxed == pytest.approx(usd, rel=1e-9)
+
+
+@given(st.lists(st.integers(0, len(KITS) - 1), min_size=2, max_size=6), st.integers(1, 4))
+@settings(max_examples=60)
+def test_designs_do_not_depend_on_each_other(indices: list[int], lanes: int) -> None:
+    index = np.array([indices, indices[::-1]])
+    sizes = np.full(index.shape, 4)
+    together = bill(KITS, index, sizes, np.full(index.shape, lanes))
+    for n in range(len(indices)):
+        alone = bill(KITS, index[:, n : n + 1], sizes[:, n : n + 1], np.full((2, 1), lanes))
+        np.testing.assert_array_equal(together[:, :, n : n + 1], alone)

@@ -1,0 +1,120 @@
+"""Every structure of a space of parts: whole lanes next to the relaxed optimum."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from evo_libra import certify, load_problem, search
+from evo_libra.arrays import FloatArray, Population
+from evo_libra.optimality.bounds import screen
+from evo_libra.optimality.ideal_bandwidth import ideal_of
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.space import Structures
+from evo_libra.searching.engines.exhaustive import ExhaustiveEngine
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    technologies = "technologies: [xgmi, nvlink4, optics-400g]"
+    found = load_problem(
+        "gpt3-4k", [f"fabric={{catalog: parts-2024, max_dimensions: 3, {technologies}}}", "bandwidth=lanes", "npus=512"]
+    )
+    assert isinstance(found, Problem)
+    return found
+
+
+def brute_force(problem: Problem) -> FloatArray:
+    """Return the (2, n) objectives of all feasible designs: every structure with every number of lanes."""
+    assert isinstance(problem.structures, Structures)
+    found = []
+    for s in range(len(problem.structures)):
+        npus, technology = problem.structures.look_up(np.array([s]))
+        one = problem.tables.hardware_of(npus, technology)
+        lanes = [
+            np.arange(low, most + 1, max(step, 1))
+            for low, most, step in zip(one.fewest[:, 0], one.most[:, 0], one.quantum[:, 0], strict=True)
+        ]
+        bandwidth = np.array(list(itertools.product(*lanes))).T * one.rate
+        shape = bandwidth.shape
+        block = np.broadcast_to(np.array([[kit.block for kit in problem.tables.kits]]).T[technology[:, 0]], shape)
+        designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
+        worth = problem.evaluate(designs)
+        found.append(worth.objectives[:, worth.violation <= 0])
+    return np.concatenate(found, axis=1)
+
+
+def test_whole_lanes_near_the_relaxed_optimum_are_feasible_and_near_the_bound(problem: Problem) -> None:
+    front = search(problem, engine="exhaustive", population=60)
+    assert len(front) > 10
+    worth = problem.evaluate(front.frame["design"].to_list())
+    assert (worth.violation == 0).all()
+    np.testing.assert_allclose(worth.objectives[1], front.frame["cost_usd"], rtol=1e-12)
+    proof = certify(problem, front)
+    assert (proof.factor >= 1.0).all()
+    # At least as good as what a search of as many evaluations finds, by what is left to gain.
+    sampled = certify(problem, search(problem, evaluations=2000, population=60, seed=0))
+    assert proof.missed_hypervolume <= sampled.missed_hypervolume * 1.02
+
+
+def test_screened_bounds_are_below_what_is_solved(problem: Problem) -> None:
+    relaxed = problem.relaxed()
+    bounds = screen(relaxed)
+    cost = np.geomspace(bounds.least.min() * 1.1, bounds.least.min() * 100, 12)
+    ideal = ideal_of(relaxed, cost, bounds)
+    assert np.isfinite(ideal.time).all()
+    assert (bounds.bound(cost).min(axis=0) <= ideal.time * (1 + 1e-9)).all()
+    # The fastest one's saturated time is exact: the ideal reaches it with money enough.
+    rich = ideal_of(relaxed, np.array([relaxed.tables.highest_cost()]), bounds)
+    np.testing.assert_allclose(rich.time[0], bounds.saturated.min(), rtol=1e-6)
+    genes = problem.genome.sample(np.random.default_rng(0), 2000)
+    worth = problem.evaluate_genes(genes)
+    feasible = worth.violation <= 0
+    structure = genes[0].astype(np.int64)
+    lower = np.maximum(bounds.base + bounds.kappa / bounds.least, bounds.saturated)
+    assert (bounds.structure == np.arange(len(bounds))).all()
+    time, usd = worth.objectives[:, feasible]
+    mine = structure[feasible]
+    assert (np.maximum(bounds.base[mine] + bounds.kappa[mine] / usd, bounds.saturated[mine]) <= time * (1 + 1e-9)).all()
+    assert (bounds.least[mine] <= usd * (1 + 1e-9)).all()
+    assert (lower >= bounds.saturated).all()
+
+
+@pytest.fixture(scope="module")
+def small() -> Problem:
+    fabric = "fabric={catalog: parts-2024, max_dimensions: 2, technologies: [xgmi, nvlink4]}"
+    found = load_problem("gpt3-4k", [fabric, "bandwidth=lanes", "npus=32"])
+    assert isinstance(found, Problem)
+    return found
+
+
+def test_a_tile_that_adds_nothing_is_passed_over(small: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Tiles of few structures: after those that promise most, most others add nothing.
+    monkeypatch.setattr("evo_libra.optimality.ideal_bandwidth.TILE", 2)
+    engine = ExhaustiveEngine(small)
+    state = engine.start(small.genome, 2, 10, 0)
+    passed = 0
+    while True:
+        before = int(state.arrays["tile"])
+        genes, state = engine.ask(state)
+        if not genes.shape[1]:
+            break
+        passed += int(state.arrays["tile"]) - before
+        worth = small.evaluate_genes(genes)
+        state = engine.tell(state, genes, worth.objectives, worth.violation)
+    assert passed > 0
+
+
+def test_brute_force_finds_nothing_that_the_proof_of_exhaustive_excludes(small: Problem) -> None:
+    front = search(small, engine="exhaustive", population=100, evaluations=100_000)
+    proof, found = certify(small, front), front.frame.sort("cost_usd")
+    time, cost = brute_force(small)
+    assert len(time) > 1000
+    # Its ends are exact; between them it may miss whole lanes further from the relaxed optimum.
+    np.testing.assert_allclose(found["cost_usd"].min(), cost.min(), rtol=1e-9)
+    np.testing.assert_allclose(found["time_ms"].min() * 1e-3, time.min(), rtol=1e-9)
+    best = np.minimum.accumulate(found["time_ms"].to_numpy() * 1e-3)
+    place = np.searchsorted(found["cost_usd"].to_numpy() * (1 - 1e-9), cost, side="right") - 1
+    assert (best[place] <= time * proof.largest_factor * (1 + 1e-9)).all()

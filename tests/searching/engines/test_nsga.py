@@ -1,0 +1,314 @@
+"""Array-native NSGA-II and NSGA-III: kernels against moocore, pymoo and plain definitions."""
+
+from __future__ import annotations
+
+import itertools
+
+import moocore
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymoo.algorithms.moo.nsga3 import HyperplaneNormalization
+from pymoo.core.population import Population
+from pymoo.core.problem import Problem
+from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
+from pymoo.operators.survival.rank_and_crowding.metrics import get_crowding_function
+from pymoo.util.ref_dirs import get_reference_directions
+
+from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
+from evo_libra.problem.file.registry import load_problem
+from evo_libra.searching.engine import load_engine
+from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescaled
+from evo_libra.searching.engines.survival import (
+    ENDS,
+    Crowding,
+    along,
+    by_front,
+    crowding,
+    largest,
+    ranks,
+    survivors,
+    turns,
+)
+from evo_libra.searching.engines.variation import first_of_kind, row_hash
+from evo_libra.searching.generations import generations
+
+SEEDS = st.integers(0, 2**32 - 1)
+RANDOM = settings(max_examples=60)
+
+
+def population(seed: int, *, whole: bool, most: int = 80) -> tuple[np.random.Generator, FloatArray]:
+    """Random objectives; whole numbers of few values make equal ones and repeats."""
+    random = np.random.default_rng(seed)
+    shape = int(random.integers(2, 5)), int(random.integers(1, most))
+    return random, random.integers(0, 6, shape).astype(float) if whole else random.random(shape)
+
+
+def dominates(one: FloatArray, two: FloatArray) -> bool:
+    return bool((one <= two).all() and (one < two).any())
+
+
+@given(seed=SEEDS, whole=st.booleans())
+@RANDOM
+def test_ranks_are_those_of_moocore_and_then_of_violation(*, seed: int, whole: bool) -> None:
+    random, objectives = population(seed, whole=whole, most=40)
+    none = np.zeros(objectives.shape[1])
+    rank, single = ranks(objectives, none), singles(objectives)
+    np.testing.assert_array_equal(rank[single], moocore.pareto_rank(objectives.T[single]))
+    for i, j in itertools.permutations(np.flatnonzero(single), 2):
+        assert not dominates(objectives[:, i], objectives[:, j]) or rank[i] < rank[j]
+    violation = random.choice([0.0, 1.0, 0.5], len(none))
+    constrained = ranks(objectives, violation)
+    for i, j in itertools.permutations(range(len(rank)), 2):
+        if violation[j] > 0:
+            assert (constrained[i] < constrained[j]) == (violation[i] < violation[j])
+
+
+@given(SEEDS)
+@RANDOM
+def test_repeats_are_ranked_after_every_other_feasible_design(seed: int) -> None:
+    random, objectives = population(seed, whole=True)
+    violation = random.choice([0.0, 0.0, 1.0], objectives.shape[1])
+    rank, feasible = ranks(objectives, violation), violation == 0
+    single = singles(objectives[:, feasible])
+    assert rank[feasible][single].max(initial=-1) < rank[feasible][~single].min(initial=1000)
+    assert rank[feasible].max(initial=-1) < rank[~feasible].min(initial=1000)
+
+
+@pytest.mark.parametrize("selection", [Crowding(), Niches()])
+@pytest.mark.parametrize("objectives", [2, 3])
+@pytest.mark.parametrize("children", [1, 60])
+def test_no_repeat_survives_where_another_design_is_left_out(
+    selection: Crowding | Niches, objectives: int, children: int
+) -> None:
+    random, size = np.random.default_rng(0), 60
+    arrays = {"size": np.array(size), **selection.memory(objectives, size)}
+    values, violation = random.integers(0, 6, (objectives, size)).astype(float), np.zeros(size)
+    seen = set(map(tuple, values.T))
+    for _ in range(100 // children + 5):
+        new = random.integers(0, 6, (objectives, children)).astype(float)
+        both, seen = np.concatenate([values, new], axis=1), seen | set(map(tuple, new.T))
+        kept, memory = selection.survivors(arrays, both, np.zeros(both.shape[1]), random)
+        distinct = len(set(map(tuple, both.T)))
+        values, arrays = both[:, kept], {**arrays, **memory, "violation": violation[: len(kept)]}
+        assert len(set(map(tuple, values.T))) == min(distinct, size)
+        assert {tuple(point) for point in both[:, non_dominated(both)].T} <= set(map(tuple, values.T))
+
+
+@pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
+def test_a_problem_of_parts_does_not_fill_the_population_with_clones(engine: str) -> None:
+    problem = load_problem("dense-32k")
+    *_, last = generations(problem, load_engine(engine, problem), population=100, seed=3, evaluations=3000)
+    held = last.engine.arrays["objectives"]
+    assert len(np.unique(held, axis=1).T) == held.shape[1] == 100
+
+
+def singles(objectives: FloatArray) -> BoolArray:
+    """Return (n,) whether none of the designs after it has equal objectives."""
+    points = list(map(tuple, objectives.T))
+    return np.array([point not in points[place + 1 :] for place, point in enumerate(points)], dtype=np.bool_)
+
+
+@given(seed=SEEDS, whole=st.booleans())
+@RANDOM
+def test_crowding_is_that_of_pymoo(*, seed: int, whole: bool) -> None:
+    _, objectives = population(seed, whole=whole)
+    rank = ranks(objectives, np.zeros(objectives.shape[1]))
+    distance = crowding(objectives, rank)
+    for number in np.unique(rank):
+        members = np.flatnonzero(rank == number)
+        _, first = np.unique(objectives[:, members], axis=1, return_index=True)
+        # Theirs of the distinct points; repeats have none.
+        expected = np.zeros(len(members))
+        expected[np.sort(first)] = get_crowding_function("cd").do(objectives[:, members[np.sort(first)]].T)
+        np.testing.assert_allclose(distance[members], np.minimum(expected, ENDS), rtol=1e-12, atol=1e-15)
+
+
+@given(SEEDS)
+@RANDOM
+def test_crowding_of_one_front_is_that_of_many(seed: int) -> None:
+    _, objectives = population(seed, whole=False)
+    first = front(objectives)
+    one = np.zeros(len(first), dtype=np.int64)
+    np.testing.assert_allclose(along(objectives[:, first]), crowding(objectives[:, first], one), rtol=1e-12)
+
+
+@given(SEEDS)
+@RANDOM
+def test_survivors_are_those_of_pymoo(seed: int) -> None:
+    random, objectives = population(seed, whole=False)
+    count = objectives.shape[1]
+    size = int(random.integers(1, count + 1))
+    kept, rank, distance = survivors(objectives, np.zeros(count), size)
+    theirs = RankAndCrowding().do(
+        Problem(n_var=1, n_obj=len(objectives)),
+        Population.new("X", np.arange(count)[:, None], "F", objectives.T.copy()),
+        n_survive=size,
+        random_state=np.random.default_rng(0),
+    )
+    order = np.argsort(kept)
+    by_place = sorted(theirs, key=lambda each: each.X[0])
+    ends = np.isinf([each.get("crowding") for each in by_place])
+    assert len(kept) == size
+    # Where a front is cut between designs that are equally crowded, either may survive.
+    values = np.sort(np.minimum([each.get("crowding") for each in by_place], ENDS))
+    np.testing.assert_allclose(np.sort(distance), values, rtol=1e-12)
+    np.testing.assert_array_equal(np.sort(rank), np.sort([each.get("rank") for each in by_place]))
+    if not ends.any():
+        np.testing.assert_array_equal(kept[order], [each.X[0] for each in by_place])
+
+
+@given(SEEDS, st.integers(1, 12))
+@RANDOM
+def test_infeasible_designs_survive_last_and_by_violation(seed: int, size: int) -> None:
+    random = np.random.default_rng(seed)
+    objectives, violation = random.integers(0, 8, (3, 30)).astype(float), random.choice([0.0, 0.0, 2.0, 5.0], 30)
+    kept, _, _ = survivors(objectives, violation, size)
+    assert len(set(kept.tolist())) == size
+    left_out, feasible = np.setdiff1d(np.arange(30), kept), violation == 0
+    single = set(np.flatnonzero(feasible)[singles(objectives[:, feasible])])
+    for out, stays in itertools.product(left_out, kept):
+        assert violation[stays] <= violation[out]
+        if out in single:
+            assert not dominates(objectives[:, out], objectives[:, stays])
+
+
+@given(seed=SEEDS, whole=st.booleans())
+@RANDOM
+def test_front_is_what_nothing_dominates_once_each_in_order(*, seed: int, whole: bool) -> None:
+    _, objectives = population(seed, whole=whole)
+    points = list(map(tuple, objectives.T))
+    expected = {p for p in points if not any(dominates(np.array(q), np.array(p)) for q in points)}
+    found = front(objectives)
+    assert [points[i] for i in found] == sorted(expected)
+    assert all(points.index(points[i]) == i for i in found)
+    np.testing.assert_array_equal(np.flatnonzero(non_dominated(objectives)), np.sort(found))
+
+
+@given(SEEDS)
+@settings(max_examples=20)
+def test_archive_does_not_depend_on_what_is_merged_when(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count, objectives = 12_000, int(random.integers(1, 4))
+    values = random.integers(1, 300, (objectives, count)).astype(float)
+    genes, violation = np.arange(count, dtype=float)[None], random.choice([0.0, 0.0, 1.0], count)
+    parts = np.array_split(np.arange(count), np.sort(random.integers(0, count, 15)))
+    collection, archive = Collection(Archive.empty(1, objectives)), Archive.empty(1, objectives)
+    for part in parts:
+        batch = genes[:, part], values[:, part], violation[part]
+        collection, archive = collection.add(*batch), archive.add(*batch)
+        if random.random() < 0.2:
+            collection = Collection(collection.archive)
+    feasible = np.flatnonzero(violation == 0)
+    expected = feasible[front(values[:, feasible])]
+    for found in (collection.archive, archive):
+        np.testing.assert_array_equal(found.genes[0], expected)
+        np.testing.assert_array_equal(found.objectives, values[:, expected])
+
+
+@given(st.lists(st.integers(-3, 3), max_size=50), st.lists(st.integers(-3, 3), max_size=20))
+def test_first_of_kind(values: list[int], known: list[int]) -> None:
+    hashes, seen = row_hash(np.array([values], dtype=float)), row_hash(np.array([known], dtype=float))
+    expected = [value not in known and value not in values[:i] for i, value in enumerate(values)]
+    assert first_of_kind(hashes, seen).tolist() == expected
+
+
+def test_hash_tells_designs_of_small_numbers_apart() -> None:
+    grid = np.array(list(itertools.product(range(9), repeat=5)), dtype=float).T
+    assert len(np.unique(row_hash(grid) >> np.uint64(14))) == grid.shape[1]
+    zeros = np.array([[0.0, -0.0]])
+    assert len(np.unique(row_hash(zeros))) == 1
+    fine = 1.0 + np.arange(4)[None] * 2.0**-52
+    assert len(np.unique(row_hash(fine))) == 4
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60), st.integers(0, 60))
+def test_orders_do_not_depend_on_how_equal_values_fall(values: list[int], count: int) -> None:
+    data = np.array(values, dtype=float)
+    np.testing.assert_array_equal(stable_order(data), np.argsort(data, kind="stable"))
+    count = min(count, len(data))
+    expected = np.sort(np.argsort(-data, kind="stable")[:count])
+    np.testing.assert_array_equal(np.flatnonzero(largest(data, count)), expected)
+
+
+def test_front_that_is_cut_is_the_one_that_does_not_fit() -> None:
+    rank = np.array([0, 0, 1, 1, 1, 2])
+    for size, safe, cut in ((1, 0, 2), (2, 0, 2), (3, 2, 3), (5, 2, 3), (6, 5, 1), (9, 6, 0)):
+        assert [int(part.sum()) for part in by_front(rank, size)] == [safe, cut]
+
+
+@pytest.mark.parametrize("count", [3, 7, 20])
+def test_everyone_has_as_many_turns(count: int) -> None:
+    times = np.bincount(turns(7, count, np.random.default_rng(0)), minlength=7)
+    assert times.sum() == count
+    assert times.max() - times.min() <= 1
+
+
+@pytest.mark.parametrize(("objectives", "steps"), [(2, 99), (3, 12), (5, 4)])
+def test_directions_are_those_of_das_and_dennis(objectives: int, steps: int) -> None:
+    theirs = get_reference_directions("das-dennis", objectives, n_partitions=steps)
+    ours = reference_directions(objectives, len(theirs)) if objectives < 5 else None
+    if ours is None:
+        ours = reference_directions(objectives, len(theirs))[: len(theirs)]
+    np.testing.assert_allclose(sorted(ours.tolist()), sorted(theirs.tolist()), atol=1e-12)
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 6, 9])
+def test_directions_fit_the_population_and_lie_on_the_plane(objectives: int) -> None:
+    directions = reference_directions(objectives, 120)
+    assert len(directions) <= max(120, objectives)
+    assert len(np.unique(directions.round(9), axis=0)) == len(directions)
+    assert (directions >= 0).all()
+    np.testing.assert_allclose(directions.sum(axis=1), 1.0)
+    assert objectives < 4 or (directions > 0).all(axis=1).any()
+
+
+@given(SEEDS)
+@settings(max_examples=25)
+def test_nearest_direction_is_at_the_least_perpendicular_distance(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    directions, scaled = reference_directions(3, 60), random.random((3, 700)) * random.choice([0.0, 1.0], (3, 700))
+    which, distance = nearest(scaled, directions)
+    unit = directions / np.linalg.norm(directions, axis=1)[:, None]
+    every = np.linalg.norm(scaled.T[:, None] - (scaled.T @ unit.T)[..., None] * unit, axis=2)
+    np.testing.assert_allclose(distance, every.min(axis=1), atol=1e-7)
+    np.testing.assert_allclose(every[np.arange(700), which], every.min(axis=1), atol=1e-7)
+
+
+@given(SEEDS)
+@settings(max_examples=25)
+def test_scale_is_that_of_pymoo(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    theirs = HyperplaneNormalization(3)
+    ours = Scale(np.full(3, 1e300), np.full(3, -1e300), np.empty((3, 0)))
+    for _ in range(3):
+        # Their threshold is absolute: it is ours where objectives range from 0 to 1.
+        objectives = np.concatenate([random.random((3, 40)), np.zeros((3, 1)), np.ones((3, 1))], axis=1)
+        objectives[:, -2:] = np.eye(3)[:, :2]
+        first = np.flatnonzero(non_dominated(objectives))
+        theirs.update(objectives.T.copy(), nds=first)
+        ours, nadir = rescaled(ours, objectives, objectives[:, first])
+        np.testing.assert_allclose(ours.ideal, theirs.ideal_point)
+        np.testing.assert_allclose(nadir, theirs.nadir_point, rtol=1e-9)
+
+
+@given(SEEDS)
+@RANDOM
+def test_last_places_go_to_the_directions_that_have_the_fewest(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count, directions = int(random.integers(1, 40)), 6
+    niche, distance = random.integers(0, directions, count), random.random(count)
+    occupied = random.integers(0, 3, directions)
+    room = int(random.integers(0, count + 1))
+    chosen = chosen_by_niche(niche, distance, occupied, room, random)
+    assert len(set(chosen.tolist())) == room
+    filled = occupied + np.bincount(niche[chosen], minlength=directions)
+    left = np.bincount(niche, minlength=directions) - np.bincount(niche[chosen], minlength=directions)
+    # No direction got a design while another one with one to give had two fewer.
+    got = filled > occupied
+    assert not got.any() or not (left > 0).any() or filled[got].max() <= filled[left > 0].min() + 1
+    for direction in np.flatnonzero(got & (occupied == 0)):
+        members = np.flatnonzero(niche == direction)
+        assert members[distance[members].argmin()] in chosen

@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evo_libra import load_problem, search
+from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError
+from evo_libra.faults import StorageError
+from evo_libra.searching.asynchronous import completions
+from evo_libra.searching.conformance import Toy
+from evo_libra.searching.engine import SECONDS, STAGNATION, load_engine
+from evo_libra.searching.evaluation import workers as workers_of
+from evo_libra.searching.evaluation.cache import Cache, Worth
+from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, ExpensiveProblem
+from evo_libra.searching.evaluation.workers import Done, Workers
+from evo_libra.searching.generations import Improve, Options, Snapshot, generations
+from evo_libra.searching.stopping import Stagnation, Stop
+
+SIMULATOR = '''
+import os, signal, subprocess, sys, time
+from dataclasses import dataclass
+
+from evo_libra.searching.stopping import Stagnation, Stop
+from evo_libra.searching.conformance import Toy
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """Fails by the value of the first gene, sleeps a little, and counts its calls in a file."""
+
+    log: str
+    sleep: float = 0.0
+    fails: tuple = (1, 2, 3, 4)
+    name = "simulator"
+    genome = Toy().genome
+    objectives = Toy().objectives
+    settings = Toy().settings
+
+    def evaluate_one(self, genes):
+        with open(self.log, "a") as file:
+            file.write(f"{genes[0]:g} {os.getpid()}\\n")
+        time.sleep(self.sleep)
+        print("what a simulator prints")
+        kind = genes[0] if genes[0] in self.fails else 0
+        if kind == 1:
+            raise ValueError("no convergence")
+        if kind == 2:
+            child = subprocess.Popen(["sleep", "60"])
+            with open(self.log + ".child", "w") as file:
+                file.write(str(child.pid))
+            time.sleep(60)
+        if kind == 3:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if kind == 5:
+            raise OSError(28, "No space left on device")
+        if kind == 4:
+            return [float("nan"), 1.0], 0.0
+        worth = Toy().evaluate_genes(genes[:, None])
+        return worth.objectives[:, 0], worth.violation[0]
+
+    def describe(self, genes):
+        return Toy().describe(genes)
+
+    def identity(self):
+        return {"problem": "simulator"}
+
+
+def unable():
+    raise RuntimeError("no licence")
+
+
+def dying():
+    os._exit(3)
+
+
+def asleep_once():
+    """Return a function that stops its process in the task of a file that is not there yet."""
+    return _sleep_once
+
+
+def _sleep_once(path):
+    if not os.path.exists(path):
+        open(path, "w").close()
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return os.environ.get("PYTHONSAFEPATH"), sys.flags.safe_path
+'''
+
+
+@pytest.fixture
+def simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    (tmp_path / "simulator.py").write_text(SIMULATOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("simulator")
+    del sys.modules["simulator"]
+
+
+def calls(log: Path) -> list[str]:
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def alive(pid: int) -> bool:
+    state = Path(f"/proc/{pid}/stat")
+    if state.exists():
+        return state.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def genes_of(*kinds: float) -> FloatArray:
+    return np.array([kinds, [0.5] * len(kinds), [2.5] * len(kinds)])
+
+
+def test_every_way_to_fail_is_told_and_the_rest_goes_on(tmp_path: Path, simulator: Any, capfd: Any) -> None:
+    problem = simulator.Simulator(str(tmp_path / "log"))
+    with ExpensiveProblem(problem, workers=2, timeout=1.0, cache=tmp_path / "kept.sqlite") as expensive:
+        genes = genes_of(0, 1, 2, 3, 4, 0)
+        worth = expensive.evaluate_genes(genes)
+        good = Toy().evaluate_genes(genes[:, :1])
+        np.testing.assert_array_equal(worth.objectives[:, [0, 5]], np.repeat(good.objectives, 2, axis=1))
+        np.testing.assert_array_equal(worth.violation, [0, *[FAILED_VIOLATION] * 4, 0])
+        assert np.isfinite(worth.objectives).all()
+        reasons = {int(failure.genes[0]): failure.reason for failure in expensive.failures}
+        assert reasons == {
+            1: "ValueError: no convergence",
+            2: "it took longer than 1 s",
+            3: "the process died: SIGSEGV",
+            4: "its f0 is nan; a finite number above 0 is needed",
+        }
+        assert len(calls(tmp_path / "log")) == 5
+        assert not alive(int((tmp_path / "log.child").read_text()))
+        assert capfd.readouterr().out == ""
+    # Another process, another time: nothing is evaluated twice, and failures are still told.
+    with ExpensiveProblem(problem, workers=2, cache=tmp_path / "kept.sqlite") as again:
+        np.testing.assert_array_equal(again.evaluate_genes(genes[:, ::-1]).objectives, worth.objectives[:, ::-1])
+        assert len(again.failures) == 4
+    assert len(calls(tmp_path / "log")) == 5
+    with ExpensiveProblem(problem, workers=1, cache=tmp_path / "kept.sqlite", retry=True) as retried:
+        retried.evaluate_genes(genes_of(0, 1))
+    assert [line.split()[0] for line in calls(tmp_path / "log")[5:]] == ["1"]
+
+
+def test_a_full_disk_says_nothing_about_a_design(tmp_path: Path, simulator: Any) -> None:
+    log, kept = str(tmp_path / "log"), tmp_path / "kept.sqlite"
+    with ExpensiveProblem(simulator.Simulator(log, fails=(5,)), workers=1, cache=kept) as expensive:
+        with pytest.raises(StorageError, match="the disk is full"):
+            expensive.evaluate_genes(genes_of(5))
+        assert expensive.failures == []
+    with ExpensiveProblem(simulator.Simulator(log, fails=()), workers=1, cache=kept) as expensive:
+        assert expensive.evaluate_genes(genes_of(5)).violation[0] == 0
+
+
+def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: Any) -> None:
+    plain = Toy()
+    with ExpensiveProblem(simulator.Simulator(str(tmp_path / "log"), fails=()), workers=2) as expensive:
+        options: dict[str, Any] = {"engine": "deap:nsga2", "population": 20, "evaluations": 60, "seed": 4}
+        found = search(expensive, **options)
+        assert len(calls(tmp_path / "log")) == 60
+    # The simulator takes the first gene for 0 here, as far as failing goes; its worth is that of the toy.
+    assert found.frame.equals(search(plain, **options).frame)
+
+
+def test_problems_that_evaluate_many_are_evaluated_one_by_one() -> None:
+    toy, genes = Toy(), genes_of(0, 1, 2)
+    with ExpensiveProblem(toy, workers=1, timeout=30.0) as expensive:
+        worth = expensive.evaluate_genes(genes)
+    np.testing.assert_array_equal(worth.objectives, toy.evaluate_genes(genes).objectives)
+
+
+def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simulator: Any) -> None:
+    problem = simulator.Simulator(str(tmp_path / "log"), fails=(2, 4))
+    options: dict[str, Any] = {"population": 10, "seed": 1}
+    engine = load_engine("pymoo:moead", Toy())
+    with ExpensiveProblem(problem, workers=2, timeout=0.3) as expensive:
+        last: Snapshot | None = None
+        for snapshot in completions(expensive, engine, evaluations=25, **options):
+            assert len(expensive) <= 2
+            last = snapshot
+        assert last is not None
+        assert last.evaluations == 25 == len(calls(tmp_path / "log"))
+        resumed = list(completions(expensive, engine, evaluations=28, resume=last, **options))
+        assert [one.evaluations for one in resumed] == [26, 27, 28]
+    reasons = {failure.reason for failure in expensive.failures}
+    assert "it took longer than 0.3 s" in reasons
+    assert not np.isin(last.archive.genes[0], [2, 4]).any()
+    assert len(last.archive) > 0
+
+
+def test_steady_state_starts_from_designs_stops_and_restarts() -> None:
+    seen: list[FloatArray] = []
+    toy = Toy()
+    first = toy.genome.sample(np.random.default_rng(1), 8)
+    numbers = {"population": 10, "seed": 1, "evaluations": 100_000}
+    options = Options(
+        stop=Stop(stagnation=Stagnation(150, 0.2)), restarts=1, first=first,
+        observe=lambda genes, _worth: seen.append(genes),
+    )  # fmt: skip
+    with ExpensiveProblem(toy, workers=2) as expensive:
+        snapshots = list(completions(expensive, load_engine("nsga2", toy), **numbers, options=options))
+        last = snapshots[-1]
+        assert (last.ended, last.restarts, last.evaluations) == (STAGNATION, 1, len(seen))
+        assert {genes.tobytes() for genes in seen[:8]} == {genes.tobytes() for genes in first.T}
+        (ended,) = completions(
+            expensive, load_engine("nsga2", toy), **numbers, resume=last, options=Options(stop=Stop(seconds=1e-3))
+        )
+        assert ended.ended == SECONDS
+        assert ended.seconds > last.seconds > 0
+        with pytest.raises(InputError, match="improves no designs"):
+            next(completions(expensive, load_engine("nsga2", toy), **numbers, options=Options(improve=Improve(abs))))
+
+
+def test_steady_state_ends_when_the_space_does() -> None:
+    with ExpensiveProblem(Toy(kinds=6, width=-1), workers=2) as expensive:
+        *_, last = completions(expensive, load_engine("deap:nsga2", Toy()), population=20, seed=0, evaluations=100)
+    assert last.exhausted
+    assert last.evaluations <= 6
+    exhaustive = load_engine("exhaustive", load_problem("gpt3-4k"))
+    with pytest.raises(InputError, match="in order"):
+        next(completions(expensive, exhaustive, population=20, seed=0, evaluations=9))
+
+
+@pytest.mark.parametrize(("load", "message"), [("unable", "RuntimeError: no licence"), ("dying", "exit code 3")])
+def test_workers_that_cannot_start_are_an_error(simulator: Any, load: str, message: str) -> None:
+    with Workers(getattr(simulator, load), 2) as workers:
+        workers.submit(1)
+        with pytest.raises(InputError, match=message):
+            workers.wait()
+
+
+def test_a_process_that_is_stopped_is_replaced_and_its_task_done(
+    tmp_path: Path, simulator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setattr(workers_of, "LOOK_SECONDS", 0.05)
+    with Workers(simulator.asleep_once, 1) as workers:
+        number = workers.submit(str(tmp_path / "stopped"))
+        # It was started from a safe path, and programs that it starts have the paths that they always have.
+        assert workers.wait() == [Done(number, (None, True))]
+    assert "PYTHONSAFEPATH" not in os.environ
+
+
+def test_wrong_numbers_and_problems_are_refused() -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        ExpensiveProblem(Toy(), workers=0)
+    with pytest.raises(InputError, match="timeout of 0 s"):
+        ExpensiveProblem(Toy(), workers=1, timeout=0.0)
+    local = ExpensiveProblem(Toy(), workers=1, load=lambda: Toy())  # noqa: PLW0108 - no function of a module
+    with local, pytest.raises(InputError, match="cannot be sent"):
+        local.evaluate_genes(genes_of(0))
+
+
+def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no database, but longer than a header of one would be" * 30)
+    with pytest.raises(InputError, match="cannot be used"):
+        Cache(tmp_path / "text", {})
+
+
+def test_cache_keeps_problems_apart_and_zero_is_zero(tmp_path: Path) -> None:
+    one, two = Cache(tmp_path / "c", {"problem": 1}), Cache(tmp_path / "c", {"problem": 2})
+    one.put(np.array([0.0, 1.0]), Worth(np.array([0.1, 2.0]), 0.5))
+    found = one.get(np.array([-0.0, 1.0]))
+    assert found is not None
+    assert (found.objectives.tolist(), found.violation, found.failure) == ([0.1, 2.0], 0.5, "")
+    assert two.get(np.array([0.0, 1.0])) is None
+    one.close()
+    two.close()
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from simulator import Simulator
+from evo_libra import load_problem, search
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+
+if __name__ == "__main__":
+    problem = Simulator(sys.argv[1] + "/log", sleep=0.05, fails=())
+    with ExpensiveProblem(problem, workers=2, cache=sys.argv[1] + "/kept.sqlite") as expensive:
+        search(expensive, engine="deap:nsga2", population=20, evaluations=4000)
+"""
+
+
+def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, simulator: Any) -> None:
+    script = tmp_path / "run.py"
+    script.write_text(KILLED)
+    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env={**os.environ, "PYTHONPATH": "."})
+    deadline = time.monotonic() + 60
+    while len(calls(tmp_path / "log")) < 25:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    logged = calls(tmp_path / "log")
+    pids = {int(line.split()[1]) for line in logged}
+    while any(map(alive, pids)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    with sqlite3.connect(tmp_path / "kept.sqlite") as file:
+        (kept,) = file.execute("SELECT count(*) FROM designs").fetchone()
+        assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    file.close()
+    assert len(logged) - 3 <= kept <= len(logged)
+    before = len(calls(tmp_path / "log"))
+    again = simulator.Simulator(str(tmp_path / "log"), fails=())
+    with ExpensiveProblem(again, workers=2, cache=tmp_path / "kept.sqlite") as expensive:
+        engine = load_engine("deap:nsga2", Toy())
+        *_, last = generations(expensive, engine, population=20, seed=0, evaluations=20)
+    assert last.evaluations == 20
+    assert len(calls(tmp_path / "log")) == before

@@ -1,0 +1,241 @@
+"""Islands: what they find depends on the seed and their number, not on where they are."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evo_libra import load_problem
+from evo_libra.arrays import FloatArray
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.front.archive import Collection
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.searching import islands as islands_module
+from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, STAGNATION, load_engine, loaded, saved
+from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.generations import (
+    Improve,
+    Options,
+    Snapshot,
+    derived_seed,
+    generations,
+    memetic_share,
+    step_of,
+)
+from evo_libra.searching.islands import EPOCH, Archipelago, island_generations, unpacked
+from evo_libra.searching.stopping import Stagnation, Stop
+
+POPULATION = 20
+
+
+@pytest.fixture(scope="module")
+def problem() -> Problem:
+    return load_problem("gpt3-4k")
+
+
+def run(
+    problem: SearchProblem,
+    islands: int,
+    evaluations: int,
+    *,
+    workers: int = 0,
+    seed: int = 3,
+    engine: str = "nsga2",
+    resume: Snapshot | None = None,
+    options: Options | None = None,
+) -> list[Snapshot]:
+    numbers = {"population": POPULATION, "seed": seed, "evaluations": evaluations}
+    place = Archipelago(islands, workers)
+    found = island_generations(problem, engine, place, **numbers, resume=resume, options=options or Options())
+    return list(found)
+
+
+def test_front_depends_on_the_seed_and_the_number_of_islands_alone(problem: Problem) -> None:
+    options = Options(improve=short(problem))
+    here = run(problem, 3, 3000, options=options)
+    there = run(problem, 3, 3000, workers=2, options=options)
+    assert [snapshot.evaluations for snapshot in here] == [1200, 2400, 3000]
+    for one, two in zip(here, there, strict=True):
+        np.testing.assert_array_equal(one.archive.genes, two.archive.genes)
+        assert saved(one.engine) == saved(two.engine)
+    for other in (run(problem, 3, 3000, seed=4), run(problem, 2, 3000)):
+        assert not np.array_equal(other[-1].archive.objectives, here[-1].archive.objectives)
+
+
+@pytest.mark.parametrize("engine", ["nsga2", "nsga3", "random", "pymoo:nsga2"])
+def test_islands_go_on_where_they_stopped(problem: Problem, engine: str) -> None:
+    whole = run(problem, 2, 2500, engine=engine)
+    # What a checkpoint keeps, and nothing else.
+    stopped = replace(whole[1], engine=loaded(saved(whole[1].engine)), found=Collection(whole[1].archive))
+    resumed = run(problem, 2, 2500, engine=engine, resume=stopped)
+    assert whole[-1].ended == resumed[-1].ended == EVALUATIONS
+    np.testing.assert_array_equal(whole[-1].archive.genes, resumed[-1].archive.genes)
+
+
+@pytest.mark.parametrize("engine", ["nsga2", "nsga3", "pymoo:moead", "deap:nsga3"])
+def test_one_island_is_a_search_with_a_seed_of_its_own(problem: Problem, engine: str) -> None:
+    *_, island = run(problem, 1, 1500, engine=engine)
+    numbers = {"population": POPULATION, "seed": derived_seed(derived_seed(3, 0), 0), "evaluations": 1500}
+    *_, last = generations(problem, load_engine(engine, problem), **numbers)
+    np.testing.assert_array_equal(last.archive.objectives, island.archive.objectives)
+    (own,) = unpacked(island.engine, 0)
+    assert saved(own.engine) == saved(last.engine)
+
+
+def short(problem: Problem) -> Improve:
+    rule = step_of(problem, memetic_share(problem, "nsga2"))
+    assert rule is not None
+    # More evaluations than an island has in an epoch.
+    return replace(rule, every=POPULATION * EPOCH + 100, count=10)
+
+
+def test_designs_are_improved_on_islands_whose_epochs_are_short(problem: Problem) -> None:
+    options = Options(improve=short(problem))
+    plain, improved = run(problem, 2, 2400), run(problem, 2, 2400, options=options)
+    np.testing.assert_array_equal(plain[0].archive.genes, improved[0].archive.genes)
+    assert not np.array_equal(plain[-1].archive.genes, improved[-1].archive.genes)
+    again = run(problem, 2, 2400, options=options, resume=improved[0])
+    np.testing.assert_array_equal(improved[-1].archive.genes, again[-1].archive.genes)
+
+
+def test_migrants_arrive(problem: Problem) -> None:
+    before = run(problem, 2, 2 * POPULATION * EPOCH)[-1]
+    front = {tuple(column) for column in before.archive.genes.T}
+    for island in ("0", "1"):
+        # Both know designs of the common front: of their own, and of the other one.
+        known = {tuple(column) for column in before.engine.arrays[f"{island}/engine/genes"].T}
+        assert known & front
+        assert len(known) == POPULATION
+    shared = set(map(tuple, before.engine.arrays["0/engine/genes"].T)) & set(
+        map(tuple, before.engine.arrays["1/engine/genes"].T)
+    )
+    assert shared
+
+
+def test_islands_stop_restart_start_from_designs_and_are_observed(problem: Problem) -> None:
+    seen: list[tuple[FloatArray, Evaluation]] = []
+    first = problem.genome.sample(np.random.default_rng(0), 15)
+    options = Options(
+        stop=Stop(stagnation=Stagnation(3000, 0.1)), restarts=1, first=first,
+        observe=lambda genes, worth: seen.append((genes, worth)),
+    )  # fmt: skip
+    snapshots = run(problem, 2, 10**6, options=options)
+    assert snapshots[-1].ended == STAGNATION
+    assert [s.restarts for s in snapshots if s.restarts] != []
+    np.testing.assert_array_equal(seen[0][0], first)
+    assert sum(genes.shape[1] for genes, _ in seen) == snapshots[-1].evaluations
+
+
+def test_exhausted_islands_end() -> None:
+    pinned = ["npus=8", "workloads[0].parallelism.tp=4", "fabric.shape=RI(4)@chiplet:100_SW(2)@pod:10"]
+    small = load_problem("gpt3-4k", [*pinned, "bandwidth=optimal", "objectives=[time]"])
+    *_, last = run(small, 2, 1000)
+    assert (last.ended, last.exhausted, len(last.archive)) == (EXHAUSTED, True, 1)
+
+
+def test_islands_that_make_no_sense_are_refused(problem: Problem) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        run(problem, 0, 100)
+    with pytest.raises(InputError, match="nothing to chance"):
+        run(problem, 2, 100, engine="exhaustive")
+    with pytest.raises(InputError, match="the search that goes on has 2"):
+        run(problem, 3, 900, resume=run(problem, 2, 800)[-1])
+    with ExpensiveProblem(problem, workers=1) as expensive, pytest.raises(InputError, match="processes of its own"):
+        next(island_generations(expensive, "nsga2", Archipelago(2), population=20, seed=1, evaluations=40))
+    unsendable = Options(improve=Improve(lambda genes: genes))
+    with pytest.raises(InputError, match="cannot be sent"):
+        run(problem, 2, 800, workers=1, options=unsendable)
+
+
+FRAIL = """
+import os, signal, time
+from dataclasses import dataclass
+from multiprocessing import parent_process
+from pathlib import Path
+from evo_libra.searching.conformance import Toy
+
+
+@dataclass(frozen=True)
+class Frail(Toy):
+    folder: str = "."
+    deaths: int = 0
+    sleep: float = 0.0
+
+    def evaluate_genes(self, genes):
+        time.sleep(self.sleep)
+        Path(self.folder, f"{os.getpid()}.pid").touch()
+        if parent_process() is not None and genes[1].sum() > 0:
+            for i in range(self.deaths):
+                mark = Path(self.folder) / f"death{i}"
+                if not mark.exists():
+                    mark.touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+        return super().evaluate_genes(genes)
+
+
+if __name__ == "__main__":
+    from frail import Frail
+    from evo_libra.searching.islands import Archipelago, island_generations
+    problem, place = Frail(sleep=0.01), Archipelago(2, 2)
+    for snapshot in island_generations(problem, "nsga2", place, population=20, seed=1, evaluations=10**9):
+        Path("epochs").write_text(str(snapshot.evaluations))
+"""
+
+
+@pytest.fixture
+def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "frail.py").write_text(FRAIL)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("frail")
+    del sys.modules["frail"]
+
+
+def test_epoch_whose_process_dies_is_lived_again(tmp_path: Path, frail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = run(frail.Frail(folder=str(tmp_path)), 2, 1200)[-1]
+    hurt = run(frail.Frail(folder=str(tmp_path), deaths=1), 2, 1200, workers=1)[-1]
+    assert (tmp_path / "death0").exists()
+    np.testing.assert_array_equal(whole.archive.genes, hurt.archive.genes)
+    assert saved(whole.engine) == saved(hurt.engine)
+    monkeypatch.setattr(islands_module, "LIVES", 1)
+    with pytest.raises(EvoLibraError, match=r"island 0 failed: the process died: SIGKILL"):
+        run(frail.Frail(folder=str(tmp_path), deaths=100), 1, 1200, workers=1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_processes_end_with_the_search(tmp_path: Path, frail: Any, number: int) -> None:
+    assert frail.Frail
+    process = subprocess.Popen([sys.executable, "frail.py"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "epochs").exists() or len(list(tmp_path.glob("*.pid"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(number)
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == -number
+    # Python's own word on Ctrl-C, and nothing of the workers.
+    assert told.count("Traceback") == (number == signal.SIGINT)
+    workers = [int(file.stem) for file in tmp_path.glob("*.pid")]
+    assert len(workers) == 2
+    while any(map(alive, workers)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def alive(pid: int) -> bool:
+    with suppress(ProcessLookupError):
+        os.kill(pid, 0)
+        # A dead process that nobody has asked for is there, too.
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    return False

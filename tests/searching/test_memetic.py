@@ -1,0 +1,77 @@
+"""The memetic step: exact bandwidths for designs that a search has found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evo_libra import load_problem, search
+from evo_libra.front.archive import Archive
+from evo_libra.front.indicators import hypervolume
+from evo_libra.problem.file.registry import load_problem as load_search_problem
+from evo_libra.problem.local_search import best_bandwidths
+from evo_libra.problem.problem import Problem
+from evo_libra.searching.generations import Improve, Options, improved, memetic_share
+
+LIMITS = "constraints=['sum(bw) <= 300 GB/s', 'bw[0] >= bw[1]']"
+
+
+@pytest.fixture(scope="module", params=[[], [LIMITS], ["objectives=[time]", "constraints=['cost <= 10 MUSD']"]])
+def problem(request: pytest.FixtureRequest) -> Problem:
+    return load_problem("gpt3-4k", request.param)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=10)
+def test_no_design_gets_slower_or_dearer(problem: Problem, seed: int) -> None:
+    better = best_bandwidths(problem)
+    assert better is not None
+    genes = problem.genome.sample(np.random.default_rng(seed), 40)
+    before, new = problem.evaluate_genes(genes), better(genes)
+    after = problem.evaluate_genes(new)
+    np.testing.assert_array_equal(new, problem.genome.repair(new))
+    feasible = before.violation <= 0
+    assert (after.objectives <= before.objectives * (1 + 1e-7))[:, feasible].all()
+    assert (after.violation <= 0)[feasible].all()
+    assert (after.objectives[0] < before.objectives[0] * 0.99).any()
+    again = problem.evaluate_genes(better(new))
+    np.testing.assert_allclose(again.objectives[0, feasible], after.objectives[0, feasible], rtol=1e-6)
+
+
+def test_there_is_none_where_there_is_nothing_exact_to_gain() -> None:
+    for assignments in (["bandwidth=optimal"], ["time={model: astra, latency_ns: 500}"]):
+        assert best_bandwidths(load_problem("gpt3-4k", assignments)) is None
+    assert best_bandwidths(load_search_problem("problems.two_tier:problem")) is None
+    problem = load_problem("gpt3-4k")
+    assert [memetic_share(problem, engine) for engine in ("random", "exhaustive", "nsga3")] == [0.0, 0.0, 0.05]
+    assert memetic_share(problem, "random", 0.1) == 0.1
+    assert memetic_share(load_problem("gpt3-4k", ["search.memetic=0.2"]), "random") == 0.2
+    assert memetic_share(load_problem("gpt3-4k", ["search.memetic=0.2", "bandwidth=optimal"]), "nsga2") == 0.0
+
+
+def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
+    archive = Archive(np.arange(100.0)[None], np.stack([np.arange(100.0), -np.arange(100.0)]))
+    rule = Improve(lambda genes: -genes, count=5)
+    np.testing.assert_array_equal(improved(rule, archive, 50), -np.array([[0.0, 25, 50, 74, 99]]))
+    assert improved(rule, archive, 2).tolist() == [[-0.0, -99.0]]
+    assert improved(rule, archive, 0).shape == improved(rule, Archive.empty(1, 2), 9).shape == (1, 0)
+
+
+def test_a_search_gets_nearer_to_the_best_front_with_it() -> None:
+    problem = load_problem("gpt3-4k")
+    best = search(problem, engine="exhaustive", population=8000, evaluations=10**6).frame
+    ends = best.select("time_ms", "cost_usd").to_numpy()
+
+    def missing(memetic: float | None) -> float:
+        done = []
+        options = Options(observe=lambda genes, _: done.append(genes.shape[1]))
+        found = search(problem, evaluations=20_000, population=200, seed=1, memetic=memetic, options=options)
+        assert sum(done) == 20_000
+        values = found.frame.select("time_ms", "cost_usd").to_numpy().T
+        return hypervolume(ends.T, ends.min(axis=0), ends.max(axis=0)) - hypervolume(
+            values, ends.min(axis=0), ends.max(axis=0)
+        )
+
+    assert 0.0 < missing(None) < 0.5 * missing(0.0)
