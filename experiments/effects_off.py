@@ -14,9 +14,9 @@ import numpy as np
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
 from evo_libra.files.source import read_source
-from evo_libra.network.catalog import MODELS_FILE
 from evo_libra.problem.hardware import Hardware
 from evo_libra.problem.tables import Tables
+from evo_libra.workload.language_models import MODELS_FILE
 
 BOX = 8
 """NPUs of a box of NVLink without switches between boxes."""

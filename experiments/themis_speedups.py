@@ -22,7 +22,7 @@ from evo_libra.timing.collectives.phase import FULLY_CONNECTED, SWITCH, Algorith
 from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time, utilisation
-from evo_libra.timing.units import GIBI
+from evo_libra.units import GIBI
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "tests" / "golden" / "themis_published.json").read_text())
 NETWORKS = PUBLISHED["topologies"]

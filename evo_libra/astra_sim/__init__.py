@@ -1,1 +1,1 @@
-"""TODO: evo_libra/astra_sim."""
+"""ASTRA-sim, the simulator: designs are exported to it, and its files are read."""

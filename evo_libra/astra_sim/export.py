@@ -39,7 +39,7 @@ from evo_libra.timing.input_files.files import (
 )
 from evo_libra.timing.quirks import OF_SCHEDULERS
 from evo_libra.timing.traces.machine import Machine, RemoteMemory
-from evo_libra.timing.units import roofline_ns
+from evo_libra.units import roofline_ns
 from evo_libra.workload.training_trace import World, in_group, training_nodes
 from evo_libra.workload.workload import Workload
 

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/files."""
+"""Files as people write them: read with the place of every key, and checked in one go."""

@@ -1,1 +1,1 @@
-"""What a design is and what it is worth: pure functions on arrays, no input or output but the readers."""
+"""Networks: what is built, of what blocks and parts, and what it costs."""

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/optimality."""
+"""How far a front is from optimal: bounds, pruning, branch and bound, certificates."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from evo_libra.problem.problem import Problem
 
 from evo_libra.arrays import BoolArray, IntArray
-from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import padded
 
 

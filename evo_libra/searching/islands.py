@@ -160,7 +160,7 @@ def island_generations(
     resume: Snapshot | None = None,
     options: Options = PLAIN,
 ) -> Iterator[Snapshot]:
-    """Yield a snapshot after each epoch of all islands, as `evo_libra.searching.generations.generations` does after generations.
+    """Yield a snapshot after each epoch of all islands, as `.generations.generations` does.
 
     Parameters
     ----------

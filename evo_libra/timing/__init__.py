@@ -1,1 +1,1 @@
-"""Collective time as ASTRA-sim 2.0's congestion-unaware backend has it, to the nanosecond."""
+"""How long collectives and training iterations take on a population of networks."""

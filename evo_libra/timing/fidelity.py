@@ -24,7 +24,7 @@ from evo_libra.timing.collectives.queues import Policy, TooLongError
 from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
-from evo_libra.timing.units import bytes_per_ns, nanoseconds
+from evo_libra.units import bytes_per_ns, nanoseconds
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 

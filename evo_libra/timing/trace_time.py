@@ -15,7 +15,7 @@ from evo_libra.timing.traces.compile import Traces, compile_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.program import Program
 from evo_libra.timing.traces.replay import execute_population
-from evo_libra.timing.units import roofline_ns
+from evo_libra.units import roofline_ns
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.training import Merging, Message, Stream, stream_of, units_of
 

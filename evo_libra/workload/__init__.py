@@ -1,1 +1,1 @@
-"""Readers of workload files."""
+"""Workloads: what one training iteration computes and communicates."""

@@ -18,7 +18,7 @@ from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.machine import Compute, Machine
 from evo_libra.timing.traces.replay import execute_population
-from evo_libra.timing.units import GIBI
+from evo_libra.units import GIBI
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "astra_graphs.json"
 TRACES = ("data_parallel_6layer_overlap", "stg_d2t2p2", "stg_d4t2p1_fsdp", "gpipe_P4_M6_dp1", "gpipe_P8_M6_dp1")

@@ -21,8 +21,8 @@ from evo_libra.problem.designs import read_designs
 from evo_libra.problem.optimize import optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.trace_time import MEMBER, grid_of
-from evo_libra.timing.units import GIBI
 from evo_libra.ui.commands.evaluate import evaluate_command
+from evo_libra.units import GIBI
 from evo_libra.workload.parallelism import lay_groups, offsets
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"

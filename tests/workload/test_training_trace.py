@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective
-from evo_libra.timing.units import roofline_ns
+from evo_libra.units import roofline_ns
 from evo_libra.workload.training_trace import Communicator, World, in_group, operations_of, training_nodes
 from evo_libra.workload.workload import Layer, Phase, Workload
 

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/experiment/execution."""
+"""Runs at work: planned, sent to workers, searched, interrupted and resumed."""

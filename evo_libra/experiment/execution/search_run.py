@@ -18,12 +18,11 @@ from evo_libra.arrays import FloatArray
 from evo_libra.experiment.execution.agreement import check_front
 from evo_libra.experiment.execution.resume import Start
 from evo_libra.experiment.execution.search_loop import Place, in_this_process, snapshots
-from evo_libra.experiment.execution.worker import log
 from evo_libra.experiment.run.record import manifest_of
 from evo_libra.experiment.run.settings import RunSpec
 from evo_libra.experiment.store.checkpoint import write_checkpoint
 from evo_libra.experiment.store.evaluated import Record, designs_files, keep_failures
-from evo_libra.experiment.store.events import Progress, tell, tell_progress
+from evo_libra.experiment.store.events import Progress, log, tell, tell_progress
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of

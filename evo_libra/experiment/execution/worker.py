@@ -31,8 +31,8 @@ from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.store.claim import Lease, current_claim, kernel
 from evo_libra.experiment.store.control import requested
 from evo_libra.experiment.store.damage import drop_damaged
-from evo_libra.experiment.store.events import tell
-from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, LOG, RunFolder
+from evo_libra.experiment.store.events import log, tell
+from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, RunFolder
 from evo_libra.experiment.store.staging import TakenOverError
 from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
 from evo_libra.problem.protocol import SearchProblem
@@ -91,12 +91,6 @@ def give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
     folder.write_json(FAILED, {"error": error, "time": round(time.time(), 3)})
     folder.remove(ATTEMPT)
     return Report(spec.id, "failed", fresh=True, error=error)
-
-
-def log(folder: RunFolder, text: str) -> None:
-    """Append lines to the log of a run."""
-    for line in text.rstrip().splitlines():
-        folder.append(LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}".rstrip())
 
 
 POLL_SECONDS = 0.25

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/experiment/file."""
+"""Experiment files: their schema, and the runs that they ask for."""

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/experiment/results."""
+"""What came of runs: catalogue, filters, comparisons and reproductions."""

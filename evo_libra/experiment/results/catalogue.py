@@ -1,6 +1,6 @@
 """All runs of a folder of results: an index in SQLite that is made from their files and may be deleted at any time.
 
-Reading does not write to the folder of results. What is asked of a run goes through `evo_libra.experiment.store.control`.
+Reading does not write to the folder of results. Requests go through `evo_libra.experiment.store.control`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/experiment/run."""
+"""What a run is: its settings, its record and where it came from."""

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/experiment/store."""
+"""Files of runs: written whole or not at all, claimed, sealed and checked."""

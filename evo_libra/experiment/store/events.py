@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.experiment.run.schema import checker
-from evo_libra.experiment.store.folder import EVENTS, RunFolder
+from evo_libra.experiment.store.folder import EVENTS, LOG, RunFolder
 from evo_libra.files.integrity import open_regular, parse_line, read_bytes, seal_line
 
 _TAIL = 16_384
@@ -25,7 +25,7 @@ class Progress:
     time : seconds since the epoch.
     evaluations : designs evaluated, those of earlier attempts included.
     front : non-dominated designs.
-    hypervolume : of the front, on the scale of the problem (see `evo_libra.experiment.execution.search_run`); None without a scale.
+    hypervolume : of the front, on the scale of the problem (see `.execution.search_run`); None without a scale.
     seconds : of work, those of earlier attempts included.
     """
 
@@ -111,3 +111,9 @@ def _events(raw: bytes) -> Iterator[dict[str, Any]]:
         event = parse_line(line)
         if event is not None:
             yield event
+
+
+def log(folder: RunFolder, text: str) -> None:
+    """Append lines to the log of a run."""
+    for line in text.rstrip().splitlines():
+        folder.append(LOG, f"{time.strftime('%Y-%m-%d %H:%M:%S')} {line}".rstrip())

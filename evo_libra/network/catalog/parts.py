@@ -17,7 +17,7 @@ from evo_libra.files.source import KeyPath, Source, read_source, validate
 from evo_libra.network.blocks import KINDS, PHYSICS, Kit, Part, Range
 from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.network.fabric import BLOCK_NAMES
-from evo_libra.timing.units import seconds
+from evo_libra.units import seconds
 
 __all__ = [
     "Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_files",

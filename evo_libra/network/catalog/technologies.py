@@ -12,7 +12,7 @@ from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.source import Source, read_source, validate
 from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS
-from evo_libra.timing.units import seconds
+from evo_libra.units import seconds
 
 _FOLDER = Path(__file__).parent
 _NOT_CATALOGS = {"models"}

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/problem/file."""
+"""Problem files: their schema, and the problems that they describe."""

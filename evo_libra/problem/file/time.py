@@ -29,7 +29,7 @@ from evo_libra.timing.fidelity import (
     Fidelity,
 )
 from evo_libra.timing.trace_time import TracedWorkload
-from evo_libra.timing.units import nanoseconds
+from evo_libra.units import nanoseconds
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import Workload
 

@@ -14,7 +14,6 @@ from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import KeyPath, Source, file_digest, files_digest, validate
-from evo_libra.network.catalog import MODELS_FILE, load_models
 from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.problem.file.gather import Gather
 from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
@@ -24,7 +23,7 @@ from evo_libra.timing.trace_time import Accelerator, TracedWorkload, traced_work
 from evo_libra.workload.generators.dlrm import dlrm
 from evo_libra.workload.generators.moe import Mixture, moe
 from evo_libra.workload.generators.transformer import transformer
-from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
+from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
 from evo_libra.workload.text_file import read_astra_sim_text
 from evo_libra.workload.training import Merging

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/searching/engines."""
+"""The engines: one file each."""

@@ -29,7 +29,7 @@ class ExhaustiveEngine:
     its optima tries whole lanes: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves.
 
-    Of a space without a table, structures that are beaten at every cost are sifted out first (`evo_libra.optimality.pruning`).
+    Of a space without a table, structures that are beaten at every cost are sifted out first (`.optimality.pruning`).
     """
 
     def __init__(self, problem: Problem) -> None:

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/searching/evaluation."""
+"""Evaluation of designs that take long: in parallel processes, checked and cached."""

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/timing/collectives."""
+"""Time of one collective over the dimensions of a network."""

@@ -20,7 +20,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.fabric import BLOCKS
-from evo_libra.timing.units import bytes_per_ns, reading_ns
+from evo_libra.units import bytes_per_ns, reading_ns
 
 
 def windowed_time(

@@ -20,7 +20,7 @@ def refuse_untimed(chunks: Chunks, part: Part, system: System) -> None:
     Raises
     ------
     ValueError : several chunks go over a double binary tree; or messages share links, and there are several dimensions
-        or several chunks at a time. What a single phase cannot run, `evo_libra.timing.collectives.phase.phase_time` refuses.
+        or several chunks at a time. What a single phase cannot run, `.phase.phase_time` refuses.
     """
     if any(link.shared for link in part.links):
         depth = part.used.sum(axis=0)

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/timing/input_files."""
+"""ASTRA-sim's input files: networks and systems."""

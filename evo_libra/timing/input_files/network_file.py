@@ -15,7 +15,7 @@ from evo_libra.files.mistakes import short
 from evo_libra.files.source import Source, validate
 from evo_libra.network.fabric import BLOCK_NAMES
 from evo_libra.timing.collectives.phase import Link
-from evo_libra.timing.units import bandwidth_in_file, bandwidth_of_file
+from evo_libra.units import bandwidth_in_file, bandwidth_of_file
 
 TOPOLOGIES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
 """Names of blocks by ASTRA-sim's names."""

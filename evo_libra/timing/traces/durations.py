@@ -10,7 +10,7 @@ from evo_libra.timing.traces.collective_times import PartyTimes
 from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action, Operation
 from evo_libra.timing.traces.program import Program
-from evo_libra.timing.units import roofline_ns
+from evo_libra.units import roofline_ns
 
 
 def durations(program: Program, machine: Machine, times: PartyTimes | None = None) -> FloatArray:

@@ -1,1 +1,1 @@
-"""TODO: evo_libra/ui/plots."""
+"""Plots for the terminal and for files."""

@@ -22,9 +22,9 @@ from evo_libra.experiment.execution.messages import Job
 from evo_libra.experiment.execution.search_run import Outcome, run_search
 from evo_libra.experiment.execution.worker import ATTEMPTS, perform
 from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store import claim as claims
 from evo_libra.experiment.store.claim import current_claim
 from evo_libra.experiment.store.folder import DONE, FRONT, PLOT
-from evo_libra.experiment.store.folder import claim as claims
 
 Make = Callable[..., RunSpec]
 Folder = dict[str, bytes | None]

@@ -19,10 +19,10 @@ from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.results.reproduction import reproduce
 from evo_libra.experiment.run.record import read_run, spec_of
 from evo_libra.experiment.run.settings import Method, RunSpec, build, origin_of
+from evo_libra.experiment.store import evaluated as designs_module
 from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs, kept_genes
 from evo_libra.experiment.store.events import read_events
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
-from evo_libra.experiment.store.folder import evaluated as designs_module
 from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.ui.terminal.view_model import status_line
 

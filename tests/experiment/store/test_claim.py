@@ -13,9 +13,9 @@ from threading import Barrier, Thread
 
 import pytest
 
+from evo_libra.experiment.store import claim as claims
 from evo_libra.experiment.store.claim import LEASE_SECONDS, Lease, acquire, current_claim, holds, release, renew
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.experiment.store.folder import claim as claims
 from evo_libra.experiment.store.staging import Staging
 
 CHILD = """

@@ -20,7 +20,7 @@ from evo_libra.timing.collectives.collective_time import Choice, System, collect
 from evo_libra.timing.collectives.phase import SWITCH, Algorithm, Implementation, Link, Overheads, phase_time
 from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.timing.units import GIBI
+from evo_libra.units import GIBI
 
 CASES = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())
 BLOCK = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}

@@ -33,7 +33,7 @@ from evo_libra.timing.input_files.files import (
     system_text,
 )
 from evo_libra.timing.traces.machine import Compute, MemoryKind, RemoteMemory
-from evo_libra.timing.units import GIBI
+from evo_libra.units import GIBI
 
 CASES = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())
 COLLECTIVES = {collective.name: collective for collective in Collective}

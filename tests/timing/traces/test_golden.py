@@ -20,7 +20,7 @@ from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import Execution, execute, execute_program
 from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.replay import execute_population
-from evo_libra.timing.units import GIBI
+from evo_libra.units import GIBI
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "astra_graphs.json").read_text())
 CASES = GOLDEN["cases"]

@@ -25,10 +25,10 @@ from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.input_files.files import NetworkFile, network_text, parse_network, parse_system
 from evo_libra.timing.trace_time import Accelerator, traced_workload
-from evo_libra.timing.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
+from evo_libra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
 from evo_libra.workload.training import Message
 
-PACKAGE = Path(__file__).parents[2] / "evo_libra"
+PACKAGE = Path(__file__).parents[1] / "evo_libra"
 GIGABYTES = [float(gigabytes) for gigabytes in range(1, 2001)]
 """Of 2^30 bytes, as network files have them."""
 
