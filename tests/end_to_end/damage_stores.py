@@ -41,10 +41,11 @@ from evo_libra.experiment.file.expansion import Experiment
 from evo_libra.experiment.results.catalogue import Catalogue, read_front
 from evo_libra.experiment.run.record import RunInfo
 from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.store import control
 from evo_libra.experiment.store.claim import acquire, renew
 from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.events import read_progress
-from evo_libra.experiment.store.folder import RunFolder, control
+from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.searching.evaluation.cache import Cache
 from evo_libra.searching.evaluation.parallel import Worth
 from evo_libra.ui.terminal.session import Session, Wanted

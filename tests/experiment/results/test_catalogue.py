@@ -24,10 +24,11 @@ from evo_libra.experiment.results.index import cache_folder, kind_of, on_network
 from evo_libra.experiment.run.record import counts
 from evo_libra.experiment.run.settings import RunSpec
 from evo_libra.experiment.store import claim as claims
+from evo_libra.experiment.store import control
 from evo_libra.experiment.store.control import all_requested, requested
 from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.events import read_progress
-from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder, control
+from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder
 
 Make = Callable[..., RunSpec]
 
