@@ -34,10 +34,10 @@ class _Fractions(Tables):
     """Tables of parts that come in any fraction."""
 
     def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
-        """Return the hardware with what is bought by the step bought by the lane."""
+        """Return the hardware with what is bought by the step bought by the port."""
         found = super().hardware_of(npus, technology)
         stepped = (found.per_step * found.slope).sum(axis=1)
-        return replace(found, per_lane=found.per_lane + stepped, per_step=np.zeros_like(found.per_step))
+        return replace(found, per_port=found.per_port + stepped, per_step=np.zeros_like(found.per_step))
 
 
 class _FractionalProblem(Problem):
@@ -72,14 +72,14 @@ def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -
 def without_spans(catalog: dict[str, Any]) -> None:
     """Take away the most NPUs of a domain."""
     for technology in catalog["technologies"].values():
-        technology.pop("span", None)
+        technology.pop("domain_size", None)
 
 
 def in_boxes(catalog: dict[str, Any]) -> None:
     """End NVLink at boxes of 8 NPUs."""
     for name, technology in catalog["technologies"].items():
         if name.startswith("nvlink"):
-            technology["span"] = BOX
+            technology["domain_size"] = BOX
 
 
 def with_free_optics(catalog: dict[str, Any]) -> None:

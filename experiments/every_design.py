@@ -1,6 +1,6 @@
-"""The exact front of a problem that is built of parts: every structure with every number of lanes, one by one.
+"""The exact front of a problem that is built of parts: every structure with every number of ports, one by one.
 
-Lanes are few and whole, so that there are some million designs where bandwidths in any fraction are without number.
+Ports are few and whole, so that there are some million designs where bandwidths in any fraction are without number.
 Where LIBRA's time bounds that of a problem, it leaves out most of them.
 """
 
@@ -38,11 +38,11 @@ def designs_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
     for one in range(int(kind.max()) + 1):
         alike = np.flatnonzero(kind.ravel() == one)
         rate, quantum, fewest, most = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
-        lanes = [
+        ports = [
             np.arange(low, high + 1, step) if step else np.zeros(1)
             for low, high, step in zip(fewest, most, quantum, strict=True)
         ]
-        bandwidth = np.stack(np.meshgrid(*lanes, indexing="ij")).reshape(depth, -1) * rate[:, None]
+        bandwidth = np.stack(np.meshgrid(*ports, indexing="ij")).reshape(depth, -1) * rate[:, None]
         taken = shared[:, alike[0]].reshape(-1, depth) @ bandwidth
         bandwidth = bandwidth[:, (taken <= 1.0 + _ROUNDING).all(axis=0)]
         each = max(_CHUNK // max(bandwidth.shape[1], 1), 1)

@@ -59,7 +59,7 @@ for the first of tree A, whose expression 375 + 4 x 375 is 1875."""
 def injection() -> float:
     """Return the GB/s that an NPU can send."""
     kit = next(kit for kit in load_parts("wafer").kits if kit.technology == "wafer-fred")
-    return kit.lanes * kit.lane_rate / GIGA
+    return kit.ports * kit.port_rate / GIGA
 
 
 def effective(network: str, group: Group) -> float:

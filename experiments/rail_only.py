@@ -49,7 +49,7 @@ class Saving:
 
 
 def counts(kit: Kit, block: str, domain: int) -> FloatArray:
-    """Return the items of the network outside the domains, with one lane for each GPU."""
+    """Return the items of the network outside the domains, with one port for each GPU."""
     outside = replace(kit, block=next(index for index, one in enumerate(PHYSICS) if one.name == block))
     sizes = np.array([[domain], [GPUS // domain]])
     inside = replace(outside, switch=Part("any", "switch", Range(0, 0, 0), 0, domain, 0, "", 2024))

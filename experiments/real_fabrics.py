@@ -1,7 +1,7 @@
 """Which networks of real parts are worth building, and which effect puts each of them on the front.
 
 For each problem that is built of parts: the front of all of its designs, and that with one effect switched off at a
-time. All of them are exact; see `every_design`. Without whole lanes there are designs without number; there, the best
+time. All of them are exact; see `every_design`. Without whole ports there are designs without number; there, the best
 structure is found at each of some costs.
 """
 
@@ -89,7 +89,7 @@ def exact(effect: str, problem: Problem, known: FloatArray | None = None) -> Cas
 
 
 def in_any_fraction(problem: Problem, cost: FloatArray) -> Case:
-    """Return the best design at each of (k,) costs where lanes and parts come in any fraction, under LIBRA's time."""
+    """Return the best design at each of (k,) costs where ports and parts come in any fraction, under LIBRA's time."""
     relaxed = problem.relaxed()
     bounds = screen(relaxed)
     ideal = ideal_of(relaxed, cost, bounds)
@@ -98,7 +98,7 @@ def in_any_fraction(problem: Problem, cost: FloatArray) -> Case:
     block = relaxed.tables.skeletons(part.structure, part.gene).block
     best = Population(part.npus, block, part.technology, ideal.bandwidth[:, some])
     designs = tuple(map(str, relaxed.fabrics(best)))
-    return Case("whole lanes and parts", designs, np.stack([ideal.time[some], ideal.cost[some]]), 0)
+    return Case("whole ports and parts", designs, np.stack([ideal.time[some], ideal.cost[some]]), 0)
 
 
 @dataclass(frozen=True)

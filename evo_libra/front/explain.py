@@ -117,23 +117,23 @@ def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:
         "npus": int(population.npus[d, 0]),
         "technology": kit.technology,
         "bandwidth_GBps": bandwidth / GIGA,
-        **(_fractions if problem.optimal else _pieces)(problem, population, d, bandwidth / kit.lane_rate),
+        **(_fractions if problem.optimal else _pieces)(problem, population, d, bandwidth / kit.port_rate),
     }
 
 
-def _pieces(problem: Problem, population: Population, d: int, lanes: float) -> dict[str, float]:
-    """Return lanes, cost and power of a dimension of whole parts."""
+def _pieces(problem: Problem, population: Population, d: int, ports: float) -> dict[str, float]:
+    """Return ports, cost and power of a dimension of whole parts."""
     rows = [row for row in bill_of(problem, population) if row["dimension"] == d]
     cost, power = (sum(row[key] for row in rows) for key in ("cost_usd", "power_W"))
-    return {"lanes": round(lanes), "cost_usd": cost, "power_W": power}
+    return {"ports": round(ports), "cost_usd": cost, "power_W": power}
 
 
-def _fractions(problem: Problem, population: Population, d: int, lanes: float) -> dict[str, float]:
-    """Return lanes, cost and power of a dimension of parts in any fraction."""
+def _fractions(problem: Problem, population: Population, d: int, ports: float) -> dict[str, float]:
+    """Return ports, cost and power of a dimension of parts in any fraction."""
     hardware = problem.tables.hardware_of(population.npus, population.technology)
     each = (hardware.relaxed_price[d, 0], hardware.relaxed_watts[d, 0])
     cost, power = (float(one * population.bandwidth[d, 0]) for one in each)
-    return {"lanes": lanes, "cost_usd": cost, "power_W": power}
+    return {"ports": ports, "cost_usd": cost, "power_W": power}
 
 
 _Key = tuple[str, Collective, str, float]
@@ -207,7 +207,7 @@ def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:
     if not kits:
         return []
     hardware = problem.tables.hardware_of(one.npus, one.technology)
-    items = bill(kits, one.technology, one.npus, hardware.lanes(one.bandwidth).astype(np.int64))
+    items = bill(kits, one.technology, one.npus, hardware.ports(one.bandwidth).astype(np.int64))
     usd, watts = cost_by_item(items, kits, one.technology), power_by_item(items, kits, one.technology)
     rows = []
     for d, i in [(d, i) for d in range(len(one.npus)) for i in range(len(ITEMS)) if items[i, d, 0] > 0]:

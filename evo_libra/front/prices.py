@@ -129,11 +129,11 @@ def scenarios(parts: Mapping[str, Part], drawn: int, seed: int) -> FloatArray:
 
 
 def pieces(problem: Problem, parts: Mapping[str, Part], designs: Population) -> FloatArray:
-    """Return (part, n) how many pieces of each part designs take, with their lanes from their bandwidths."""
+    """Return (part, n) how many pieces of each part designs take, with their ports from their bandwidths."""
     kits, count = problem.tables.kits, len(designs)
     hardware = problem.tables.hardware_of(designs.npus, designs.technology)
-    lanes = hardware.lanes(designs.bandwidth).astype(np.int64)
-    items = bill(kits, designs.technology, designs.npus, lanes)
+    ports = hardware.ports(designs.bandwidth).astype(np.int64)
+    items = bill(kits, designs.technology, designs.npus, ports)
     place = {name: row for row, name in enumerate(parts)}
     # What a kit does not buy is counted in one more row.
     table = [[len(parts) if part is None else place[part.name] for part in _items(kit)] for kit in kits]

@@ -27,7 +27,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Counting:
-    """How many items whole networks have: ``linear * lanes + step * ceil(lanes * slope)``.
+    """How many items whole networks have: ``linear * ports + step * ceil(ports * slope)``.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class Counting:
     step: FloatArray
     slope: FloatArray
 
-    def at(self, lanes: IntArray) -> FloatArray:
-        """Return the (item, d, n) items with (d, n) lanes per NPU."""
-        return np.asarray(self.linear * lanes + self.step * np.ceil(lanes * self.slope - _ROUNDING))
+    def at(self, ports: IntArray) -> FloatArray:
+        """Return the (item, d, n) items with (d, n) ports per NPU."""
+        return np.asarray(self.linear * ports + self.step * np.ceil(ports * self.slope - _ROUNDING))
 
     @property
     def relaxed(self) -> FloatArray:
-        """(item, d, n) items per lane, if they came in any fraction: never more than `at` for each lane."""
+        """(item, d, n) items per port, if they came in any fraction: never more than `at` for each port."""
         return np.asarray(self.linear + self.step * self.slope)
 
 
@@ -54,7 +54,7 @@ def inner_npus(npus: IntArray) -> IntArray:
 
 
 def counting(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray) -> Counting:
-    """Return how the bills of networks depend on their lanes.
+    """Return how the bills of networks depend on their ports.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def _counts_of(
     return linear, step, slope
 
 
-def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, lanes: IntArray) -> FloatArray:
+def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, ports: IntArray) -> FloatArray:
     """Return the bill of materials of networks.
 
     Parameters
@@ -93,13 +93,13 @@ def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, lanes: IntArr
     kits : of the catalogue.
     kit_index : (d, n) kit of each dimension.
     npus : (d, n) sizes; a dimension of size 1 is unused.
-    lanes : (d, n) lanes per NPU.
+    ports : (d, n) ports per NPU.
 
     Returns
     -------
     (item, d, n) counts of the whole network, items in the order of `ITEMS`.
     """
-    return counting(kits, kit_index, npus).at(lanes)
+    return counting(kits, kit_index, npus).at(ports)
 
 
 def part_figures(kit: Kit, scenario: Scenario = "value") -> FloatArray:
@@ -118,7 +118,7 @@ def part_figures(kit: Kit, scenario: Scenario = "value") -> FloatArray:
     """
     parts = (kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch)
     figures = np.array([_figures(part, scenario) for part in parts]).T
-    figures[1, : ITEMS.index("transceiver")] += _BOTH_WAYS * _BITS * kit.lane_rate * kit.energy
+    figures[1, : ITEMS.index("transceiver")] += _BOTH_WAYS * _BITS * kit.port_rate * kit.energy
     return figures
 
 
@@ -137,7 +137,7 @@ def power_by_item(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray) -
 def relaxed_price(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, scenario: Scenario = "value") -> FloatArray:
     """Return what a network costs per B/s that its NPUs have in a dimension, if parts came in any fraction.
 
-    The true cost of any number of lanes is at least that: `cost_by_item` summed over the items.
+    The true cost of any number of ports is at least that: `cost_by_item` summed over the items.
 
     Parameters
     ----------
@@ -148,12 +148,12 @@ def relaxed_price(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, scen
     -------
     (d, n) USD per B/s of an NPU, of the whole network; 0 in unused dimensions.
     """
-    per_lane = _valued(counting(kits, kit_index, npus).relaxed, kits, kit_index, 0, scenario).sum(axis=0)
-    return np.asarray(per_lane / np.array([kit.lane_rate for kit in kits])[kit_index])
+    per_port = _valued(counting(kits, kit_index, npus).relaxed, kits, kit_index, 0, scenario).sum(axis=0)
+    return np.asarray(per_port / np.array([kit.port_rate for kit in kits])[kit_index])
 
 
 def fits(kit: Kit, npus: IntArray, inside: IntArray) -> BoolArray:
-    """Return whether dimensions can be built of a kit: its block allows it, and the domain is within its span.
+    """Return whether dimensions can be built of a kit: its block allows it, and the domain is small enough.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def fits(kit: Kit, npus: IntArray, inside: IntArray) -> BoolArray:
     npus : (n,) sizes, at least 2.
     inside : (n,) NPUs inside each NPU of the dimension.
     """
-    near = np.asarray(npus) * np.asarray(inside) <= (np.inf if kit.span is None else kit.span)
+    near = np.asarray(npus) * np.asarray(inside) <= (np.inf if kit.domain_size is None else kit.domain_size)
     return np.asarray(near & PHYSICS[kit.block].allowed(npus, kit, inside))
 
 

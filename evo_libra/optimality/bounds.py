@@ -83,7 +83,7 @@ def screen(problem: Problem) -> Screen:
     npus, technology = problem.structures.npus, problem.structures.technology
     structure, gene = variants(problem.tables, problem.constraints, npus, technology)
     found = bounded(problem, structure, npus[:, structure], technology[:, structure], gene)
-    return _fastest_exact(problem, found) if _only_lanes(problem) else found
+    return _fastest_exact(problem, found) if _only_ports(problem) else found
 
 
 def bounded(problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray) -> Screen:
@@ -98,15 +98,15 @@ def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArra
     program = program_for(problem.tables, problem.constraints, designs, None)
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     least = (designs.price * designs.low).sum(axis=0)
-    if _only_lanes(problem):
+    if _only_ports(problem):
         return base, kappa, _saturated(program), np.where(_affords(program), least, np.inf)
     if len(program.limit):
         least = np.maximum(least, optimal_bandwidth(only_price(program, designs.price)).bound)
     return base, kappa, optimal_bandwidth(program).bound, least
 
 
-def _only_lanes(problem: Problem) -> bool:
-    return bool(problem.tables.kits) and all(c.lanes or not c.linear for c in problem.constraints)
+def _only_ports(problem: Problem) -> bool:
+    return bool(problem.tables.kits) and all(c.ports or not c.linear for c in problem.constraints)
 
 
 def _affords(program: Program) -> BoolArray:

@@ -11,7 +11,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.program import Program, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
-from evo_libra.problem.hardware import lanes_rows
+from evo_libra.problem.hardware import port_rows
 from evo_libra.problem.tables import Skeletons, Tables
 
 
@@ -25,11 +25,11 @@ def program_for(
 ) -> Program:
     """Return the convex program of designs under linear constraints and (n,) USD, which come last, of budget.
 
-    Constraints that are not linear in bandwidth have no part in it. Those on lanes are merged to as many as a design
+    Constraints that are not linear in bandwidth have no part in it. Those on ports are merged to as many as a design
     has technologies of several dimensions, unless each is to have a row of its own, in their order (`separate`).
     """
-    merged = [] if separate or designs.hardware is None else lanes_rows(designs.hardware.shared)
-    alone = [c for c in constraints if separate or designs.hardware is None or not c.lanes]
+    merged = [] if separate or designs.hardware is None else port_rows(designs.hardware.shared)
+    alone = [c for c in constraints if separate or designs.hardware is None or not c.ports]
     linear = [*linear_rows(alone, designs), *merged]
     count = designs.low.shape[1]
     rows = [row for _, row in linear]

@@ -12,7 +12,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError, unknown
-from evo_libra.problem.objectives import MEASURES, Ownership, Worth, unit_of
+from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, Worth, unit_of
 
 if TYPE_CHECKING:
     from evo_libra.problem.tables import Skeletons
@@ -54,7 +54,7 @@ TOLERANCE = 1e-9
 """Relative violation that counts as none: rounding, not a relaxation."""
 
 BANDWIDTH = "bandwidth"
-_BOUGHT = ("cost", "power", "ownership")
+_BOUGHT = ("cost", "power", "tco")
 _LONG = "|".join(name for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
@@ -81,8 +81,8 @@ class Constraint:
     objective : coefficient of the objective.
     limit : in SI.
     at_least : whether it was written with ``>=``; the terms are then those of the other direction.
-    lanes : whether it says that dimensions of one technology share its lanes, which a catalogue does and no user.
-    ownership : what it costs to run a network, where that is the quantity.
+    ports : whether it says that dimensions of one technology share its ports, which a catalogue does and no user.
+    tco : what it costs to run a network, where that is the quantity.
     """
 
     text: str
@@ -93,8 +93,8 @@ class Constraint:
     objective: float
     limit: float
     at_least: bool = False
-    lanes: bool = False
-    ownership: Ownership | None = None
+    ports: bool = False
+    tco: TotalCostOfOwnership | None = None
 
     @property
     def linear(self) -> bool:
@@ -141,7 +141,7 @@ class Constraint:
             place = [np.where(designs.used[d] > 0, d, 0) for d in range(len(designs.npus))]
             return [np.where(each == d, self.objective * np.where(each == d, designs.cuts, 0.0), 0.0) for d in place]
         price = 0.0 if self.quantity == "power" else designs.price
-        per_watt = 1.0 if self.ownership is None else float(self.ownership.cost(np.ones(1))[0])
+        per_watt = 1.0 if self.tco is None else float(self.tco.cost(np.ones(1))[0])
         watts = 0.0 if self.quantity == "cost" else per_watt * designs.watts
         return [np.asarray(self.objective * (price + watts))]
 
@@ -152,7 +152,7 @@ class Constraint:
     def excess_of(self, cost: FloatArray, watts: FloatArray) -> FloatArray:
         """Return the relative violation (n,) of what is `bought`, for (n,) USD and (n,) W."""
         no_dimension, no_bandwidth = np.empty((0, len(cost)), dtype=np.int64), np.empty((0, len(cost)))
-        return self.excess(Worth(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.ownership))
+        return self.excess(Worth(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.tco))
 
 
 def linear_rows(constraints: Sequence[Constraint], designs: Skeletons) -> list[tuple[Constraint, FloatArray]]:
@@ -274,7 +274,7 @@ class _Parser:
 
 
 def parse_constraint(
-    text: str, dimensions: int, technologies: Sequence[str], ownership: Ownership | None = None
+    text: str, dimensions: int, technologies: Sequence[str], tco: TotalCostOfOwnership | None = None
 ) -> tuple[Constraint, ...]:
     """Read one line of constraints; a chain such as ``bw[0] >= bw[1] >= bw[2]`` is several.
 
@@ -283,7 +283,7 @@ def parse_constraint(
     text : the constraint, with units.
     dimensions : most dimensions of a design.
     technologies : names that ``bw[...]`` may use.
-    ownership : what it costs to run a network, where that is known.
+    tco : what it costs to run a network, where that is known.
 
     Raises
     ------
@@ -293,13 +293,13 @@ def parse_constraint(
     sides, relations, texts = parser.chain()
     pairs = zip(pairwise(sides), relations, pairwise(texts), strict=True)
     return tuple(
-        _constraint(parser, left, right, relation, f"{first} {relation} {second}", ownership)
+        _constraint(parser, left, right, relation, f"{first} {relation} {second}", tco)
         for (left, right), relation, (first, second) in pairs
     )
 
 
 def _constraint(
-    parser: _Parser, left: _Terms, right: _Terms, relation: str, text: str, ownership: Ownership | None
+    parser: _Parser, left: _Terms, right: _Terms, relation: str, text: str, tco: TotalCostOfOwnership | None
 ) -> Constraint:
     sign = -1.0 if relation == ">=" else 1.0
     dimension, technology = sign * (left.dimension - right.dimension), sign * (left.technology - right.technology)
@@ -310,8 +310,8 @@ def _constraint(
     limit = sign * (right.constant - left.constant)
     if not np.isfinite([limit, *dimension, *technology, *objectives.values()]).all():
         raise parser.error("a number is too large")
-    if present[0] == "ownership" and ownership is None:
-        raise parser.error("the cost of ownership needs the key 'ownership': years, usd_per_kWh and pue")
+    if present[0] == "tco" and tco is None:
+        raise parser.error("the total cost of ownership needs the key 'tco': years, usd_per_kWh and pue")
     return Constraint(
         text,
         present[0],
@@ -321,7 +321,7 @@ def _constraint(
         objectives.get(present[0], 0.0),
         limit,
         relation == ">=",
-        ownership=ownership if present[0] == "ownership" else None,
+        tco=tco if present[0] == "tco" else None,
     )
 
 

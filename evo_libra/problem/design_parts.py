@@ -29,7 +29,7 @@ class KitTechnology(Technology):
     kit: Kit | None = None
 
     def permits(self, npus: int, inside: int) -> bool:
-        """Return whether a dimension can be built: lanes, ports and span allow it."""
+        """Return whether a dimension can be built: ports, switches and domain size allow it."""
         assert self.kit is not None, "only kits are kits"  # noqa: S101 - our mistake
         return _fits(self.kit, npus, inside)
 
@@ -66,16 +66,16 @@ def kits_of(catalog: Catalog) -> tuple[Kit, ...]:
 
 
 def _technology(kit: Kit, rank: int) -> KitTechnology:
-    cap = kit.lanes * kit.lane_rate
+    cap = kit.ports * kit.port_rate
     return KitTechnology(kit.technology, 0.0, None, None, None, cap, (BLOCK_NAMES[kit.block],), kit.latency, rank, kit)
 
 
-def lanes_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:
-    """Return that an NPU's lanes of a technology are those of all its dimensions together."""
+def port_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:
+    """Return that an NPU's ports of a technology are those of all its dimensions together."""
     found: list[Constraint] = []
     for name, kit in {kit.technology: kit for kit in kits_of(catalog)}.items():
-        text = f"bw[{name}] <= {kit.lanes * kit.lane_rate / GIGA!r} GB/s"
-        found += [replace(each, lanes=True) for each in parse_constraint(text, dimensions, catalog.names)]
+        text = f"bw[{name}] <= {kit.ports * kit.port_rate / GIGA!r} GB/s"
+        found += [replace(each, ports=True) for each in parse_constraint(text, dimensions, catalog.names)]
     return tuple(found)
 
 

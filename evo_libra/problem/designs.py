@@ -68,7 +68,7 @@ def violations(problem: Problem, population: Population) -> list[str]:
         npus, inside = int(one.npus[d, 0]), int(one.npus[:d, 0].prod())
         if not technology.permits(npus, inside):
             found.append(f"dimension {d} has {npus} NPUs; {technology.reach(inside)}")
-    found += _outside(problem, one) or _broken_lanes(problem, one)
+    found += _outside(problem, one) or _broken_ports(problem, one)
     worth = problem.measure(one)
     for constraint in problem.constraints:
         broken = problem.broken(constraint, worth, one)[0]
@@ -97,7 +97,7 @@ _MOST = {True: "carries at most", False: "allows at most"}
 
 
 def unbuildable(problem: Problem, population: Population) -> FloatArray:
-    """Return (n,) the number of dimensions that cannot be built: too large, or not in whole lanes."""
+    """Return (n,) the number of dimensions that cannot be built: too large, or not in whole ports."""
     npus, technology = population.npus, population.technology
     inside = inner_npus(npus)
     some, kind = np.unique(np.stack([technology, npus, inside]).reshape(3, -1), axis=1, return_inverse=True)
@@ -112,14 +112,14 @@ def _whole(problem: Problem, population: Population) -> tuple[FloatArray, FloatA
     if not problem.tables.kits or problem.optimal:  # with `optimal`, parts come in any fraction
         return nothing, nothing
     hardware = problem.tables.hardware_of(population.npus, population.technology)
-    whole = hardware.lanes(population.bandwidth) * hardware.rate
-    # Of what cannot be built, there are no lanes.
+    whole = hardware.ports(population.bandwidth) * hardware.rate
+    # Of what cannot be built, there are no ports.
     wrong = (np.abs(whole - population.bandwidth) > TOLERANCE * whole) & (whole > 0)
     return whole, wrong.astype(np.float64)
 
 
-def _broken_lanes(problem: Problem, one: Population) -> list[str]:
-    """Return which dimensions of a design are not in whole lanes."""
+def _broken_ports(problem: Problem, one: Population) -> list[str]:
+    """Return which dimensions of a design are not in whole ports."""
     whole, wrong = _whole(problem, one)
     return [
         f"dimension {d} has {one.bandwidth[d, 0] / GIGA:g} GB/s; the nearest it can be built with is "

@@ -21,7 +21,7 @@ def equal_split(
     """Return the best feasible design with equal bandwidths of the first of some networks; None where there is none.
 
     Time falls with the bandwidth, and the product of time and cost rises: the best one has the most bandwidth that
-    caps, lanes and constraints allow, or the least.
+    caps, ports and constraints allow, or the least.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def equal_split(
         return None
     each = np.array([high if fastest else low])
     if design.hardware is not None and not problem.optimal:
-        each = _whole_lanes(design.hardware, design.used > 0, low, high)
+        each = _whole_ports(design.hardware, design.used > 0, low, high)
     if not len(each):
         return None
     one = network.select([0] * len(each))
@@ -67,8 +67,8 @@ def _range(problem: Problem, design: Skeletons) -> tuple[float, float]:
     return low, high
 
 
-def _whole_lanes(hardware: Hardware, used: BoolArray, low: float, high: float) -> FloatArray:
-    """Return the bandwidths in a range that are whole lanes in every dimension, ascending."""
+def _whole_ports(hardware: Hardware, used: BoolArray, low: float, high: float) -> FloatArray:
+    """Return the bandwidths in a range that are whole ports in every dimension, ascending."""
     steps = (hardware.rate * hardware.quantum)[used]
     largest = float(steps.max())
     first, last = np.ceil(low / largest * (1.0 - _ROUNDING)), np.floor(high / largest * (1.0 + _ROUNDING))

@@ -61,7 +61,7 @@ def reaching_structures(structures: Structures, tables: Tables, constraints: Seq
     ------
     ConflictError : no structure is left; the sentence names the constraints that none can meet.
     """
-    linear = [c for c in constraints if c.linear and c.relaxed and not c.lanes]
+    linear = [c for c in constraints if c.linear and c.relaxed and not c.ports]
     if not linear:
         return structures
     designs = tables.skeletons(np.arange(len(structures)), np.zeros_like(structures.npus))

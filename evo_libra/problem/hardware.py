@@ -1,4 +1,4 @@
-"""What dimensions of designs are made of where a catalogue lists parts: lanes, prices and watts, looked up by kit."""
+"""What dimensions of designs are made of where a catalogue lists parts: ports, prices and watts, looked up by kit."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from evo_libra.problem.repair import violation
 from evo_libra.problem.space import columns
 
 _ROUNDING = 1e-9
-_LANES = Constraint("lanes of a technology", "bandwidth", False, (), (), 0.0, 1.0, lanes=True)  # noqa: FBT003 - a record
+_PORTS = Constraint("ports of a technology", "bandwidth", False, (), (), 0.0, 1.0, ports=True)  # noqa: FBT003 - a record
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """Lanes of the dimensions of some designs, and what they take; 0 in unused dimensions.
+    """Ports of the dimensions of some designs, and what they take; 0 in unused dimensions.
 
     Attributes
     ----------
-    rate : (d, n) B/s of a lane; `whole` : of `quantum` lanes, 1 in unused dimensions, to divide by.
-    quantum, fewest, most : (d, n) lanes of an NPU come in multiples of `quantum`, from `fewest` to `most`.
-    per_lane : (2, d, n) USD and W of the whole network for a lane of each NPU, of what is bought by the lane.
-    per_step : (2, item, d, n) USD and W of each further ``ceil(lanes * slope)`` of what is not.
+    rate : (d, n) B/s of a port; `whole` : of `quantum` ports, 1 in unused dimensions, to divide by.
+    quantum, fewest, most : (d, n) ports of an NPU come in multiples of `quantum`, from `fewest` to `most`.
+    per_port : (2, d, n) USD and W of the whole network for a port of each NPU, of what is bought by the port.
+    per_step : (2, item, d, n) USD and W of each further ``ceil(ports * slope)`` of what is not.
     slope : (item, d, n).
     relaxed_price : (d, n) USD per B/s that no whole number of parts undercuts.
-    shared : (g, d, n) part of a technology's lanes that a B/s takes, where several dimensions share them: a row for
+    shared : (g, d, n) part of a technology's ports that a B/s takes, where several dimensions share them: a row for
         each such technology of a design, and zeros.
     """
 
@@ -40,7 +40,7 @@ class Hardware:
     quantum: FloatArray
     fewest: FloatArray
     most: FloatArray
-    per_lane: FloatArray
+    per_port: FloatArray
     per_step: FloatArray
     slope: FloatArray
     relaxed_price: FloatArray
@@ -57,28 +57,28 @@ class Hardware:
     @property
     def relaxed_watts(self) -> FloatArray:
         """(d, n) W per B/s that no whole number of parts undercuts."""
-        watts = self.per_lane[1] + (self.per_step[1] * self.slope).sum(axis=0)
+        watts = self.per_port[1] + (self.per_step[1] * self.slope).sum(axis=0)
         return np.asarray(np.divide(watts, self.rate, out=np.zeros_like(watts), where=self.rate > 0))
 
     @property
     def low(self) -> FloatArray:
-        """(d, n) B/s of the fewest lanes."""
+        """(d, n) B/s of the fewest ports."""
         return np.asarray(self.fewest * self.rate)
 
     @property
     def high(self) -> FloatArray:
-        """(d, n) B/s of the most lanes."""
+        """(d, n) B/s of the most ports."""
         return np.asarray(self.most * self.rate)
 
     @property
     def possible(self) -> FloatArray:
-        """`shared`, with zeros where even the fewest lanes are too many, so that nothing that is moved would help."""
+        """`shared`, with zeros where even the fewest ports are too many, so that nothing that is moved would help."""
         fewest = np.einsum("gdn,dn->gn", self.shared, self.low)
         return np.asarray(self.shared * (fewest <= 1.0)[:, None])
 
-    def lanes(self, bandwidth: FloatArray, rounding: np.ufunc = np.rint) -> FloatArray:
-        """Return the (d, n) numbers of lanes of (d, n) B/s: the nearest, no more (`floor`) or no fewer (`ceil`)."""
-        # In an unused dimension bandwidth, rate and quantum are 0, and so are the lanes.
+    def ports(self, bandwidth: FloatArray, rounding: np.ufunc = np.rint) -> FloatArray:
+        """Return the (d, n) numbers of ports of (d, n) B/s: the nearest, no more (`floor`) or no fewer (`ceil`)."""
+        # In an unused dimension bandwidth, rate and quantum are 0, and so are the ports.
         count = bandwidth / self.whole
         if rounding is not np.rint:
             count *= 1.0 + (_ROUNDING if rounding is np.floor else -_ROUNDING)
@@ -88,21 +88,21 @@ class Hardware:
         return np.asarray(np.minimum(count, self.most, out=count))
 
     def within(self, low: FloatArray, high: FloatArray) -> Hardware:
-        """Return the hardware with lanes within (d, n) B/s, but for at least the fewest that can be built."""
+        """Return the hardware with ports within (d, n) B/s, but for at least the fewest that can be built."""
         whole = np.where(self.rate > 0, self.rate * self.quantum, 1.0)
         fewest = np.ceil(low / whole * (1.0 - _ROUNDING)) * self.quantum
         most = np.minimum(np.floor(high / whole * (1.0 + _ROUNDING)) * np.maximum(self.quantum, 1.0), self.most)
         most = np.clip(most, self.fewest, self.most)
         return replace(self, fewest=np.clip(fewest, self.fewest, most), most=most)
 
-    def totals(self, lanes: FloatArray, *, power: bool = True) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) USD and (n,) W of (d, n) lanes; 0 W unless power is asked for."""
-        steps = lanes * self.slope
+    def totals(self, ports: FloatArray, *, power: bool = True) -> tuple[FloatArray, FloatArray]:
+        """Return (n,) USD and (n,) W of (d, n) ports; 0 W unless power is asked for."""
+        steps = ports * self.slope
         steps -= _ROUNDING
         np.ceil(steps, out=steps)
-        found = np.zeros((2, lanes.shape[1]))
+        found = np.zeros((2, ports.shape[1]))
         for figure in range(1 + power):
-            np.einsum("dn,dn->n", self.per_lane[figure], lanes, out=found[figure])
+            np.einsum("dn,dn->n", self.per_port[figure], ports, out=found[figure])
             found[figure] += np.einsum("idn,idn->n", self.per_step[figure], steps)
         return found[0], found[1]
 
@@ -163,16 +163,16 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
     used = npus > 1
     found = counting(kits, technology, npus)
     figures = np.stack([part_figures(kit) for kit in kits], axis=2)[:, :, technology] * used
-    rate = np.array([kit.lane_rate for kit in kits])[technology] * used
+    rate = np.array([kit.port_rate for kit in kits])[technology] * used
     quantum, most = np.zeros(npus.shape), np.zeros(npus.shape)
     for k in np.unique(technology[used]).tolist():
         mine = used & (technology == k)
         quantum[mine] = PHYSICS[kits[k].block].quantum(npus[mine], kits[k])
-        most[mine] = kits[k].lanes // quantum[mine] * quantum[mine]
+        most[mine] = kits[k].ports // quantum[mine] * quantum[mine]
     stepped = np.flatnonzero(found.step.any(axis=(1, 2)))
-    per_lane, per_step = (figures * found.linear).sum(axis=1), (figures * found.step)[:, stepped]
+    per_port, per_step = (figures * found.linear).sum(axis=1), (figures * found.step)[:, stepped]
     slope = found.slope[stepped]
-    price = per_lane[0] + (per_step[0] * slope).sum(axis=0)
+    price = per_port[0] + (per_step[0] * slope).sum(axis=0)
     price = np.divide(price, rate, out=np.zeros_like(price), where=rate > 0)
     shared = _shared(kits, np.where(used, technology, -1))
     arrays = (
@@ -181,7 +181,7 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
         quantum,
         quantum.copy(),
         most,
-        per_lane,
+        per_port,
         per_step,
         slope,
         price,
@@ -192,7 +192,7 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
 
 
 def buildable(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> BoolArray:
-    """Return (n,) whether technologies have lanes for the fewest that (d, n) sizes and kits can be built with."""
+    """Return (n,) whether technologies have ports for the fewest that (d, n) sizes and kits can be built with."""
     table = tabulated(kits, npus, technology, lambda sizes, chosen: hardware_of(kits, sizes, chosen))
     low = table.kinds.low[table.kind]
     return np.asarray(((table.shared * low).sum(axis=1) <= 1.0 + _ROUNDING).all(axis=0))
@@ -209,7 +209,7 @@ def _shared(kits: Sequence[Kit], technology: IntArray) -> FloatArray:
     depth, count = technology.shape
     names = list(dict.fromkeys(kit.technology for kit in kits))
     name = np.array([*(names.index(kit.technology) for kit in kits), -1])[technology]
-    taken = np.array([*(1.0 / (kit.lanes * kit.lane_rate) for kit in kits), 0.0])[technology]
+    taken = np.array([*(1.0 / (kit.ports * kit.port_rate) for kit in kits), 0.0])[technology]
     found, rows = np.zeros((depth // 2, depth, count)), np.zeros(count, dtype=np.int64)
     for d in range(depth - 1):
         alike = (name[d:] == name[d]) & (name[d] >= 0)
@@ -220,30 +220,30 @@ def _shared(kits: Sequence[Kit], technology: IntArray) -> FloatArray:
     return found[: rows.max(initial=0)]
 
 
-def lanes_rows(shared: FloatArray) -> list[tuple[Constraint, FloatArray]]:
-    """Return that no technology has more lanes than it has, as constraints with their (d, n) coefficients."""
-    return [(_LANES, row) for row in shared]
+def port_rows(shared: FloatArray) -> list[tuple[Constraint, FloatArray]]:
+    """Return that no technology has more ports than it has, as constraints with their (d, n) coefficients."""
+    return [(_PORTS, row) for row in shared]
 
 
-def whole_lanes(
+def whole_ports(
     hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
 ) -> FloatArray:
-    """Return the (d, n) bandwidths of the nearest numbers of lanes; of fewer, or of more, where that breaks less.
+    """Return the (d, n) bandwidths of the nearest numbers of ports; of fewer, or of more, where that breaks less.
 
     Parameters
     ----------
     hardware : of the designs.
     bandwidth : (d, n) B/s.
-    constraints : linear ones beside the lanes of technologies, each with its (d, n) coefficients.
+    constraints : linear ones beside the ports of technologies, each with its (d, n) coefficients.
     """
-    found = hardware.lanes(bandwidth) * hardware.rate
+    found = hardware.ports(bandwidth) * hardware.rate
     broken = _broken(hardware, found, constraints)
     for rounding in (np.floor, np.ceil):
         some = np.flatnonzero(broken)
         if not len(some):
             break
         part = hardware.select(some)
-        other = part.lanes(bandwidth[:, some], rounding) * part.rate
+        other = part.ports(bandwidth[:, some], rounding) * part.rate
         breaks = _broken(part, other, [(constraint, row[:, some]) for constraint, row in constraints])
         better = breaks < broken[some]
         found[:, some[better]], broken[some[better]] = other[:, better], breaks[better]
@@ -253,23 +253,23 @@ def whole_lanes(
 def _broken(
     hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
 ) -> FloatArray:
-    """Return (n,) the relative violation of constraints by whole lanes, whose parts come in whole numbers, too."""
+    """Return (n,) the relative violation of constraints by whole ports, whose parts come in whole numbers, too."""
     broken = hardware.excess(bandwidth)
     bought = [constraint for constraint, _ in constraints if constraint.bought]
     for constraint, row in constraints:
         if not constraint.bought:
             broken += violation(constraint, row, bandwidth)
     if bought:
-        cost, watts = hardware.totals(hardware.lanes(bandwidth))
+        cost, watts = hardware.totals(hardware.ports(bandwidth))
         for constraint in bought:
             broken += constraint.excess_of(cost, watts)
     return broken
 
 
-def within_lanes(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
-    """Return (d, n) bandwidths in their box, and in the lanes that technologies have where the fewest are not too many.
+def within_ports(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
+    """Return (d, n) bandwidths in their box, and in the ports that technologies have where the fewest are not too many.
 
-    Of a technology with too many, what dimensions have beyond their fewest lanes is scaled down alike.
+    Of a technology with too many, what dimensions have beyond their fewest ports is scaled down alike.
     """
     low = hardware.low
     found = np.maximum(bandwidth, low)

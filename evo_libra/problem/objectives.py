@@ -17,7 +17,7 @@ _TERA = 1e12
 
 
 @dataclass(frozen=True)
-class Ownership:
+class TotalCostOfOwnership:
     """What it costs to run a network.
 
     Attributes
@@ -45,7 +45,7 @@ class Worth:
     time : (n,) s of an iteration.
     cost : (n,) USD; `watts` : (n,) W.
     npus, block : (d, n); `bandwidth` : (d, n) B/s per NPU.
-    ownership : what it costs to run a network, where that is asked for.
+    tco : what it costs to run a network, where that is asked for.
     """
 
     time: FloatArray
@@ -54,12 +54,12 @@ class Worth:
     npus: IntArray
     block: IntArray
     bandwidth: FloatArray
-    ownership: Ownership | None = None
+    tco: TotalCostOfOwnership | None = None
 
 
 def _owned(worth: Worth) -> FloatArray:
-    assert worth.ownership is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return worth.cost + worth.ownership.cost(worth.watts)
+    assert worth.tco is not None, "the loader has looked"  # noqa: S101 - our mistake
+    return worth.cost + worth.tco.cost(worth.watts)
 
 
 def cuts(npus: IntArray, block: IntArray) -> FloatArray:
@@ -112,7 +112,7 @@ _TABLE = (
     Measure(
         Objective("power", "power_kW", 1e3, "network power [kW]"), "power", lambda worth: worth.watts, power=True
     ),
-    Measure(Objective("ownership", "ownership_usd", 1.0, "cost of ownership [USD]"), "cost", _owned, power=True),
+    Measure(Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"), "cost", _owned, power=True),
     Measure(
         Objective("energy", "energy_kJ", 1e3, "network energy of an iteration [kJ]"),
         "energy", lambda worth: worth.watts * worth.time, power=True, timed=True,
@@ -133,7 +133,7 @@ MEASURES: Mapping[str, Measure] = {measure.objective.name: measure for measure i
 def unit_of(quantity: str) -> str:
     """Return what the units of a constraint on an objective, or on bandwidths, measure.
 
-    >>> unit_of("ownership"), unit_of("bandwidth")
+    >>> unit_of("tco"), unit_of("bandwidth")
     ('cost', 'bandwidth')
     """
     return MEASURES[quantity].unit if quantity in MEASURES else "bandwidth"

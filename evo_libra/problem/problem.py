@@ -19,8 +19,8 @@ from evo_libra.problem.constraints import BANDWIDTH, Constraint, linear_rows
 from evo_libra.problem.designs import read_designs, unbuildable
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.genome import Genome, genome_of
-from evo_libra.problem.hardware import Hardware, lanes_rows, whole_lanes, within_lanes
-from evo_libra.problem.objectives import MEASURES, Ownership, Worth, values
+from evo_libra.problem.hardware import Hardware, port_rows, whole_ports, within_ports
+from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, Worth, values
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.repair import project, violation
 from evo_libra.problem.space import Space, Structures
@@ -52,7 +52,7 @@ class Problem:
     spec : the validated problem file as plain data.
     counted : the structures as they grow, dimension by dimension.
     optimal : whether bandwidths are solved for instead of being genes.
-    ownership : what it costs to run a network, where that is an objective.
+    tco : what it costs to run a network, where that is an objective.
     bounding : LIBRA's time of the same workloads, which bounds that of other models; None where it is `time`.
     """
 
@@ -68,7 +68,7 @@ class Problem:
     spec: Mapping[str, Any]
     counted: CountedStructures
     optimal: bool
-    ownership: Ownership | None = None
+    tco: TotalCostOfOwnership | None = None
     bounding: TimeModel | None = None
 
     def relaxed(self) -> Problem:
@@ -152,17 +152,17 @@ class Problem:
             if designs.hardware is None:
                 bandwidth = project(bandwidth, designs.low, designs.high, linear)
             else:
-                bandwidth = within_lanes(designs.hardware, bandwidth)
+                bandwidth = within_ports(designs.hardware, bandwidth)
                 if linear:
-                    rows = lanes_rows(designs.hardware.possible)
+                    rows = port_rows(designs.hardware.possible)
                     bandwidth = project(bandwidth, designs.low, designs.high, [*linear, *rows])
-                bandwidth = whole_lanes(designs.hardware, bandwidth, linear)
+                bandwidth = whole_ports(designs.hardware, bandwidth, linear)
             schedule = self._schedule(genes[1 + depth : -1 - depth], designs.block)
         return designs, Population(designs.npus, designs.block, designs.technology, bandwidth, schedule)
 
     def _linear(self, designs: Skeletons) -> list[tuple[Constraint, FloatArray]]:
-        """Return the constraints that are linear in bandwidth, but for those on lanes, with their coefficients."""
-        return linear_rows([constraint for constraint in self.constraints if not constraint.lanes], designs)
+        """Return the constraints that are linear in bandwidth, but for those on ports, with their coefficients."""
+        return linear_rows([constraint for constraint in self.constraints if not constraint.ports], designs)
 
     def _schedule(self, genes: FloatArray, block: IntArray) -> Schedule | None:
         fidelity = self.time.fidelity
@@ -251,7 +251,7 @@ class Problem:
     ) -> FloatArray:
         broken = np.zeros(len(designs)) if clipped else self.tables.outside(designs)
         for constraint in self.constraints:
-            if not constraint.lanes:
+            if not constraint.ports:
                 broken += self.broken(constraint, worth, designs)
         if hardware is not None:
             broken += hardware.excess(designs.bandwidth)
@@ -277,8 +277,8 @@ class Problem:
             if hardware is not None and power:
                 watts = (hardware.relaxed_watts * bandwidth).sum(axis=0)
         else:
-            cost, watts = hardware.totals(hardware.lanes(bandwidth), power=power)
-        return Worth(time, cost, watts, designs.npus, designs.block, bandwidth, self.ownership)
+            cost, watts = hardware.totals(hardware.ports(bandwidth), power=power)
+        return Worth(time, cost, watts, designs.npus, designs.block, bandwidth, self.tco)
 
     def measure(self, designs: Population, *, timed: bool = True) -> Worth:
         """Return cost, power and, unless it is left out, time of designs, from which all objectives follow."""
@@ -302,7 +302,7 @@ class Problem:
         Returns
         -------
         Objectives in SI (seconds, USD), in the order of `objectives`, and the violation of the constraints, of the
-        least and largest bandwidths, of lanes, and of what technologies connect.
+        least and largest bandwidths, of ports, and of what technologies connect.
 
         Raises
         ------

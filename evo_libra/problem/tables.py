@@ -49,7 +49,7 @@ class Skeletons:
     price : (d, n) USD per B/s of the whole network; 0 in unused dimensions.
     low, high : (d, n) the box of the bandwidths in B/s; both 0 in unused dimensions.
     used : (d, n) 1 where a dimension is in use.
-    hardware : lanes and parts; None where prices are per bandwidth.
+    hardware : ports and parts; None where prices are per bandwidth.
     """
 
     structure: IntArray
@@ -126,7 +126,7 @@ class Tables:
         return Skeletons(index, npus, technology, block, price, low, high, used)
 
     def _built(self, npus: IntArray, technology: IntArray, structure: IntArray | None) -> Skeletons:
-        """Return designs of kits; what their parts cost depends on the sizes, and so do the lanes."""
+        """Return designs of kits; what their parts cost depends on the sizes, and so do the ports."""
         known = self._hardware if structure is not None and (structure >= 0).all() else None
         index = np.full(npus.shape[1], -1) if structure is None else structure
         hardware = self.hardware_of(npus, technology) if known is None else known.select(index)
@@ -136,7 +136,7 @@ class Tables:
         return Skeletons(index, npus, technology, block, price, low, high, used, hardware)
 
     def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
-        """Return the hardware of (d, n) sizes and kits, with no more lanes than the problem allows."""
+        """Return the hardware of (d, n) sizes and kits, with no more ports than the problem allows."""
         return hardware_of(self.kits, npus, technology).within(*self.box(technology))
 
     def box(self, technology: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -23,7 +23,7 @@ from every_design import exact_front
 
 SAME = 2e-6
 FIRST, MOST = 32_000, 1_024_000
-LANES = "lanes"
+LANES = "ports"
 
 
 def of_parts(problem):

@@ -29,7 +29,7 @@ CASES = (
 )
 LARGE = (
     ("all technologies, 3 dimensions, 18432 NPUs",
-     ["npus=18432", "fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=lanes"]),
+     ["npus=18432", "fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=ports"]),
     ("libra, 5 dimensions, 23040 NPUs",
      ["npus=23040", "fabric.catalog=libra", "fabric.max_dimensions=5", "fabric.one_dimension_per_technology=false"]),
 )  # fmt: skip
@@ -79,7 +79,7 @@ def main() -> None:
         linear = [f"fabric.max_dimensions={depth}", "fabric.one_dimension_per_technology=false"]
         libra = load_problem("gpt3-4k", ["fabric.catalog=libra", *linear])
         start = time.process_time()
-        parts = load_problem("gpt3-4k", [f"fabric={fabric}", "bandwidth=lanes"])
+        parts = load_problem("gpt3-4k", [f"fabric={fabric}", "bandwidth=ports"])
         loaded = time.process_time()
         one, two = evaluators(libra), evaluators(parts)
         tabulated = time.process_time() - loaded

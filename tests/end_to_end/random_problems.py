@@ -67,12 +67,12 @@ def write_problem(folder: Path, pick: Pick) -> Path:
         "workloads": workloads,
         "time": _time(pick, time),
         "objectives": _objectives(pick, watts=kind == "parts-2024"),
-        "ownership": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
+        "tco": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
         "constraints": pick([[], [], ["bw[0] >= bw[1]"], ["sum(bw) <= 2000 GB/s"], ["cost <= 9e9 USD"]]),
         "bandwidth": _bandwidth(pick, kind, solved=solved),
     }
     if kind not in TECHNOLOGIES:
-        del data["ownership"]
+        del data["tco"]
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(data))
     return path
@@ -174,11 +174,11 @@ def _time(pick: Pick, model: str) -> Any:
 
 
 def _objectives(pick: Pick, *, watts: bool) -> list[str]:
-    more = ["power", "energy", "ownership", "bisection"] if watts else ["time-cost", "bisection"]
+    more = ["power", "energy", "tco", "bisection"] if watts else ["time-cost", "bisection"]
     return ["time", "cost", *pick([[], [], [], [pick(more)], more[:2]])]
 
 
 def _bandwidth(pick: Pick, kind: str, *, solved: bool) -> Any:
     if kind in TECHNOLOGIES:
-        return pick(["lanes", "optimal"] if solved else ["lanes"])
+        return pick(["ports", "optimal"] if solved else ["ports"])
     return pick([{"mode": "search", "max_GBps": 777.7}, "optimal" if solved else "search"])

@@ -63,7 +63,7 @@ def test_an_exact_front_is_not_beaten(tmp_path: Path) -> None:
 
 
 def test_a_front_of_parts_that_is_not_exact_is_not_called_so() -> None:
-    with pytest.raises(InputError, match="--exact: 'wafer-20' is built of parts in whole lanes"):
+    with pytest.raises(InputError, match="--exact: 'wafer-20' is built of parts in whole ports"):
         exact_front(load_problem("wafer-20"))
 
 

@@ -106,7 +106,7 @@ def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:
     bill = found["breakdown"]["bill"]
     assert sum(row["cost_usd"] for row in bill) == pytest.approx(found["cost_usd"], abs=0.005)
     switches = {row["part"]: row["pieces"] for row in bill if row["item"] == "switch"}
-    # 64 NPUs of a rail and one lane fill a switch; 4096 / 64 rails of 2 lanes.
+    # 64 NPUs of a rail and one port fill a switch; 4096 / 64 rails of 2 ports.
     assert switches == {"switch-400g": 128}
     shown = run(tmp_path, *asked).stdout
     assert f"{found['cost_usd']:,.2f}" in shown

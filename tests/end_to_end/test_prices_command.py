@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 from command import run
 
-SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=lanes"]
+SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=ports"]
 
 
 def test_a_result_is_priced(tmp_path: Path) -> None:

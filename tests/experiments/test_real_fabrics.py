@@ -83,12 +83,12 @@ def test_effects_are_off(tmp_path: Path) -> None:
     # FRED's mesh gives 8 of 20 NPUs a part of its links; without shares it gives all.
     mesh = "ME(20)@wafer-mesh:3000"
     assert others["shares"].evaluate(mesh).objectives[0] < problem.evaluate(mesh).objectives[0]
-    # Six switches of a tree serve four lanes; with one lane a quarter of them is enough where parts are not whole.
+    # Six switches of a tree serve four ports; with one port a quarter of them is enough where parts are not whole.
     tree = "WD(20)@wafer-fred:750"
     assert others["whole parts"].evaluate(tree).objectives[1] < problem.evaluate(tree).objectives[1]
-    spans = {kit.technology: kit.span for kit in kits_of(edited("dense-1k", tmp_path, without_spans).catalog)}
+    spans = {kit.technology: kit.domain_size for kit in kits_of(edited("dense-1k", tmp_path, without_spans).catalog)}
     assert set(spans.values()) == {None}
-    boxes = {kit.technology: kit.span for kit in kits_of(edited("dense-1k", tmp_path, in_boxes).catalog)}
+    boxes = {kit.technology: kit.domain_size for kit in kits_of(edited("dense-1k", tmp_path, in_boxes).catalog)}
     assert (boxes["nvlink4"], boxes["copper-400g"]) == (8, 72)
     free = edited("dense-1k", tmp_path, with_free_optics)
     kits = [kit for kit in kits_of(free.catalog) if kit.technology == "optics-400g"]

@@ -15,7 +15,7 @@ from evo_libra.front.front import Front
 from evo_libra.front.prices import SCORES, Score, parts_of, price_front, scenarios
 from evo_libra.problem.problem import Problem
 
-SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=lanes"]
+SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=ports"]
 DRAWN = 200
 
 
@@ -95,7 +95,7 @@ def test_without_ranges_all_scenarios_are_alike(tmp_path: Path) -> None:
     assert fixed != text
     (tmp_path / "fixed.yaml").write_text(fixed)
     (tmp_path / "problem.yaml").write_text(
-        "name: fixed\nnpus: 512\nfabric: {catalog: fixed.yaml, max_dimensions: 2}\nbandwidth: lanes\n"
+        "name: fixed\nnpus: 512\nfabric: {catalog: fixed.yaml, max_dimensions: 2}\nbandwidth: ports\n"
         "workloads: [{model: gpt-3-libra, parallelism: {tp: 8}, compute_TFLOPS: 400}]\n"
     )
     problem = load_problem(str(tmp_path / "problem.yaml"))

@@ -98,8 +98,8 @@ def test_the_tree_of_a_wafer_takes_the_published_power() -> None:
 
 def test_the_uplinks_of_a_tree_are_whole() -> None:
     kits = [kit for kit in load_parts("wafer").kits if BLOCK_NAMES[kit.block] == "fred-a"]
-    found = [bill(kits, column(0), column(20), column(lanes))[UPLINK, 0, 0] for lanes in (1, 2, 3, 4)]
-    # Half an uplink of each of five switches for a lane of its four NPUs.
+    found = [bill(kits, column(0), column(20), column(ports))[UPLINK, 0, 0] for ports in (1, 2, 3, 4)]
+    # Half an uplink of each of five switches for a port of its four NPUs.
     assert found == [5, 5, 10, 10]
 
 
@@ -117,7 +117,7 @@ def test_prices_have_scenarios() -> None:
 
 def test_an_npu_buys_whole_nics() -> None:
     one = kit(SWITCH, nic=part("nic", 1000, ports=2), switch=part("switch", 0, ports=64))
-    found = [bill([one], column(0), column(16), column(lanes))[NIC, 0, 0] for lanes in (1, 2, 3, 4)]
+    found = [bill([one], column(0), column(16), column(ports))[NIC, 0, 0] for ports in (1, 2, 3, 4)]
     assert found == [16, 16, 32, 32]
 
 
@@ -130,9 +130,9 @@ def test_inner_npus() -> None:
 
 
 def test_domains_stay_within_their_span() -> None:
-    nvlink = replace(NODE, span=72)
+    nvlink = replace(NODE, domain_size=72)
     assert fits(nvlink, np.array([8, 8, 64]), np.array([4, 16, 1])).tolist() == [True, False, True]
-    assert fits(replace(NODE, span=None), np.array([8]), np.array([9])).tolist() == [True]
+    assert fits(replace(NODE, domain_size=None), np.array([8]), np.array([9])).tolist() == [True]
 
 
 KITS = [*load_parts("parts-2024").kits, *load_parts("wafer").kits]
@@ -141,18 +141,18 @@ KITS += [replace(sample_kit(block), block=index) for index, block in enumerate(P
 
 @given(st.integers(0, len(KITS) - 1), st.integers(2, 4096), st.integers(1, 64), st.integers(1, 8))
 @settings(max_examples=300)
-def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, lanes: int, inside: int) -> None:
-    one = replace(KITS[index], span=None)
+def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, ports: int, inside: int) -> None:
+    one = replace(KITS[index], domain_size=None)
     if not fits(one, np.array([npus]), np.array([inside]))[0]:
         return
     quantum = int(PHYSICS[one.block].quantum(np.array([npus]), one)[0])
-    count = max(1, min(lanes, one.lanes) // quantum) * quantum
+    count = max(1, min(ports, one.ports) // quantum) * quantum
     kits, chosen, sizes = [NODE, one], column(0, 1), column(inside, npus)
     items = bill(kits, chosen, sizes, column(1, count))
     assert (items >= 0).all()
     assert (items[NIC, 1] == (0 if one.nic is None else inside * npus * -(-count // (one.nic.ports or 1)))).all()
     usd = cost_by_item(items, kits, chosen)[:, 1].sum()
-    relaxed = relaxed_price(kits, chosen, sizes)[1, 0] * count * one.lane_rate
+    relaxed = relaxed_price(kits, chosen, sizes)[1, 0] * count * one.port_rate
     assert relaxed <= usd * (1 + 1e-12)
     # Whole numbers of parts are reached where the last of them is full.
     many = counting(kits, chosen, sizes).slope[:, 1, 0]
@@ -162,10 +162,10 @@ def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, lanes: int, i
 
 @given(st.lists(st.integers(0, len(KITS) - 1), min_size=2, max_size=6), st.integers(1, 4))
 @settings(max_examples=60)
-def test_designs_do_not_depend_on_each_other(indices: list[int], lanes: int) -> None:
+def test_designs_do_not_depend_on_each_other(indices: list[int], ports: int) -> None:
     index = np.array([indices, indices[::-1]])
     sizes = np.full(index.shape, 4)
-    together = bill(KITS, index, sizes, np.full(index.shape, lanes))
+    together = bill(KITS, index, sizes, np.full(index.shape, ports))
     for n in range(len(indices)):
-        alone = bill(KITS, index[:, n : n + 1], sizes[:, n : n + 1], np.full((2, 1), lanes))
+        alone = bill(KITS, index[:, n : n + 1], sizes[:, n : n + 1], np.full((2, 1), ports))
         np.testing.assert_array_equal(together[:, :, n : n + 1], alone)

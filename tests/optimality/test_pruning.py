@@ -20,8 +20,8 @@ CASES = {
     "libra": LIBRA,
     "libra, constrained": [*LIBRA, "constraints=['bw[0] >= 2 * bw[1]', 'cost <= 3 MUSD']"],
     "libra, dear": [*LIBRA, "fabric.max_dimensions=3", "constraints=['cost >= 3 MUSD']"],
-    "parts": [PARTS, "bandwidth=lanes", "npus=512"],
-    "all parts": ["fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=lanes", "npus=768"],
+    "parts": [PARTS, "bandwidth=ports", "npus=512"],
+    "all parts": ["fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=ports", "npus=768"],
 }
 
 

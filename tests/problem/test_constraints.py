@@ -28,7 +28,7 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 
-OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
+OWNED = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
 EXAMPLES = int(os.environ.get("EVO_LIBRA_EXAMPLES", "8"))
 """Random problems; the environment variable asks for more."""
 SEEDS = st.integers(0, 2**32 - 1)
@@ -36,7 +36,7 @@ SIZES = {kind: (unit, size) for unit, (kind, size) in reversed(UNITS.items())}
 """The first unit of each kind, and its size in SI."""
 
 PROBLEMS = {
-    "lanes": ("dense-1k", ("npus=128", "time=libra", OWNED, "fabric.max_dimensions=3")),
+    "ports": ("dense-1k", ("npus=128", "time=libra", OWNED, "fabric.max_dimensions=3")),
     "parts, optimal": ("dense-1k", ("npus=128", "time=libra", OWNED, "fabric.max_dimensions=3", "bandwidth=optimal")),
     "astra": ("dense-1k", ("npus=64", "time={model: astra, chunks: 8}", OWNED, "fabric.max_dimensions=2")),
     "search": ("gpt3-4k", ("npus=256",)),
@@ -105,7 +105,7 @@ def test_every_design_of_a_front_meets_the_limits_of_any_objectives(case: tuple[
 
 @pytest.mark.parametrize(
     ("kind", "name", "relation"),
-    [("parts, optimal", "power", "<="), ("parts, optimal", "ownership", "<="), ("parts, optimal", "bisection", ">="),
+    [("parts, optimal", "power", "<="), ("parts, optimal", "tco", "<="), ("parts, optimal", "bisection", ">="),
      ("optimal", "bisection", ">="), ("optimal", "cost", "<=")],
 )  # fmt: skip
 def test_no_sampled_design_that_meets_a_limit_beats_the_solved_bandwidths(kind: str, name: str, relation: str) -> None:
@@ -137,7 +137,7 @@ def test_no_sampled_design_that_meets_a_limit_beats_the_solved_bandwidths(kind: 
     assert met > 5
 
 
-@pytest.mark.parametrize("name", ["power", "ownership", "bisection"])
+@pytest.mark.parametrize("name", ["power", "tco", "bisection"])
 def test_a_linear_limit_is_met_exactly_where_it_binds(name: str) -> None:
     relation = ">=" if name == "bisection" else "<="
     free = plain("parts, optimal")
@@ -153,11 +153,11 @@ def test_a_linear_limit_is_met_exactly_where_it_binds(name: str) -> None:
 
 
 def test_cost_of_whole_parts_is_what_a_limit_limits() -> None:
-    free = plain("lanes")
+    free = plain("ports")
     genes = free.genome.sample(np.random.default_rng(3), 500)
     cost = free.evaluate_genes(genes).objectives[1]
     limit = float(np.median(cost))
-    problem = load("lanes", limit_text("cost", "<=", limit))
+    problem = load("ports", limit_text("cost", "<=", limit))
     designs = free.decode(genes)
     over = problem.evaluate(designs).violation > 0
     np.testing.assert_array_equal(over, (cost > limit * (1 + 1e-5)))
@@ -222,7 +222,7 @@ def test_a_least_bandwidth_of_nothing_is_no_licence_to_leave_dimensions_without(
 
 
 def test_a_front_is_checked_before_it_is_one() -> None:
-    problem = load("lanes", "cost <= 400 kUSD")
+    problem = load("ports", "cost <= 400 kUSD")
     genes = problem.genome.sample(np.random.default_rng(0), 200)
     worth = problem.evaluate_genes(genes)
     bad, good = np.flatnonzero(worth.violation > 0)[:1], np.flatnonzero(worth.violation <= 0)[:1]
@@ -241,11 +241,11 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "power <= 2 MUSD": "it compares power with a number of cost; allowed: W, kW, MW",
         "bisection >= 3 ms": "it compares bisection with a number of time; allowed: TB/s, GB/s, MB/s",
         "energy <= 5": "5 has no unit",
-        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, ownership, energy, "
+        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, tco, energy, "
         "time-cost, bisection is needed",
         "powr <= 2 MW": "did you mean 'power'",
         "power <= 2 MWh": "unknown unit 'MWh'",
-        "ownership <= 5 MUSD": "needs the key 'ownership'",
+        "tco <= 5 MUSD": "needs the key 'tco'",
     }.items():
         with pytest.raises(InputError) as error:
             read(text)
@@ -309,7 +309,7 @@ def test_the_equal_split_is_the_best_that_can_be_built(constraint: str) -> None:
 
 @pytest.mark.parametrize("constraints", [(), ("cost <= 300 kUSD",), ("power <= 5 kW",), ("bisection >= 5 TB/s",)])
 def test_the_equal_split_of_parts_is_of_whole_lanes(constraints: tuple[str, ...]) -> None:
-    problem = load("lanes", *constraints)
+    problem = load("ports", *constraints)
     designs = problem.decode(problem.genome.sample(np.random.default_rng(4), 40))
     found = 0
     for n in range(len(designs)):

@@ -32,9 +32,9 @@ parts:
   router: {kind: switch, price_usd: 36000, power_W: 747, ports: 64, latency_ns: 300, source: here, year: 2024}
   card: {kind: nic, price_usd: 1000, power_W: 20, ports: 2, source: here, year: 2024}
 technologies:
-  near: {lane_GBps: 25, lanes: 18, span: 64, latency_ns: 50, energy_pJ_per_bit: 1.3,
+  near: {port_GBps: 25, ports: 18, domain_size: 64, latency_ns: 50, energy_pJ_per_bit: 1.3,
          blocks: [ring, fully-connected, switch], link: cable, switch: crossbar, source: here, year: 2024}
-  far: {lane_GBps: 50, lanes: 4, latency_ns: 100, blocks: [ring, switch], link: fibre,
+  far: {port_GBps: 50, ports: 4, latency_ns: 100, blocks: [ring, switch], link: fibre,
         transceiver: optics, nic: card, switch: router, source: here, year: 2024}
 """
 SEEDS = st.integers(0, 2**32 - 1)
@@ -45,7 +45,7 @@ def load(folder: Path, *assignments: str) -> Problem:
     (folder / "small.yaml").write_text(CATALOG)
     (folder / "problem.yaml").write_text(
         "name: small\nnpus: 512\nfabric: {catalog: small.yaml, max_dimensions: 3}\n"
-        "workloads: [{model: gpt-3-libra, parallelism: {tp: 8}, compute_TFLOPS: 400}]\nbandwidth: lanes\n"
+        "workloads: [{model: gpt-3-libra, parallelism: {tp: 8}, compute_TFLOPS: 400}]\nbandwidth: ports\n"
     )
     found = load_problem(str(folder / "problem.yaml"), assignments)
     assert isinstance(found, Problem)
@@ -64,10 +64,10 @@ def test_designs_are_of_whole_lanes_and_cost_what_their_bills_say(small: Problem
     designs, worth = small.decode(genes), small.evaluate_genes(genes)
     kits = small.tables.kits
     used = designs.npus > 1
-    rate = np.array([kit.lane_rate for kit in kits])[designs.technology]
-    lanes = designs.bandwidth / rate
-    np.testing.assert_allclose(lanes[used], np.rint(lanes[used]), atol=1e-9)
-    assert (lanes[used] >= 1).all()
+    rate = np.array([kit.port_rate for kit in kits])[designs.technology]
+    ports = designs.bandwidth / rate
+    np.testing.assert_allclose(ports[used], np.rint(ports[used]), atol=1e-9)
+    assert (ports[used] >= 1).all()
     for n in range(len(designs)):
         rows = bill_of(small, designs.select([n]))
         assert sum(row["cost_usd"] for row in rows) == pytest.approx(worth.objectives[1, n], abs=0.005)
@@ -110,14 +110,14 @@ def test_a_group_that_has_a_part_of_a_dimension_gets_a_part_of_its_links(small: 
 
 
 def test_what_parts_cannot_be_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="come in lanes"):
+    with pytest.raises(InputError, match="come in ports"):
         load(tmp_path, "bandwidth=search")
-    with pytest.raises(InputError, match="but no lanes"):
-        load_problem("gpt3-4k", ["bandwidth=lanes"])
+    with pytest.raises(InputError, match="but no ports"):
+        load_problem("gpt3-4k", ["bandwidth=ports"])
     with pytest.raises(InputError, match="needs a catalogue of parts"):
         load_problem("gpt3-4k", ["objectives=[time, power]"])
-    with pytest.raises(InputError, match="needs the key 'ownership'"):
-        load(tmp_path, "objectives=[time, ownership]")
+    with pytest.raises(InputError, match="needs the key 'tco'"):
+        load(tmp_path, "objectives=[time, tco]")
     with pytest.raises(InputError, match="allowed: ring, switch"):
         load(tmp_path).evaluate("FC(8)@far:350_SW(64)@far:50")
     with pytest.raises(InputError, match="did you mean 'near'"):
@@ -139,26 +139,26 @@ def test_fronts_of_parts_are_certified(tmp_path: Path, time: str) -> None:
 
 
 def test_every_objective_has_a_value(tmp_path: Path) -> None:
-    names = "[time, cost, power, ownership, energy, time-cost, bisection]"
-    owned = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
+    names = "[time, cost, power, tco, energy, time-cost, bisection]"
+    owned = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
     problem = load(tmp_path, f"objectives={names}", owned)
     design = "FC(8)@near:175_SW(64)@far:100"
-    time, cost, watts, ownership, energy, product, moved = problem.evaluate(design).objectives[:, 0]
-    assert ownership == pytest.approx(cost + watts / 1000 * 1.3 * 0.1 * 8760 * 4)
+    time, cost, watts, tco, energy, product, moved = problem.evaluate(design).objectives[:, 0]
+    assert tco == pytest.approx(cost + watts / 1000 * 1.3 * 0.1 * 8760 * 4)
     assert (energy, product) == pytest.approx((watts * time, time * cost))
     # Half of 64 rails' NPUs send 100 GB/s over each of 8 rails; within a domain 16 of 28 links cross the middle.
     assert moved == pytest.approx(1e12 / min(32 * 100e9 * 8, 16 * 25e9 * 64))
     front = search(problem, evaluations=300, population=40, seed=0)
-    assert {"power_kW", "ownership_usd", "energy_kJ", "time_cost_usd_s", "bisection_s_per_TB"} <= set(front.objectives)
+    assert {"power_kW", "tco_usd", "energy_kJ", "time_cost_usd_s", "bisection_s_per_TB"} <= set(front.objectives)
 
 
 def test_the_bill_is_explained(small: Problem) -> None:
     designs = read_designs(small, "FC(8)@near:175_SW(64)@far:100")
     found: Any = explain(small, designs)
     near, far = found["dimensions"]
-    assert (near["lanes"], far["lanes"]) == (7, 2)
+    assert (near["ports"], far["ports"]) == (7, 2)
     pieces = {(row["dimension"], row["item"]): row["pieces"] for row in found["bill"]}
-    # 28 links in each of 64 domains; 64 NPUs of 2 lanes in each of 8 rails: one switch a lane, one card of 2 ports.
+    # 28 links in each of 64 domains; 64 NPUs of 2 ports in each of 8 rails: one switch a port, one card of 2 ports.
     assert pieces[0, "link"] == 28 * 64
     assert pieces[1, "switch"] == 2 * 8
     assert pieces[1, "nic"] == 512
@@ -177,7 +177,7 @@ def test_times_of_collectives_are_those_of_the_shares_that_groups_get(tmp_path: 
         assert worth.objectives[0, n] * 1e3 == pytest.approx(loop["compute_ms"] + collectives, rel=1e-6)
 
 
-OWNED = "ownership={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
+OWNED = "tco={years: 4, usd_per_kWh: 0.1, pue: 1.3}"
 
 
 @given(st.sampled_from(["dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20"]), SEEDS)
@@ -198,14 +198,14 @@ def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str
 
 @cache
 def shipped(name: str) -> Problem:
-    found = load_problem(name, ["objectives=[time, cost, power, ownership]", OWNED])
+    found = load_problem(name, ["objectives=[time, cost, power, tco]", OWNED])
     assert isinstance(found, Problem)
     return found
 
 
 @pytest.mark.parametrize("engine", ["nsga2", "nsga3"])
 def test_fronts_of_many_objectives_are_the_archives(tmp_path: Path, engine: str) -> None:
-    names = "[ownership, bisection, energy, time-cost]"
+    names = "[tco, bisection, energy, time-cost]"
     problem = load(tmp_path, f"objectives={names}", OWNED)
     front = search(problem, engine=engine, evaluations=1500, population=40, seed=1)
     assert len(front) > 40

@@ -212,7 +212,7 @@ def test_what_no_search_can_do_with_traces_is_told(tmp_path: Path) -> None:
         search(problem(tmp_path, 4, WORKLOAD), engine="exhaustive", evaluations=10)
 
 
-@pytest.mark.parametrize(("catalog", "instead"), [("libra", "search"), ("parts-2024", "lanes")])
+@pytest.mark.parametrize(("catalog", "instead"), [("libra", "search"), ("parts-2024", "ports")])
 def test_bandwidths_of_a_trace_are_not_solved_for(tmp_path: Path, catalog: str, instead: str) -> None:
     pipeline(tmp_path)
     problem(tmp_path, 4, WORKLOAD)

@@ -208,7 +208,7 @@ workloads:
   - model: resnet-50
     parallelism: {tp: 5}
 time: {model: libra, chunks: 4, latency_ns: 5}
-objectives: [time, ownership]
+objectives: [time, tco]
 constraints: ["cost < 5 MUSD", "bw[0] <= 5 parsec"]
 bandwidth: {min_GBps: 5, max_GBps: 1}
 search: {population: 1}
@@ -275,7 +275,7 @@ def test_what_depends_on_a_mistake_is_not_said(say: Say) -> None:
     with Path("mine.yaml").open("a") as file:
         file.write("\nbandwidth: lanse\n")
     (said,) = say("search", "mine.yaml").splitlines()
-    assert "did you mean 'lanes'" in said
+    assert "did you mean 'ports'" in said
 
 
 def test_two_designs_are_one_too_many(say: Say) -> None:

@@ -31,7 +31,7 @@ name: relative
 npus: 16
 fabric: {catalog: parts.yaml, max_dimensions: 2, blocks: [ring, switch], technologies: [nvlink4, copper-400g]}
 workloads: [{file: layers/w.txt, parallelism: {tp: 4}}]
-bandwidth: lanes
+bandwidth: ports
 """
 NUMBERS = {"engine": "nsga2", "evaluations": 200, "population": 40, "seed": 0}
 SET = ["workloads[0].weight=3"]

@@ -131,8 +131,8 @@ def exact_front(problem: SearchProblem) -> FloatArray:
     InputError : it cannot be enumerated.
     """
     if isinstance(problem, Problem) and problem.tables.kits and not problem.optimal:
-        # Whole lanes are tried around the optimum alone; searches have found better designs.
-        found = f"'{problem.name}' is built of parts in whole lanes, whose exact front is not known"
+        # Whole ports are tried around the optimum alone; searches have found better designs.
+        found = f"'{problem.name}' is built of parts in whole ports, whose exact front is not known"
         raise InputError(f"--exact: {found}; leave it out")
     *_, last = generations(
         problem, load_engine("exhaustive", problem), population=EXACT_DESIGNS, seed=0, evaluations=2**62

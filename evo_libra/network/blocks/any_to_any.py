@@ -6,7 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, ports, switched_cut
+from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, radix_of, switched_cut
 from evo_libra.network.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.network.blocks.kit import Kit
 
@@ -26,7 +26,7 @@ class AnyToAny(Physics):
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether three tiers are enough for all NPUs."""
-        radix = ports(None if kit.switch is None else kit.switch.ports)
+        radix = radix_of(None if kit.switch is None else kit.switch.ports)
         return np.asarray(tiers(np.asarray(npus) * _inner(inside), radix) > 0)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """What a building block has to say about itself, in the terms that every block shares.
 
-An NPU's bandwidth in a dimension is all it sends there in one direction: its lanes times their rate, full duplex. A
+An NPU's bandwidth in a dimension is all it sends there in one direction: its ports times their rate, full duplex. A
 block says which share of it a process group gets while all groups of its kind run at the same time. Every share is
 what a named schedule reaches with many chunks, so it is never more than the links can carry.
 """
@@ -26,13 +26,13 @@ Hops: TypeAlias = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class Counts:
-    """How many items one instance of a dimension has: ``linear * lanes + step * ceil(lanes * slope)``.
+    """How many items one instance of a dimension has: ``linear * ports + step * ceil(ports * slope)``.
 
     Attributes
     ----------
-    linear : (item, n) items per lane of an NPU.
+    linear : (item, n) items per port of an NPU.
     step : (item, n) items that come at a time.
-    slope : (item, n) steps per lane of an NPU.
+    slope : (item, n) steps per port of an NPU.
     """
 
     linear: FloatArray
@@ -64,14 +64,14 @@ class Physics(Protocol):
 
     @abstractmethod
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return the number that an NPU's lanes are multiples of."""
+        """Return the number that an NPU's ports are multiples of."""
         ...
 
     @abstractmethod
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether a dimension of so many NPUs can be built, outside of ``inside`` NPUs each (1 when None).
 
-        The span of the kit is not looked at; `fits` is all of it.
+        The domain size of the kit is not looked at; `fits` is all of it.
         """
         ...
 
@@ -154,10 +154,10 @@ def assemble(
     ----------
     npus : of the dimension.
     kit : what it is built of.
-    links, uplinks : per lane of an NPU.
+    links, uplinks : per port of an NPU.
     transceivers_per_link : at an NPU's links; an uplink has one at each end.
-    switch_step, switch_slope : switches that come at a time, and how often per lane.
-    uplink_step, uplink_slope : the same of uplinks, where a lane of an NPU is not a whole number of them.
+    switch_step, switch_slope : switches that come at a time, and how often per port.
+    uplink_step, uplink_slope : the same of uplinks, where a port of an NPU is not a whole number of them.
     """
     none = np.zeros(np.shape(npus))
     uplinks = none if uplinks is None else uplinks
@@ -166,7 +166,7 @@ def assemble(
     step, slope = np.zeros_like(linear), np.zeros_like(linear)
     if kit.nic is not None:
         step[ITEMS.index("nic")] = npus
-        slope[ITEMS.index("nic")] = 1 / ports(kit.nic.ports)
+        slope[ITEMS.index("nic")] = 1 / radix_of(kit.nic.ports)
     if switch_step is not None and switch_slope is not None:
         step[ITEMS.index("switch")] = switch_step
         slope[ITEMS.index("switch")] = switch_slope
@@ -177,7 +177,7 @@ def assemble(
     return Counts(linear, step, slope)
 
 
-def ports(count: int | None) -> int:
+def radix_of(count: int | None) -> int:
     """Return the ports of a part that has some.
 
     Raises

@@ -1,4 +1,4 @@
-"""Folded Clos networks of one to three tiers of equal switches, one network (a plane) for each lane of an NPU.
+"""Folded Clos networks of one to three tiers of equal switches, one network (a plane) for each port of an NPU.
 
 With radix k: up to k NPUs, a single switch. Up to k^2/2, leaves with half of their ports down and half up, and half as
 many spines. Up to k^3/4, leaves, as many aggregation switches and half as many cores: the fat tree of Al-Fares et al.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.blocks.block import Counts, Hops, assemble, ports
+from evo_libra.network.blocks.block import Counts, Hops, assemble, radix_of
 from evo_libra.network.blocks.kit import Kit
 
 MOST_TIERS = 3
@@ -51,7 +51,7 @@ def clos_counts(npus: IntArray, planes_share: FloatArray, kit: Kit, reached: Int
     kit : what it is built of.
     reached : NPUs of one network.
     """
-    radix = ports(None if kit.switch is None else kit.switch.ports)
+    radix = radix_of(None if kit.switch is None else kit.switch.ports)
     depth = tiers(reached, radix)
     planes = np.maximum(radix // np.asarray(reached), 1)
     count = np.where(depth > 1, switches(reached, radix), 1.0)
@@ -68,5 +68,5 @@ def clos_counts(npus: IntArray, planes_share: FloatArray, kit: Kit, reached: Int
 
 def clos_hops(reached: IntArray, kit: Kit) -> Hops:
     """Return links and switches on the way up to the highest tier and down."""
-    depth = tiers(reached, ports(None if kit.switch is None else kit.switch.ports)).astype(np.float64)
+    depth = tiers(reached, radix_of(None if kit.switch is None else kit.switch.ports)).astype(np.float64)
     return 2 * depth, 2 * depth - 1

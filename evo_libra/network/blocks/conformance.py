@@ -19,23 +19,23 @@ _ROUNDING = 1e-9
 _HALF = 0.5
 
 
-def sample_kit(block: Physics, lanes: int = 24, ports: int = 16) -> Kit:
+def sample_kit(block: Physics, ports: int = 24, radix: int = 16) -> Kit:
     """Return a kit of every kind of part to build a block of.
 
     Parameters
     ----------
     block : the block; its index, which it does not know itself, is 0.
-    lanes : most lanes of an NPU.
-    ports : of a switch; 16 times as many of an OCS.
+    ports : most ports of an NPU.
+    radix : ports of a switch; 16 times as many of an OCS.
     """
 
     def part(kind: str, count: int | None = None) -> Part:
         return Part(f"sample-{kind}", kind, Range(1.0, 2.0, 3.0), 1.0, count, 1e-7, "made up", 2024)
 
     kind = block.switch_kind
-    switch = None if kind is None else part(kind, 16 * ports if kind == "ocs" else ports)
+    switch = None if kind is None else part(kind, 16 * radix if kind == "ocs" else radix)
     link, ends = part("link"), part("transceiver")
-    return Kit("sample", 0, 0, 1e9, lanes, None, 1e-8, 1e-12, link, link, ends, part("nic", 4), switch)
+    return Kit("sample", 0, 0, 1e9, ports, None, 1e-8, 1e-12, link, link, ends, part("nic", 4), switch)
 
 
 def groups(block: Physics, kit: Kit, most: int = 36) -> tuple[IntArray, IntArray, IntArray]:
@@ -64,7 +64,7 @@ def faults(block: Physics, kit: Kit | None = None) -> list[str]:
     kit = sample_kit(block) if kit is None else kit
     extent, stride, npus = groups(block, kit)
     if not len(npus):
-        return [f"no dimension of up to 36 NPUs can be built of {kit.lanes} lanes"]
+        return [f"no dimension of up to 36 NPUs can be built of {kit.ports} ports"]
     sizes = np.unique(npus)
     return [
         *_names(block),
@@ -89,7 +89,7 @@ def _names(block: Physics) -> Iterator[str]:
 def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
     quantum = block.quantum(npus, kit)
     yield from _at("quantum is below 1", npus, quantum < 1)
-    yield from _at("more lanes than there are come at a time", npus, quantum > kit.lanes)
+    yield from _at("more ports than there are come at a time", npus, quantum > kit.ports)
     links, switches = block.hops(npus, kit)
     yield from _at("no link is passed", npus, links < 1)
     yield from _at("more switches than links between them are passed", npus, (switches < 0) | (switches >= links))
@@ -141,12 +141,12 @@ def _counts(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
             return
         yield from _at(f"the {name} of the counts is negative", npus, (array < 0).any(axis=0))
     for times in (1, 2, 3):
-        lanes = times * block.quantum(npus, kit)
-        parts = counts.linear * lanes + counts.step * np.ceil(lanes * counts.slope - _ROUNDING)
+        ports = times * block.quantum(npus, kit)
+        parts = counts.linear * ports + counts.step * np.ceil(ports * counts.slope - _ROUNDING)
         broken = np.asarray((np.abs(parts - np.rint(parts)) > _ROUNDING * (1 + parts)).any(axis=0))
-        yield from _at(f"{times} times the least lanes take parts in fractions", npus, broken)
+        yield from _at(f"{times} times the least ports take parts in fractions", npus, broken)
     links = counts.linear[ITEMS.index("link")]
-    yield from _at("there are no links, or more than lanes to tie them to", npus, (links <= 0) | (links > npus))
+    yield from _at("there are no links, or more than ports to tie them to", npus, (links <= 0) | (links > npus))
     switches = (counts.step * counts.slope + counts.linear)[ITEMS.index("switch")]
     yield from _at("switches do not fit the kind of switch", npus, (switches > 0) != (block.switch_kind is not None))
     nics = _least(counts)[ITEMS.index("nic")]

@@ -16,7 +16,15 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, halving_doubling_steps, ports, switched_cut
+from evo_libra.network.blocks.block import (
+    Counts,
+    Hops,
+    Physics,
+    assemble,
+    halving_doubling_steps,
+    radix_of,
+    switched_cut,
+)
 from evo_libra.network.blocks.grid import on_axes
 from evo_libra.network.blocks.kit import Kit
 
@@ -58,7 +66,7 @@ class FredTree(Physics):
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether the first-level switches are full and the second level has a port for each of them."""
         npus = np.asarray(npus)
-        radix = ports(None if kit.switch is None else kit.switch.ports)
+        radix = radix_of(None if kit.switch is None else kit.switch.ports)
         return np.asarray((npus <= LEAF) | ((npus % LEAF == 0) & (npus // LEAF <= radix)))
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
@@ -113,7 +121,7 @@ class FredTree(Physics):
             uplink_step=np.where(leaves > 1, leaves, 0.0),
             uplink_slope=np.full(npus.shape, LEAF * self.upper),
             switch_step=np.where(leaves > 1, leaves + 1.0, 1.0),
-            switch_slope=np.full(npus.shape, 1 / kit.lanes),
+            switch_slope=np.full(npus.shape, 1 / kit.ports),
         )
 
 

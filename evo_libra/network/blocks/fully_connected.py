@@ -1,4 +1,4 @@
-"""Fully connected: every NPU is linked to every other one, with an equal part of its lanes each."""
+"""Fully connected: every NPU is linked to every other one, with an equal part of its ports each."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class FullyConnected(Physics):
         return np.asarray(npus) - 1
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether there is a lane to every other NPU."""
-        return np.asarray(self.quantum(npus, kit) <= kit.lanes)
+        """Return whether there is a port to every other NPU."""
+        return np.asarray(self.quantum(npus, kit) <= kit.ports)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return the links to members over all links: 3 of 7 for 4 of 8 NPUs, wherever they are."""
@@ -40,7 +40,7 @@ class FullyConnected(Physics):
         return direct_steps(collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two lanes."""
+        """Return a link for every two ports."""
         return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 

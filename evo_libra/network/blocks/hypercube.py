@@ -1,4 +1,4 @@
-"""A hypercube: of 2^k NPUs, each is linked to the k whose number differs in one bit, with equally many lanes each."""
+"""A hypercube: of 2^k NPUs, each is linked to the k whose number differs in one bit, with equally many ports each."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Hypercube(Physics):
         return np.maximum(_bits(npus), 1)
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether the NPUs are a power of two and the lanes reach every neighbour."""
+        """Return whether the NPUs are a power of two and the ports reach every neighbour."""
         npus = np.asarray(npus, dtype=np.int64)
-        return np.asarray(((npus & (npus - 1)) == 0) & (_bits(npus) <= kit.lanes))
+        return np.asarray(((npus & (npus - 1)) == 0) & (_bits(npus) <= kit.ports))
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return the share of subcubes."""
@@ -50,7 +50,7 @@ class Hypercube(Physics):
         return halving_doubling_steps(collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two lanes."""
+        """Return a link for every two ports."""
         return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 

@@ -29,7 +29,7 @@ class Part:
     kind : one of `KINDS`.
     price : USD.
     power : W.
-    ports : of a switch or an OCS, or lanes that a NIC serves; None for other kinds.
+    ports : of a switch, an OCS or a NIC; None for other kinds.
     latency : s of passing through it.
     source, year : of the figures.
     """
@@ -57,24 +57,24 @@ class Kit:
     technology : its name.
     block : index into `evo_libra.network.fabric.BLOCKS`.
     rank : place of the technology; dimensions never go back to a lower rank outwards.
-    lane_rate : B/s of a lane in one direction; lanes are full duplex.
-    lanes : most lanes of an NPU.
-    span : most NPUs inside one domain, that is, of this dimension and all inside it; None for no limit.
+    port_rate : B/s of a port in one direction; ports are full duplex.
+    ports : most ports of an NPU.
+    domain_size : most NPUs inside one domain, that is, of this dimension and all inside it; None for no limit.
     latency : s of a link.
     energy : J per bit and link passed, beyond the power of the parts.
-    links : a link of one lane between NPUs, or of an NPU to a switch.
-    uplink : a link of one lane between switches.
+    links : a link of one port between NPUs, or of an NPU to a switch.
+    uplink : a link of one port between switches.
     transceiver : one at each electrical end of each link and uplink.
-    nic : what ties its number of lanes to an NPU.
+    nic : what ties its number of ports to an NPU.
     switch : a switch, or the OCS of a block that has one.
     """
 
     technology: str
     block: int
     rank: int
-    lane_rate: float
-    lanes: int
-    span: int | None
+    port_rate: float
+    ports: int
+    domain_size: int | None
     latency: float
     energy: float
     links: Part | None

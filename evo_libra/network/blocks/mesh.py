@@ -1,4 +1,4 @@
-"""A mesh: every NPU is linked to its neighbours along two axes; NPUs at the edges have lanes that end nowhere."""
+"""A mesh: every NPU is linked to its neighbours along two axes; NPUs at the edges have ports that end nowhere."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Mesh(Physics):
         return np.full(np.shape(npus), _NEIGHBOURS)
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether both sides have two NPUs at least and the lanes reach every neighbour."""
-        return np.asarray((sides(npus, _AXES) > 1).all(axis=0) & (kit.lanes >= _NEIGHBOURS))
+        """Return whether both sides have two NPUs at least and the ports reach every neighbour."""
+        return np.asarray((sides(npus, _AXES) > 1).all(axis=0) & (kit.ports >= _NEIGHBOURS))
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return the share of groups on a mesh."""

@@ -1,6 +1,6 @@
 """An optical rail: NPUs on optical circuit switches (OCS), which are set to a ring for each process group.
 
-After Opus (arXiv 2602.12521), which replaces the packet switches of rails in that way: a lane ends in a transceiver at
+After Opus (arXiv 2602.12521), which replaces the packet switches of rails in that way: a port ends in a transceiver at
 its NPU, whose two fibres take two ports of the OCS, one from the NPU before and one to the NPU behind. An OCS passes
 light and has no transceivers.
 """
@@ -11,15 +11,15 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ports, ring_steps, switched_cut
+from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, radix_of, ring_steps, switched_cut
 from evo_libra.network.blocks.kit import Kit
 
 _FIBRES = 2
-"""Ports of the OCS that a lane takes."""
+"""Ports of the OCS that a port takes."""
 
 
 class OcsRail(Physics):
-    """An optical rail: any group has rings of its own, with all its lanes.
+    """An optical rail: any group has rings of its own, with all its ports.
 
     In shrinking patterns a ring has all its bandwidth, in one direction, too. In an all-to-all a byte passes the mean
     distance along the ring, half of the group: share 2 / e. The circuits are taken to be there when a group needs them:
@@ -38,7 +38,7 @@ class OcsRail(Physics):
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether one OCS has ports for a ring of all NPUs."""
-        radix = ports(None if kit.switch is None else kit.switch.ports)
+        radix = radix_of(None if kit.switch is None else kit.switch.ports)
         return np.asarray(_FIBRES * np.asarray(npus) <= radix)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
@@ -59,9 +59,9 @@ class OcsRail(Physics):
         return ring_steps(Collective.ALL_GATHER if collective is Collective.ALL_TO_ALL else collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link and a transceiver for every lane; an OCS holds as many lanes as it has ports for."""
+        """Return a link and a transceiver for every port; an OCS holds as many ports as it has ports for."""
         npus = np.asarray(npus, dtype=np.int64)
-        radix = ports(None if kit.switch is None else kit.switch.ports)
+        radix = radix_of(None if kit.switch is None else kit.switch.ports)
         rings = np.maximum(radix // (_FIBRES * npus), 1)
         return assemble(
             npus,

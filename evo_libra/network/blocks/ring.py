@@ -1,4 +1,4 @@
-"""A ring: every NPU is linked to two neighbours, with half of its lanes each."""
+"""A ring: every NPU is linked to two neighbours, with half of its ports each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evo_libra.network.blocks.kit import Kit
 
 
 class Ring(Physics):
-    """A ring; two NPUs are one pair, with all lanes between them. Shares: see `evo_libra.network.blocks.grid`."""
+    """A ring; two NPUs are one pair, with all ports between them. Shares: see `evo_libra.network.blocks.grid`."""
 
     code = "RI"
     name = "ring"
@@ -20,12 +20,12 @@ class Ring(Physics):
     timed_as = "ring"
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return 2, as both neighbours have equally many lanes, and 1 with a single neighbour."""
+        """Return 2, as both neighbours have equally many ports, and 1 with a single neighbour."""
         return np.where(np.asarray(npus) > 2, 2, 1)  # noqa: PLR2004 - two NPUs have one neighbour each
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether the lanes reach both neighbours."""
-        return np.asarray(self.quantum(npus, kit) <= kit.lanes)
+        """Return whether the ports reach both neighbours."""
+        return np.asarray(self.quantum(npus, kit) <= kit.ports)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return the share of groups on a ring."""
@@ -44,7 +44,7 @@ class Ring(Physics):
         return ring_steps(collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two lanes."""
+        """Return a link for every two ports."""
         return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, ports, switched_cut
+from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, radix_of, switched_cut
 from evo_libra.network.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.network.blocks.kit import Kit
 
@@ -18,7 +18,7 @@ from evo_libra.network.blocks.kit import Kit
 class Switch(Physics):
     """Non-blocking switches: any group has all its bandwidth.
 
-    A switch with more ports than NPUs holds several planes: with n NPUs and radix k it serves floor(k / n) lanes.
+    A switch with more ports than NPUs holds several planes: with n NPUs and radix k it serves floor(k / n) ports.
     """
 
     code = "SW"
@@ -33,7 +33,7 @@ class Switch(Physics):
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether three tiers are enough."""
-        return np.asarray(tiers(npus, ports(None if kit.switch is None else kit.switch.ports)) > 0)
+        return np.asarray(tiers(npus, radix_of(None if kit.switch is None else kit.switch.ports)) > 0)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return 1."""

@@ -1,4 +1,4 @@
-"""Tori: every NPU is linked to two neighbours along each of two or three axes, with equally many lanes each."""
+"""Tori: every NPU is linked to two neighbours along each of two or three axes, with equally many ports each."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Torus(Physics):
         return np.full(np.shape(npus), 2 * self.axes)
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
-        """Return whether every side has two NPUs at least and the lanes reach every neighbour."""
-        return np.asarray((sides(npus, self.axes) > 1).all(axis=0) & (2 * self.axes <= kit.lanes))
+        """Return whether every side has two NPUs at least and the ports reach every neighbour."""
+        return np.asarray((sides(npus, self.axes) > 1).all(axis=0) & (2 * self.axes <= kit.ports))
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         """Return the share of groups on a torus."""
@@ -55,7 +55,7 @@ class Torus(Physics):
         return np.asarray(ring_steps(collective, sides(extent, self.axes)).sum(axis=0))
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two lanes."""
+        """Return a link for every two ports."""
         return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 

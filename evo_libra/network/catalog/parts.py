@@ -63,7 +63,7 @@ class PartSpec(_Strict):
     kind: Literal["link", "transceiver", "nic", "switch", "ocs"] = Field(description="what it is")
     price_usd: Amount | RangeSpec = Field(description="price of a piece: a number, or low, value and high")
     power_W: Amount = Field(description="power of a piece")
-    ports: Count | None = Field(None, description="ports of a switch or an OCS, lanes that a NIC serves")
+    ports: Count | None = Field(None, description="ports of a switch, an OCS or a NIC")
     latency_ns: Amount = Field(0.0, description="of passing through it")
     source: str = Field(min_length=1, description="where the figures come from")
     year: int = Field(ge=1990, le=2100, description="of the figures")
@@ -72,19 +72,19 @@ class PartSpec(_Strict):
 class KitSpec(_Strict):
     """A technology as a file writes it."""
 
-    lane_GBps: Rate = Field(description="GB/s of a lane in one direction")
-    lanes: Count = Field(description="most lanes of an NPU")
-    span: Annotated[int, Field(ge=2, le=_MOST)] | None = Field(
+    port_GBps: Rate = Field(description="GB/s of a port in one direction")
+    ports: Count = Field(description="most ports of an NPU")
+    domain_size: Annotated[int, Field(ge=2, le=_MOST)] | None = Field(
         None, description="most NPUs in one domain: of a dimension and all inside it; no limit when left out"
     )
     reach_m: Rate | None = Field(None, description="longest link; for the reader, nothing is computed of it")
     latency_ns: Amount = Field(description="of a link")
     energy_pJ_per_bit: Amount = Field(0.0, description="per bit and link passed, beyond the power of its parts")
     blocks: tuple[BlockName, ...] = Field(min_length=1, description="blocks that can be built")
-    link: str | None = Field(None, description="link of one lane; none is bought when left out")
-    uplink: str | None = Field(None, description="link of one lane between switches; the link when left out")
+    link: str | None = Field(None, description="link of one port; none is bought when left out")
+    uplink: str | None = Field(None, description="link of one port between switches; the link when left out")
     transceiver: str | None = Field(None, description="one at each end of each link; none when left out")
-    nic: str | None = Field(None, description="what ties its number of lanes to an NPU; none when left out")
+    nic: str | None = Field(None, description="what ties its number of ports to an NPU; none when left out")
     switch: str | None = Field(None, description="switch of the blocks that have switches")
     ocs: str | None = Field(None, description="optical circuit switch of the blocks that have one")
     source: str = Field(min_length=1, description="where the figures come from")
@@ -277,9 +277,9 @@ def _kit(name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part]
         name,
         index,
         rank,
-        spec.lane_GBps * GIGA,
-        spec.lanes,
-        spec.span,
+        spec.port_GBps * GIGA,
+        spec.ports,
+        spec.domain_size,
         seconds(spec.latency_ns),
         spec.energy_pJ_per_bit * _PICO,
         chosen.get("link"),

@@ -16,7 +16,7 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog import Catalog, Technology
 from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
 from evo_libra.problem.constraints import Constraint, parse_constraint
-from evo_libra.problem.design_parts import KitTechnology, kits_of, lanes_constraints
+from evo_libra.problem.design_parts import KitTechnology, kits_of, port_constraints
 from evo_libra.problem.evaluator import TimeModel
 from evo_libra.problem.feasibility import feasible_structures, reaching_structures
 from evo_libra.problem.file.catalog import CatalogLoader
@@ -24,7 +24,7 @@ from evo_libra.problem.file.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSp
 from evo_libra.problem.file.stages import Stages
 from evo_libra.problem.file.time import check_keys, fidelity_of, merging_of, time_spec
 from evo_libra.problem.hardware import buildable
-from evo_libra.problem.objectives import MEASURES, Ownership
+from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, Structures, enumerate_structures
@@ -66,7 +66,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
         return first
     loader = _Loader(source, folder, open_box=open_box, spec=stages.spec)
     catalog = stages.attempt(loader.catalog, "fabric.catalog")
-    ownership = stages.attempt(loader.ownership, "objectives", "ownership")
+    tco = stages.attempt(loader.tco, "objectives", "tco")
     for index in range(len(loader.spec.workloads)):
         stages.attempt(partial(loader.workload, index), "npus", f"workloads[{index}]")
     stages.attempt(lambda: loader.loops(None, Merging.PATTERN), "npus", "workloads", "time")
@@ -79,7 +79,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     if catalog is not None:
         # A dimension that may be there is no mistake.
         dimensions = MOST_DIMENSIONS if most is None else most
-        stages.attempt(lambda: loader.constraints(dimensions, catalog, ownership), "constraints", "ownership", built[0])
+        stages.attempt(lambda: loader.constraints(dimensions, catalog, tco), "constraints", "tco", built[0])
         if pins is not None:
             stages.attempt(lambda: loader.choices(catalog, pins), "bandwidth", "fabric")
         stages.attempt(lambda: loader.check_blocks(catalog), *built)
@@ -114,8 +114,8 @@ class _Loader(CatalogLoader):
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.source)
         self.check_mode(parts=bool(kits))
         time = TimeModel.of(self.loops(fidelity, merging_of(fidelity, kits)), fidelity, kits)
-        ownership = self.ownership()
-        constraints = self.constraints(len(choices), catalog, ownership) + lanes_constraints(catalog, len(choices))
+        tco = self.tco()
+        constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
         rules = [
             DimensionRule(
                 pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
@@ -138,7 +138,7 @@ class _Loader(CatalogLoader):
             self.identity(catalog),
             counted,
             self._bandwidth().mode == "optimal",
-            ownership,
+            tco,
             time if fidelity is None else TimeModel.of(self.loops(None, merging_of(None, kits)), None, kits),
         )
 
@@ -152,24 +152,24 @@ class _Loader(CatalogLoader):
             raise self.fail(
                 ("workloads", traces[0], "trace"),
                 "bandwidths can be solved for only where all workloads are training loops; with `bandwidth: "
-                f"{'lanes' if parts else 'search'}` a problem with a trace can be searched",
+                f"{'ports' if parts else 'search'}` a problem with a trace can be searched",
             )
         if parts and mode == "search":
-            raise self.fail(("bandwidth",), "bandwidths of parts come in lanes; use `bandwidth: lanes`")
-        if not parts and mode == "lanes":
+            raise self.fail(("bandwidth",), "bandwidths of parts come in ports; use `bandwidth: ports`")
+        if not parts and mode == "ports":
             raise self.fail(
-                ("bandwidth",), "the catalogue has prices per bandwidth, but no lanes; use search or optimal"
+                ("bandwidth",), "the catalogue has prices per bandwidth, but no ports; use search or optimal"
             )
         watts = [name for name in self.spec.objectives if MEASURES[name].power]
         if watts and not parts:
             raise self.fail(("objectives",), f"{' and '.join(watts)} {'needs' if len(watts) == 1 else 'need'} {_PARTS}")
 
-    def ownership(self) -> Ownership | None:
+    def tco(self) -> TotalCostOfOwnership | None:
         """Return what it costs to run a network, if the file says it."""
-        given, asked = self.spec.ownership, "ownership" in self.spec.objectives
+        given, asked = self.spec.tco, "tco" in self.spec.objectives
         if asked and given is None:
-            raise self.fail((), "the objective ownership needs the key 'ownership': years, usd_per_kWh and pue")
-        return None if given is None else Ownership(given.years, given.usd_per_kWh, given.pue)
+            raise self.fail((), "the objective tco needs the key 'tco': years, usd_per_kWh and pue")
+        return None if given is None else TotalCostOfOwnership(given.years, given.usd_per_kWh, given.pue)
 
     def _rescoring(self) -> str:
         return f"with `time: {time_spec(self.spec).model}` they are searched, or a front of LIBRA's time is rescored"
@@ -344,13 +344,15 @@ class _Loader(CatalogLoader):
             "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
         )
 
-    def constraints(self, dimensions: int, catalog: Catalog, ownership: Ownership | None) -> tuple[Constraint, ...]:
+    def constraints(
+        self, dimensions: int, catalog: Catalog, tco: TotalCostOfOwnership | None
+    ) -> tuple[Constraint, ...]:
         """Return the constraints of the file."""
         found: list[Constraint] = []
         mistakes = []
         for index, text in enumerate(self.spec.constraints):
             try:
-                these = parse_constraint(text, dimensions, catalog.names, ownership)
+                these = parse_constraint(text, dimensions, catalog.names, tco)
                 found += these
                 if not kits_of(catalog) and any(c.quantity in MEASURES and MEASURES[c.quantity].power for c in these):
                     raise InputError(f"'{text}': {these[0].quantity} needs {_PARTS}")  # noqa: TRY301 - has its place
@@ -363,7 +365,7 @@ class _Loader(CatalogLoader):
 
 def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
     """Return the least and the most B/s of a dimension, those that are left out included; a cap is not."""
-    usual = (_LEAST, _MOST) if kit is None else (kit.lane_rate, math.inf)
+    usual = (_LEAST, _MOST) if kit is None else (kit.port_rate, math.inf)
     stated = (bandwidth.min_GBps, bandwidth.max_GBps)
     least, most = (one if GBps is None else GBps * GIGA for GBps, one in zip(stated, usual, strict=True))
     return least, most
@@ -372,6 +374,6 @@ def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
 def _largest(technology: Technology) -> str:
     """Return how many NPUs a technology connects at most: in a dimension, of parts in a domain."""
     kit = technology.kit if isinstance(technology, KitTechnology) else None
-    if kit is not None and kit.span is not None:
-        return f"{kit.span} with all inside it"
+    if kit is not None and kit.domain_size is not None:
+        return f"{kit.domain_size} with all inside it"
     return str(technology.largest_dimension or "any")

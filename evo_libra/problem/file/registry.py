@@ -66,7 +66,7 @@ def with_time(problem: Problem, model: str) -> list[str]:
     """Return the assignments that give a problem another model of time.
 
     What its time says of overlap and weights stays, and so does how collectives run unless the model is LIBRA's.
-    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one; of parts, in lanes.
+    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one; of parts, in ports.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def _is_path(name: str) -> bool:
 
 def _searched(problem: Problem) -> Mapping[str, str | float | None]:
     """Return the bandwidths of a problem that solves for them as one that searches: within its bounds, above 0."""
-    known, mode = problem.spec["bandwidth"], "lanes" if problem.tables.kits else "search"
+    known, mode = problem.spec["bandwidth"], "ports" if problem.tables.kits else "search"
     if isinstance(known, str):
         return {"mode": mode}
     return {**known, "mode": mode, "min_GBps": _SOME_GBPS if known["min_GBps"] == 0 else known["min_GBps"]}

@@ -189,10 +189,10 @@ class TimeSpec(_Strict):
     )
 
 
-ObjectiveName = Literal["time", "cost", "power", "ownership", "energy", "time-cost", "bisection"]
+ObjectiveName = Literal["time", "cost", "power", "tco", "energy", "time-cost", "bisection"]
 
 
-class OwnershipSpec(_Strict):
+class TcoSpec(_Strict):
     """What it costs to run a network, all the time."""
 
     years: PositiveFloat = Field(description="how long")
@@ -203,19 +203,19 @@ class OwnershipSpec(_Strict):
 class BandwidthSpec(_Strict):
     """How bandwidth is chosen."""
 
-    mode: Literal["search", "optimal", "lanes"] = Field(
+    mode: Literal["search", "optimal", "ports"] = Field(
         "search",
-        description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation; lanes: "
-        "they are genes, in whole lanes of a catalogue of parts",
+        description="search: bandwidths are genes; optimal: they are solved for, exactly, in each evaluation; ports: "
+        "they are genes, in whole ports of a catalogue of parts",
     )
     min_GBps: NotNegative | None = Field(
         None,
         description="least bandwidth per NPU of a dimension; may be 0 where it is solved for; 0.1 when left out, of "
-        "parts one lane",
+        "parts one port",
     )
     max_GBps: PositiveFloat | None = Field(
         None,
-        description="most bandwidth per NPU of a dimension; 1000 when left out, of parts what their lanes carry",
+        description="most bandwidth per NPU of a dimension; 1000 when left out, of parts what their ports carry",
     )
 
 
@@ -247,11 +247,11 @@ class ProblemSpec(_Strict):
         min_length=1,
         description="what is minimised; time-cost is the inverse of performance per cost",
     )
-    ownership: OwnershipSpec | None = Field(None, description="what it costs to run a network")
+    tco: TcoSpec | None = Field(None, description="what it costs to run a network")
     constraints: tuple[str, ...] = Field(
         (), description="such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or `power <= 2 MW`, on every objective"
     )
-    bandwidth: Literal["search", "optimal", "lanes"] | BandwidthSpec = Field(
+    bandwidth: Literal["search", "optimal", "ports"] | BandwidthSpec = Field(
         "search", description="how bandwidth is chosen"
     )
     search: SearchSpec = Field(SearchSpec(), description="how the search runs")

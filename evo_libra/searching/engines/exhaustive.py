@@ -26,7 +26,7 @@ class ExhaustiveEngine:
     cost is the fastest one there, to a relative gap of `evo_libra.optimality.bounds.EXACT`.
 
     Of dimensions that are built of parts it solves the relaxed problem, with parts in any fraction, and around each of
-    its optima tries whole lanes: in every dimension the nearest number, one step fewer and one more. These designs are
+    its optima tries whole ports: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves.
 
     Of a space without a table, structures that are beaten at every cost are sifted out first (`.optimality.pruning`).
@@ -102,15 +102,15 @@ class ExhaustiveEngine:
 
 
 def _whole(problem: Problem, part: Screen, bandwidth: FloatArray) -> FloatArray:
-    """Return the (g, m) genes of the best designs of whole lanes around (d, n) bandwidths of some structures."""
+    """Return the (g, m) genes of the best designs of whole ports around (d, n) bandwidths of some structures."""
     depth, count = bandwidth.shape
     steps = np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=depth)))
     every = np.tile(np.arange(count), len(steps))
     designs = problem.tables.skeletons_of(part.npus, part.technology, part.gene, part.structure)
     assert designs.hardware is not None, "only parts are whole"  # noqa: S101 - our mistake
     hardware = designs.hardware.select(every)
-    lanes = hardware.lanes(bandwidth[:, every]) + np.repeat(steps, count, axis=0).T * hardware.quantum
-    whole = np.clip(lanes, hardware.fewest, hardware.most) * hardware.rate
+    ports = hardware.ports(bandwidth[:, every]) + np.repeat(steps, count, axis=0).T * hardware.quantum
+    whole = np.clip(ports, hardware.fewest, hardware.most) * hardware.rate
     _, first = np.unique(np.vstack([part.structure[every], whole]), axis=1, return_index=True)
     structure, gene = part.structure[every[first]], part.gene[:, every[first]]
     genes = problem.encode(structure, gene, whole[:, first], np.ones(len(first)))

@@ -45,7 +45,7 @@ class OptimizeEngine:
             raise InputError(f"optimize solves for bandwidths under LIBRA's time; '{problem.name}' has another")
         if problem.time.kits and not problem.optimal:
             raise InputError(
-                f"the parts of '{problem.name}' come in whole lanes, and optimize takes any fraction of them; "
+                f"the parts of '{problem.name}' come in whole ports, and optimize takes any fraction of them; "
                 "search with exhaustive, or with `bandwidth: optimal`"
             )
         every_network(problem)

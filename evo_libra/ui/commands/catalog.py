@@ -128,9 +128,11 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
 
 
 def _show_parts(name: str, catalog: Mapping[str, Any], console: Console) -> None:
-    table = _table(f"catalogue {name}: technologies", ("GB/s of\na lane", "lanes", "span", "ns", "pJ/bit"), "blocks")
+    table = _table(
+        f"catalogue {name}: technologies", ("GB/s of\na port", "ports", "domain size", "ns", "pJ/bit"), "blocks"
+    )
     for technology, row in catalog["technologies"].items():
-        figures = (row["lane_GBps"], row["lanes"], row["span"], row["latency_ns"], row["energy_pJ_per_bit"])
+        figures = (row["port_GBps"], row["ports"], row["domain_size"], row["latency_ns"], row["energy_pJ_per_bit"])
         table.add_row(*map(Text, [technology, *map(_figure, figures), ", ".join(row["blocks"])]))
     console.print(table)
     for kind in KINDS:

@@ -89,7 +89,7 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
     if "bill" in breakdown:
         _show_bill(breakdown, console)
         return
-    if "lanes" in breakdown["dimensions"][0]:
+    if "ports" in breakdown["dimensions"][0]:
         _show_fractions(breakdown, console)
         return
     table = Table(title=Text("cost by part [USD]"), title_justify="left")
@@ -104,11 +104,11 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
 
 def _show_fractions(breakdown: Mapping[str, Any], console: Console) -> None:
     table = Table(title=Text("parts in any fraction; whole ones cost no less"), title_justify="left")
-    for column in ("dimension", "GB/s", "lanes", "cost [USD]", "power [W]"):
+    for column in ("dimension", "GB/s", "ports", "cost [USD]", "power [W]"):
         table.add_column(column, justify="left" if column == "dimension" else "right")
     for d in breakdown["dimensions"]:
         label = f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
-        figures = [f"{d['bandwidth_GBps']:.5g}", f"{d['lanes']:.5g}", f"{d['cost_usd']:,.2f}", f"{d['power_W']:,.1f}"]
+        figures = [f"{d['bandwidth_GBps']:.5g}", f"{d['ports']:.5g}", f"{d['cost_usd']:,.2f}", f"{d['power_W']:,.1f}"]
         table.add_row(*map(Text, [label, *figures]))
     console.print(table)
 
@@ -145,7 +145,7 @@ def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, A
 
 def _show_bill(breakdown: Mapping[str, Any], console: Console) -> None:
     labels = {
-        d["dimension"]: f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}, {d['lanes']} lanes"
+        d["dimension"]: f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}, {d['ports']} ports"
         for d in breakdown["dimensions"]
     }
     table = Table(title=Text("bill of materials"), title_justify="left")

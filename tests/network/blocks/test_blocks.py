@@ -70,8 +70,8 @@ class LooksAround(Ring):
     ("block", "fault"),
     [
         (TwiceAsFast(), "the share of shrinking is not in (0, 1], with 2 NPUs"),
-        (OfLinks(), "there are no links, or more than lanes to tie them to, with 2 NPUs"),
-        (HalfLinks(), "1 times the least lanes take parts in fractions, with 2 NPUs"),
+        (OfLinks(), "there are no links, or more than ports to tie them to, with 2 NPUs"),
+        (HalfLinks(), "1 times the least ports take parts in fractions, with 2 NPUs"),
         (LooksAround(), "the share of shrinking depends on other groups, with 2 NPUs"),
     ],
 )
@@ -82,9 +82,9 @@ def test_faults_are_found(block: Ring, fault: str) -> None:
 def test_groups_of_a_kit_are_those_it_allows() -> None:
     ring, hypercube = BY_NAME["ring"], BY_NAME["hypercube"]
     assert set(groups(hypercube, sample_kit(hypercube))[2].tolist()) == {2, 4, 8, 16, 32}
-    assert faults(ring, sample_kit(ring, lanes=1)) == []
-    assert faults(BY_NAME["torus-2d"], sample_kit(ring, lanes=3)) == [
-        "no dimension of up to 36 NPUs can be built of 3 lanes"
+    assert faults(ring, sample_kit(ring, ports=1)) == []
+    assert faults(BY_NAME["torus-2d"], sample_kit(ring, ports=3)) == [
+        "no dimension of up to 36 NPUs can be built of 3 ports"
     ]
 
 
@@ -218,7 +218,7 @@ def test_a_switch_with_ports_to_spare_holds_several_planes() -> None:
 
 def test_blocks_need_their_lanes() -> None:
     npus = np.array([2, 4, 8, 12, 16])
-    for name, lanes, allowed in [
+    for name, ports, allowed in [
         ("ring", 1, [True, False, False, False, False]),
         ("fully-connected", 7, [True, True, True, False, False]),
         ("torus-2d", 4, [False, True, True, True, True]),
@@ -227,7 +227,7 @@ def test_blocks_need_their_lanes() -> None:
         ("hypercube", 3, [True, True, True, False, False]),
         ("fred-a", 1, [True, True, True, True, True]),
     ]:
-        assert BY_NAME[name].allowed(npus, sample_kit(BY_NAME[name], lanes=lanes)).tolist() == allowed, name
+        assert BY_NAME[name].allowed(npus, sample_kit(BY_NAME[name], ports=ports)).tolist() == allowed, name
 
 
 def test_the_mesh_of_a_wafer_has_31_links() -> None:
@@ -275,7 +275,7 @@ kind: parts
 name: own
 source: made up
 technologies:
-  board: {lane_GBps: 10, lanes: 4, latency_ns: 5, blocks: [star], source: made up, year: 2025}
+  board: {port_GBps: 10, ports: 4, latency_ns: 5, blocks: [star], source: made up, year: 2025}
 """
 
 

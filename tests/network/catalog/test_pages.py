@@ -35,10 +35,10 @@ def technologies(catalog: PartsCatalog) -> str:
         kits = [kit for kit in catalog.kits if kit.technology == name]
         first, blocks = kits[0], ", ".join(BLOCK_NAMES[kit.block] for kit in kits)
         rows.append([
-            name, figure(first.lane_rate / 1e9), str(first.lanes), str(first.span or ""),
+            name, figure(first.port_rate / 1e9), str(first.ports), str(first.domain_size or ""),
             figure(round(first.latency * 1e9, 6)), figure(round(first.energy * 1e12, 6)), blocks,
         ])  # fmt: skip
-    return markdown(["technology", "GB/s of a lane", "lanes", "span", "ns", "pJ/bit", "blocks"], rows)
+    return markdown(["technology", "GB/s of a port", "ports", "domain size", "ns", "pJ/bit", "blocks"], rows)
 
 
 def parts(catalog: PartsCatalog) -> str:

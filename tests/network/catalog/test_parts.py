@@ -28,8 +28,8 @@ parts:
     year: 2025
 technologies:
   rack:
-    lane_GBps: 25
-    lanes: 4
+    port_GBps: 25
+    ports: 4
     latency_ns: 500
     energy_pJ_per_bit: 5
     blocks: [ring, switch]
@@ -81,7 +81,7 @@ def test_every_figure_has_its_source_and_year(name: str) -> None:
 def test_a_kit_is_a_technology_with_a_block(tmp_path: Path) -> None:
     ring, switch = load(tmp_path, SWITCHED).kits
     assert [BLOCK_NAMES[kit.block] for kit in (ring, switch)] == ["ring", "switch"]
-    assert (ring.technology, ring.rank, ring.lane_rate, ring.lanes, ring.span) == ("rack", 0, 25e9, 4, None)
+    assert (ring.technology, ring.rank, ring.port_rate, ring.ports, ring.domain_size) == ("rack", 0, 25e9, 4, None)
     assert (ring.latency, ring.energy) == (pytest.approx(5e-7), pytest.approx(5e-12))
     assert (ring.links, ring.nic, ring.switch) == (None, None, None)
     assert switch.switch is not None
@@ -119,9 +119,13 @@ def test_a_catalogue_extends_another(tmp_path: Path) -> None:
         ("ports: 32", "ports: 1", "parts.box.ports: found 1; a switch has at least 2"),
         ("ports: 32", "ports: 0", "parts.box.ports: found 0 (number), a number of at least 1 is needed"),
         ("ports: 32", f"ports: {10**30}", "(number), a number of at most 1000000000 is needed"),
-        ("lanes: 4", f"lanes: {10**30}", "(number), a number of at most 1000000000 is needed"),
-        ("lanes: 4", "lanes: 4\n    span: 1", "rack.span: found 1 (number), a number of at least 2 is needed"),
-        ("lane_GBps: 25", "lane_GBps: 1e300", "(number), a number of at most 1000000000 is needed"),
+        ("ports: 4", f"ports: {10**30}", "(number), a number of at most 1000000000 is needed"),
+        (
+            "ports: 4",
+            "ports: 4\n    domain_size: 1",
+            "rack.domain_size: found 1 (number), a number of at least 2 is needed",
+        ),
+        ("port_GBps: 25", "port_GBps: 1e300", "(number), a number of at most 1000000000 is needed"),
         ("power_W: 100", "power_W: .nan", "parts.box.power_W: found .nan, a finite number is needed"),
         ("low: 10", "low: -1", "parts.box.price_usd.low: found -1 (number), a number of at least 0 is needed"),
         ("low: 10", "low: 30", "parts.box.price_usd: found 30, 20, 40; low <= value <= high"),

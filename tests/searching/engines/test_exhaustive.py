@@ -1,4 +1,4 @@
-"""Every structure of a space of parts: whole lanes next to the relaxed optimum."""
+"""Every structure of a space of parts: whole ports next to the relaxed optimum."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from evo_libra.searching.engines.exhaustive import ExhaustiveEngine
 def problem() -> Problem:
     technologies = "technologies: [xgmi, nvlink4, optics-400g]"
     found = load_problem(
-        "gpt3-4k", [f"fabric={{catalog: parts-2024, max_dimensions: 3, {technologies}}}", "bandwidth=lanes", "npus=512"]
+        "gpt3-4k", [f"fabric={{catalog: parts-2024, max_dimensions: 3, {technologies}}}", "bandwidth=ports", "npus=512"]
     )
     assert isinstance(found, Problem)
     return found
 
 
 def brute_force(problem: Problem) -> FloatArray:
-    """Return the (2, n) objectives of all feasible designs: every structure with every number of lanes."""
+    """Return the (2, n) objectives of all feasible designs: every structure with every number of ports."""
     assert isinstance(problem.structures, Structures)
     found = []
     for s in range(len(problem.structures)):
         npus, technology = problem.structures.look_up(np.array([s]))
         one = problem.tables.hardware_of(npus, technology)
-        lanes = [
+        ports = [
             np.arange(low, most + 1, max(step, 1))
             for low, most, step in zip(one.fewest[:, 0], one.most[:, 0], one.quantum[:, 0], strict=True)
         ]
-        bandwidth = np.array(list(itertools.product(*lanes))).T * one.rate
+        bandwidth = np.array(list(itertools.product(*ports))).T * one.rate
         shape = bandwidth.shape
         block = np.broadcast_to(np.array([[kit.block for kit in problem.tables.kits]]).T[technology[:, 0]], shape)
         designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
@@ -85,7 +85,7 @@ def test_screened_bounds_are_below_what_is_solved(problem: Problem) -> None:
 @pytest.fixture(scope="module")
 def small() -> Problem:
     fabric = "fabric={catalog: parts-2024, max_dimensions: 2, technologies: [xgmi, nvlink4]}"
-    found = load_problem("gpt3-4k", [fabric, "bandwidth=lanes", "npus=32"])
+    found = load_problem("gpt3-4k", [fabric, "bandwidth=ports", "npus=32"])
     assert isinstance(found, Problem)
     return found
 
@@ -112,7 +112,7 @@ def test_brute_force_finds_nothing_that_the_proof_of_exhaustive_excludes(small: 
     proof, found = certify(small, front), front.frame.sort("cost_usd")
     time, cost = brute_force(small)
     assert len(time) > 1000
-    # Its ends are exact; between them it may miss whole lanes further from the relaxed optimum.
+    # Its ends are exact; between them it may miss whole ports further from the relaxed optimum.
     np.testing.assert_allclose(found["cost_usd"].min(), cost.min(), rtol=1e-9)
     np.testing.assert_allclose(found["time_ms"].min() * 1e-3, time.min(), rtol=1e-9)
     best = np.minimum.accumulate(found["time_ms"].to_numpy() * 1e-3)

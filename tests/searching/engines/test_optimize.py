@@ -154,7 +154,7 @@ def test_what_the_genes_cannot_say_is_refused(monkeypatch: pytest.MonkeyPatch) -
     [
         ("problems.two_tier:problem", [], "is written in Python; optimize solves"),
         ("gpt3-4k", [SHAPE, "time={model: astra, latency_ns: 100}"], "under LIBRA's time; 'gpt3-4k' has another"),
-        ("dlrm-1k-parts", [], "come in whole lanes, and optimize takes any fraction"),
+        ("dlrm-1k-parts", [], "come in whole ports, and optimize takes any fraction"),
         ("gpt3-4k", [SHAPE, "objectives=[cost, time]"], "of the first objective, time or time-cost; found cost first"),
         ("gpt3-4k", [SHAPE, "objectives=[time-cost, time]", "bandwidth=optimal"], "for time-cost add it"),
     ],
