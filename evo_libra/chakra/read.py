@@ -15,7 +15,7 @@ from evo_libra.chakra.graph import graph_of, running_order
 from evo_libra.chakra.recognise import Schema, schema_of
 from evo_libra.chakra.trace import Metadata, Node
 from evo_libra.errors import InputError, Mistake
-from evo_libra.files.kinds import refusal_of_file
+from evo_libra.files.source import refusal_of_file
 
 Trace = tuple[Metadata, tuple[Node, ...]]
 

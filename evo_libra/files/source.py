@@ -25,7 +25,7 @@ from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.reader import Reader
 
 from evo_libra.errors import InputError, Mistake, counted, printable
-from evo_libra.files.kinds import refusal_of_bytes, refusal_of_data, refusal_of_folder
+from evo_libra.files.kinds import USE, refusal_of_bytes, refusal_of_data, refusal_of_folder
 from evo_libra.files.mistakes import Data, mistakes_of, short, shown
 
 if TYPE_CHECKING:
@@ -142,6 +142,16 @@ def parse_source(text: str, file: str) -> Source:
     # Whoever reads it may change it.
     known = _parsed(text, file)
     return replace(known, data=deepcopy(known.data), places=dict(known.places))
+
+
+def refusal_of_file(path: Path, wanted: str = "") -> str:
+    """Return the sentence that refuses a file by what it is; empty where that is not known, or what is wanted."""
+    try:
+        return refusal_of_data(read_source(path).data, ())
+    except InputError as error:
+        message = error.mistakes[0].message
+        known = message.startswith("this is") and not (wanted and message == f"this is {USE[wanted]}")
+        return message if known else ""
 
 
 @lru_cache(maxsize=256)
