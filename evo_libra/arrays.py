@@ -41,8 +41,8 @@ class Schedule:
     Attributes
     ----------
     chunks : (n,) or (1,) parts that a collective is cut into.
-    scheduler : (n,) or (1,) index into `evo_libra.timing.fidelity.SCHEDULERS`.
-    algorithm : (d, n) or (d, 1) index into `evo_libra.timing.fidelity.ALGORITHMS`.
+    scheduler : (n,) or (1,) index into `evo_libra.timing.names.SCHEDULERS`.
+    algorithm : (d, n) or (d, 1) index into `evo_libra.timing.names.ALGORITHMS`.
     """
 
     chunks: IntArray

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import NANO
+from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, Cluster
 from evo_libra.astra_sim.groups import Placed
 from evo_libra.astra_sim.times import Kind, Prediction, kind_of
 from evo_libra.collective import Collective
-from evo_libra.timing.astra_cluster import ONE_AT_A_TIME, Cluster
 from evo_libra.timing.quirks import ONE_DIMENSION_GROUPS
 from evo_libra.timing.traces.wiring import GROUP_ENDPOINT
 from evo_libra.workload.training_trace import Communicator, World

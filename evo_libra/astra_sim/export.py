@@ -13,6 +13,7 @@ import numpy as np
 
 from evo_libra import __version__
 from evo_libra.arrays import GIGA, IntArray, Population
+from evo_libra.astra_sim.cluster import Cluster, cluster_of
 from evo_libra.astra_sim.differences import Case, of_workload
 from evo_libra.astra_sim.groups import Grouping, Placed, group
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
@@ -28,7 +29,6 @@ from evo_libra.problem.designs import read_designs
 from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
-from evo_libra.timing.astra_cluster import Cluster, cluster_of
 from evo_libra.timing.input_files.files import (
     memory_text,
     network_text,

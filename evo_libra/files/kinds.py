@@ -83,4 +83,4 @@ def _begins_with_message(content: bytes) -> bool:
     content = content.removeprefix(b"\0")  # metadata that say nothing
     length, start = varint(content, 0)
     fields = fields_of(content[start : start + length])
-    return bool(fields) and start + length <= len(content) and fields[0][0] in _FIRST_FIELDS
+    return start + length <= len(content) and bool(fields and fields[0][0] in _FIRST_FIELDS)

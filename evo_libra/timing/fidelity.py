@@ -19,17 +19,15 @@ from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import PHYSICS, Kit
 from evo_libra.network.fabric import BLOCKS, OPTIONS, Fabric
 from evo_libra.timing.collectives.collective_time import collective_time
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Policy, TooLongError
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, RING, SWITCH, Link, Overheads
+from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choice, System
-from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
+from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
 from evo_libra.units import bytes_per_ns, nanoseconds
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 
-ALGORITHMS = ("ring", "direct", "halving-doubling")
-_IMPLEMENTATIONS = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
 _RING, _DIRECT, _HALVING_DOUBLING = range(3)
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(PHYSICS)}
 """The algorithm of each block unless a problem says otherwise."""
@@ -40,24 +38,7 @@ TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in PHYSICS if block
 ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 """(b,) what ASTRA-sim knows each block as; -1 for those that it does not know."""
 
-SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper")
-_SCHEDULERS = (
-    Scheduler.BASELINE, Scheduler.ROUND_ROBIN, Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX,
-)  # fmt: skip
-PAPER = "themis-paper"
-_PAPER = SCHEDULERS.index(PAPER)
-GREEDY_SCHEDULERS = ("offline-greedy", "offline-greedy-flex")
-
 _OUTWEIGHS_ROUNDING = 2.0
-
-POLICIES = {
-    "first-come": Policy.FIFO,
-    "alternate": Policy.ALTERNATING,
-    "smallest-first": Policy.SMALLEST_FIRST,
-    "fewest-phases-first": Policy.FEWEST_PHASES_FIRST,
-}
-PAPER_POLICIES = ("first-come", "smallest-first")
-"""Those that Themis' paper has; its smallest-first is not ASTRA-sim's: see `Policy`."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +70,12 @@ class Fidelity:
     @property
     def bounded(self) -> bool:
         """Whether LIBRA's time is a lower bound of every time."""
-        in_order = set(self.schedulers) == {SCHEDULERS.index("baseline")}
+        in_order = {tuple(Scheduler)[index] for index in self.schedulers} == {Scheduler.BASELINE}
         return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
 
-    def policy_of(self, scheduler: str) -> Policy:
-        """Return the policy that goes with one of `SCHEDULERS`."""
-        in_order = scheduler in {"baseline", "round-robin"}
-        return self.policy or (Policy.FIFO if in_order else Policy.SMALLEST_FIRST)
+    def policy_of(self, scheduler: Scheduler) -> Policy:
+        """Return the policy that goes with a scheduler."""
+        return self.policy or scheduler.default_policy
 
     def genes(self, depth: int) -> list[tuple[str, int]]:
         """Return name and highest value of the genes of what is left open, for that many dimensions."""
@@ -220,11 +200,11 @@ class Fidelity:
         scheduler = _of(designs).scheduler
         kinds = np.unique(scheduler).tolist()
         if len(kinds) == 1:
-            return self._seconds(kinds[0], collective, size, extent, designs)
+            return self._seconds(tuple(Scheduler)[kinds[0]], collective, size, extent, designs)
         time = np.empty(len(designs))
         for kind in kinds:
             mine = np.flatnonzero(scheduler == kind)
-            time[mine] = self._seconds(kind, collective, size, extent[:, mine], designs.select(mine))
+            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, size, extent[:, mine], designs.select(mine))
         return time
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
@@ -255,14 +235,14 @@ class Fidelity:
         return latency
 
     def _seconds(
-        self, scheduler: int, collective: Collective, size: int, extent: IntArray, designs: Population
+        self, scheduler: Scheduler, collective: Collective, size: int, extent: IntArray, designs: Population
     ) -> FloatArray:
         schedule = _of(designs)
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
-        policy = self.policy_of(SCHEDULERS[scheduler])
-        if scheduler == _PAPER:
+        policy = self.policy_of(scheduler)
+        if scheduler is Scheduler.THEMIS_PAPER:
             fabrics = Fabrics(block, extent, bytes_per_ns(per_npu), latency)
             if policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
@@ -271,9 +251,9 @@ class Fidelity:
         bandwidth = link_bandwidth(per_npu, algorithm, block, extent)
         links = [Link(*fields) for fields in zip(block, extent, bandwidth, latency, strict=True)]
         system = System(
-            {collective: [Choice(_IMPLEMENTATIONS, row) for row in algorithm]},
+            {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
             schedule.chunks, self.active, self.shrinking, self.overheads,
-            scheduler=_SCHEDULERS[scheduler], policy=policy,
+            scheduler=scheduler, policy=policy,
         )  # fmt: skip
         try:
             return collective_time(collective, size, links, system) * NANO

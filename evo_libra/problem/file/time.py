@@ -18,16 +18,8 @@ from evo_libra.network.fabric import BLOCK_NAMES
 from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
 from evo_libra.timing.collectives.phase import Overheads
-from evo_libra.timing.fidelity import (
-    ALGORITHMS,
-    NATURAL,
-    PAPER,
-    PAPER_POLICIES,
-    POLICIES,
-    SCHEDULERS,
-    TIMED_BLOCKS,
-    Fidelity,
-)
+from evo_libra.timing.fidelity import NATURAL, TIMED_BLOCKS, Fidelity
+from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.units import nanoseconds
 from evo_libra.workload.training import Merging
@@ -68,9 +60,11 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         return None
     themis = spec.model == "themis"
     schedulers = _several(spec.scheduler) or ("offline-greedy" if themis else "baseline",)
-    if PAPER in schedulers and spec.policy not in (None, *PAPER_POLICIES):
-        allowed = ", ".join(PAPER_POLICIES)
-        raise _fail(source, ("policy",), f"found {spec.policy}; allowed with the scheduler {PAPER}: {allowed}")
+    for scheduler in (scheduler for scheduler in Scheduler if scheduler.key in schedulers):
+        allowed = [policy.key for policy in scheduler.policies]
+        if spec.policy not in (None, *allowed):
+            message = f"found {spec.policy}; allowed with the scheduler {scheduler.key}: {', '.join(allowed)}"
+            raise _fail(source, ("policy",), message)
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
         _several(spec.chunks) or (_CHUNKS,),

@@ -16,7 +16,7 @@ from evo_libra.compiled import compile_function
 Queue = NDArray[np.int16]
 Run = Callable[[Queue, IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]
 
-# Policies are numbered as in `evo_libra.timing.collectives.chunk_order.Policy`.
+# Policies are numbered as in `evo_libra.timing.names.Policy`.
 _ANY = 2
 _BLOCK = 8
 

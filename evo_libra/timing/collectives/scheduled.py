@@ -11,9 +11,11 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish, tiles
+from evo_libra.timing.collectives.queues import finish, tiles
+from evo_libra.timing.collectives.queues_numpy import ANY, GATHERS, SCATTERS, Joining
 from evo_libra.timing.collectives.system import Chunks, Part, System
 from evo_libra.timing.collectives.themis import Network, SmallArray, plan, products
+from evo_libra.timing.names import Policy
 
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
 

@@ -12,9 +12,9 @@ import numpy as np
 from evo_libra.chakra.groups import Groups
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.timing.collectives.phase import RING, Algorithm, Implementation
+from evo_libra.timing.collectives.phase import RING, Implementation
 from evo_libra.timing.collectives.system import Choice
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
 from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Use
 
@@ -143,8 +143,8 @@ class Wiring:
         system, dimensions = self.machine.system, use.dimensions
         rows = system.implementations[collective]
         if dimensions is None:
-            return len(rows) > 1 or single(rows[0]).algorithm is Algorithm.RING
-        one = len(dimensions) == 1 and single(rows[dimensions[0]]).algorithm is Algorithm.RING
+            return len(rows) > 1 or single(rows[0]).algorithm is CollectiveAlgorithm.RING
+        one = len(dimensions) == 1 and single(rows[dimensions[0]]).algorithm is CollectiveAlgorithm.RING
         return one and system.scheduler is Scheduler.BASELINE
 
 

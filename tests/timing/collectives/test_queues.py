@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.collective_time import System, collective_time
-from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Joining, Policy, finish
-from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.timing.names import MOST_CHUNKS
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
+from evo_libra.timing.collectives.queues import finish
+from evo_libra.timing.collectives.queues_numpy import Joining
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.names import MOST_CHUNKS, CollectiveAlgorithm, Policy, Scheduler
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Policy), st.integers(1, 4))
@@ -50,7 +51,7 @@ def test_slots_beyond_the_chunks_cost_nothing() -> None:
 @pytest.mark.parametrize("scheduler", [Scheduler.BASELINE, Scheduler.OFFLINE_GREEDY])
 def test_more_chunks_than_the_queue_model_runs_are_refused(scheduler: Scheduler) -> None:
     links = [Link(np.zeros(2, dtype=np.int64), np.array([4, 4]), np.full(2, 50e9), np.full(2, 100.0))] * 3
-    rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)] * 3}
+    rows = {Collective.ALL_REDUCE: [Implementation(CollectiveAlgorithm.RING)] * 3}
     splits = np.array([1, MOST_CHUNKS + 1])
     system = System(rows, splits, 1, shrinking=True, overheads=Overheads(10.0, 50.0), scheduler=scheduler)
     with pytest.raises(
@@ -64,7 +65,7 @@ def test_more_chunks_than_the_queue_model_runs_are_refused(scheduler: Scheduler)
 
 def test_closed_forms_run_any_number_of_chunks() -> None:
     link = Link(np.array([0]), np.array([4]), np.array([50e9]), np.array([100.0]))
-    rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)]}
+    rows = {Collective.ALL_REDUCE: [Implementation(CollectiveAlgorithm.RING)]}
     system = System(rows, 1, 1, shrinking=True, overheads=Overheads(10.0, 50.0))
     one = collective_time(Collective.ALL_REDUCE, 2**10, [link], system)
     many = collective_time(Collective.ALL_REDUCE, 2**40, [link], replace(system, splits=2**30))

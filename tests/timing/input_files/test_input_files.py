@@ -17,10 +17,9 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.files.source import Source, parse_source
 from evo_libra.network.fabric import BLOCKS
-from evo_libra.timing.collectives.collective_time import System, collective_time
-from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
 from evo_libra.timing.input_files.files import (
     NetworkFile,
     SystemFile,
@@ -32,6 +31,7 @@ from evo_libra.timing.input_files.files import (
     read_machine,
     system_text,
 )
+from evo_libra.timing.names import ASTRA_POLICIES, ASTRA_SCHEDULERS, CollectiveAlgorithm, Policy, Scheduler
 from evo_libra.timing.traces.machine import Compute, MemoryKind, RemoteMemory
 from evo_libra.units import GIBI
 
@@ -311,16 +311,16 @@ def clusters(draw: st.DrawFn) -> tuple[NetworkFile, SystemFile]:
     depth = draw(st.integers(1, 4))
     values = st.integers(0, 2), st.integers(1, 6).map(lambda power: 2**power), st.floats(1e6, 1e15), st.floats(0, 1e6)
     network_ = NetworkFile(*(draw(st.tuples(*[value] * depth)) for value in values))
-    ring, window = st.just(Implementation(Algorithm.RING)), st.none() | st.integers(1, 9)
-    rows = st.tuples(*[ring | window.map(lambda some: Implementation(Algorithm.DIRECT, some))] * depth)
+    ring, window = st.just(Implementation(CollectiveAlgorithm.RING)), st.none() | st.integers(1, 9)
+    rows = st.tuples(*[ring | window.map(lambda some: Implementation(CollectiveAlgorithm.DIRECT, some))] * depth)
     memory = draw(POSITIVE | st.just(math.inf))
     found = System(
         {collective: draw(rows) for collective in Collective}, draw(st.integers(1, 999)), draw(st.integers(1, 99)),
         draw(st.booleans()), Overheads(float(draw(st.integers(0, 999))), memory),
     )  # fmt: skip
     compute = Compute(draw(st.integers(1, 999)) * 1e12, roofline=draw(st.booleans()), replay=draw(st.booleans()))
-    policy = draw(st.sampled_from([policy for policy in Policy if policy is not Policy.SMALLEST_CHUNK_FIRST]))
-    return network_, SystemFile(found, compute, draw(st.sampled_from(Scheduler)), policy)
+    policy = draw(st.sampled_from(ASTRA_POLICIES))
+    return network_, SystemFile(found, compute, draw(st.sampled_from(ASTRA_SCHEDULERS)), policy)
 
 
 @given(clusters())

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from evo_libra.chakra.trace import Attribute, CollectiveType, Node
 from evo_libra.chakra.write import collective_node, compute_node, receive_node, send_node
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.collective_time import System, collective_time
+from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
 from evo_libra.timing.traces.collective_times import PartyTimes, _Ring, ring_ends
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.execute import execute, execute_program

@@ -12,9 +12,9 @@ import pytest
 from evo_libra.chakra.trace import Attribute, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.network.fabric import BLOCKS
-from evo_libra.timing.collectives.collective_time import System
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.names import Scheduler
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import Execution, execute, execute_program

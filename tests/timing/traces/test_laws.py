@@ -14,8 +14,8 @@ from evo_libra.chakra.trace import Attribute, CollectiveType, Node
 from evo_libra.chakra.write import collective_node, compute_node, load_node, receive_node, send_node
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
-from evo_libra.timing.collectives.collective_time import System
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute, execute_program
