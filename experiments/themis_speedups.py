@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, SWITCH, Link, Overheads
 from evo_libra.timing.collectives.system import Choice, System

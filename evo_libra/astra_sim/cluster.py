@@ -75,7 +75,7 @@ def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collecti
     Parameters
     ----------
     algorithm : index into `evo_libra.timing.names.ALGORITHMS`.
-    block : index into `evo_libra.network.fabric.BLOCKS`.
+    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
     npus : in the dimension.
     """
     place = np.array([[block]]), np.array([[npus]])

@@ -11,7 +11,8 @@ from typing import Any
 from evo_libra.arrays import TERA
 from evo_libra.astra_sim.cluster import PEAK, dimension_algorithms, npu_bandwidth
 from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCK_NAMES, Dimension, Fabric
+from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.file.spec import MOST_DIMENSIONS
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.fidelity import NATURAL

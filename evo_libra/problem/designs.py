@@ -11,7 +11,8 @@ import numpy as np
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.fabric import BLOCKS, Fabric, parse_fabric, population_of
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.fabric import Fabric, parse_fabric, population_of
 from evo_libra.problem.constraints import TOLERANCE
 from evo_libra.problem.design_parts import with_kits
 

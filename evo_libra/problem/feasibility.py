@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import ConflictError
-from evo_libra.network.catalog import Catalog
+from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.cost import part_prices
 from evo_libra.problem.constraints import BANDWIDTH, Constraint
 from evo_libra.problem.space import Structures

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.blocks import PHYSICS
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.protocol import COST, TIME, Objective
 
 _HOURS_PER_YEAR = 8760.0
@@ -71,7 +71,7 @@ def cuts(npus: IntArray, block: IntArray) -> FloatArray:
     cut = np.full(npus.shape, np.inf)
     for index in np.unique(block[npus > 1]).tolist():
         mine = (block == index) & (npus > 1)
-        cut[mine] = PHYSICS[index].cut(npus[mine]) * np.broadcast_to(world, npus.shape)[mine] / npus[mine]
+        cut[mine] = BLOCKS[index].cut(npus[mine]) * np.broadcast_to(world, npus.shape)[mine] / npus[mine]
     return cut
 
 

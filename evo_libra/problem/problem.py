@@ -11,9 +11,10 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, TILE, FloatArray, IntArray, Population, Schedule
 from evo_libra.errors import InputError
-from evo_libra.network.catalog import Catalog
+from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.cost import network_cost
-from evo_libra.network.fabric import BLOCK_NAMES, Fabric, fabrics_of
+from evo_libra.network.fabric import Fabric, fabrics_of
 from evo_libra.problem.allocate import allocate, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, linear_rows
 from evo_libra.problem.designs import read_designs, unbuildable

@@ -12,9 +12,9 @@ from evo_libra.arrays import FloatArray, IntArray, Population
 from evo_libra.bandwidth.program import Program, merged
 from evo_libra.network.bill import fits, relaxed_price
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog import Catalog
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.cost import part_prices
-from evo_libra.network.fabric import BLOCKS
 from evo_libra.problem.constraints import TOLERANCE
 from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.evaluator import TimeModel

@@ -16,8 +16,9 @@ from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Sched
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.network.fabric import BLOCKS, OPTIONS, Fabric
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.fabric import OPTIONS, Fabric
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, RING, SWITCH, Link, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
@@ -29,11 +30,11 @@ from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 
 _RING, _DIRECT, _HALVING_DOUBLING = range(3)
-NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(PHYSICS)}
+NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(BLOCKS)}
 """The algorithm of each block unless a problem says otherwise."""
 
 _KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH}
-TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in PHYSICS if block.timed_as is not None}
+TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in BLOCKS if block.timed_as is not None}
 """Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
 ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 """(b,) what ASTRA-sim knows each block as; -1 for those that it does not know."""
@@ -228,7 +229,7 @@ class Fidelity:
         inside = inner_npus(designs.npus)
         for k in np.unique(designs.technology[designs.npus > 1]).tolist():
             mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
-            links, switches = PHYSICS[kit.block].hops(designs.npus[mine], kit, inside[mine])
+            links, switches = BLOCKS[kit.block].hops(designs.npus[mine], kit, inside[mine])
             passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
             hops = 2.0 if ASTRA_BLOCK[kit.block] == SWITCH else 1.0
             latency[mine] = (links * latency[mine] + switches * passing) / hops

@@ -6,12 +6,12 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, radix_of, switched_cut
+from evo_libra.network.blocks.block import Block, Counts, Hops, halving_doubling_steps, radix_of, switched_cut
 from evo_libra.network.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.network.blocks.kit import Kit
 
 
-class AnyToAny(Physics):
+class AnyToAny(Block):
     """A folded Clos over all NPUs. Collectives run along the dimension, as on rails; the bill is that of all NPUs."""
 
     code = "CL"

@@ -7,9 +7,9 @@ what a named schedule reaches with many chunks, so it is never more than the lin
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,8 +40,7 @@ class Counts:
     slope: FloatArray
 
 
-@runtime_checkable
-class Physics(Protocol):
+class Block(ABC):
     """A building block. Methods take and give arrays (n,) that broadcast, and are pure.
 
     A user's own block is a class that derives from this one, registered under the entry point group
@@ -54,6 +53,8 @@ class Physics(Protocol):
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
     timed_as : ring, fully-connected or switch, as which ASTRA-sim's time has the block; None where it has no phases.
+    parts : what LIBRA (ISPASS 2024) buys, named as prices are; empty where it has no price. Its counts of links and the
+        bandwidth per link cancel to one price of each part per NPU and unit of bandwidth.
     """
 
     code: str
@@ -61,11 +62,11 @@ class Physics(Protocol):
     algorithm: str
     switch_kind: str | None = None
     timed_as: str | None = None
+    parts: tuple[str, ...] = ()
 
     @abstractmethod
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return the number that an NPU's ports are multiples of."""
-        ...
 
     @abstractmethod
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
@@ -73,7 +74,6 @@ class Physics(Protocol):
 
         The domain size of the kit is not looked at; `fits` is all of it.
         """
-        ...
 
     @abstractmethod
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
@@ -86,7 +86,6 @@ class Physics(Protocol):
         stride : how far apart they are: the product of the extents of the groups inside it.
         npus : of the dimension.
         """
-        ...
 
     def traffic_factor(
         self,
@@ -109,7 +108,6 @@ class Physics(Protocol):
     @abstractmethod
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return links and switches that a message passes between neighbours of the natural algorithm, at most."""
-        ...
 
     @abstractmethod
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
@@ -118,12 +116,10 @@ class Physics(Protocol):
         In an all-to-all, messages go straight to their targets: the steps are the hops between neighbours of the
         farthest.
         """
-        ...
 
     @abstractmethod
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         """Return what one instance of the dimension is built of, outside of ``inside`` NPUs each (1 when None)."""
-        ...
 
 
 def switched_cut(npus: IntArray) -> FloatArray:

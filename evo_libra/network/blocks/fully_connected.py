@@ -6,17 +6,18 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, direct_steps
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, direct_steps
 from evo_libra.network.blocks.kit import Kit
 
 
-class FullyConnected(Physics):
+class FullyConnected(Block):
     """Fully connected: a group of e among n NPUs sends straight to its members, over e - 1 of its n - 1 links."""
 
     code = "FC"
     name = "fully-connected"
     algorithm = "direct"
     timed_as = "fully-connected"
+    parts = ("link",)
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return the number of the other NPUs."""

@@ -6,11 +6,11 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, halving_doubling_steps
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, halving_doubling_steps
 from evo_libra.network.blocks.kit import Kit
 
 
-class Hypercube(Physics):
+class Hypercube(Block):
     """A hypercube: groups are subcubes, each with its own links.
 
     Halving and doubling runs along all bits at a time, different chunks in different orders, so a subcube of e of n

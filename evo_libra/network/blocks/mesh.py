@@ -6,7 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps
 from evo_libra.network.blocks.grid import grid_cut, grid_share, line_share, sides
 from evo_libra.network.blocks.kit import Kit
 
@@ -14,7 +14,7 @@ _AXES = 2
 _NEIGHBOURS = 4
 
 
-class Mesh(Physics):
+class Mesh(Block):
     """A mesh as near to a square as its NPUs allow: a product of lines.
 
     Shares: see `evo_libra.network.blocks.grid`, with lines along the axes. The whole mesh has half of its bandwidth in

@@ -6,18 +6,19 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps
 from evo_libra.network.blocks.grid import ring_share
 from evo_libra.network.blocks.kit import Kit
 
 
-class Ring(Physics):
+class Ring(Block):
     """A ring; two NPUs are one pair, with all ports between them. Shares: see `evo_libra.network.blocks.grid`."""
 
     code = "RI"
     name = "ring"
     algorithm = "ring"
     timed_as = "ring"
+    parts = ("link",)
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return 2, as both neighbours have equally many ports, and 1 with a single neighbour."""

@@ -10,12 +10,12 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, radix_of, switched_cut
+from evo_libra.network.blocks.block import Block, Counts, Hops, halving_doubling_steps, radix_of, switched_cut
 from evo_libra.network.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.network.blocks.kit import Kit
 
 
-class Switch(Physics):
+class Switch(Block):
     """Non-blocking switches: any group has all its bandwidth.
 
     A switch with more ports than NPUs holds several planes: with n NPUs and radix k it serves floor(k / n) ports.
@@ -26,6 +26,7 @@ class Switch(Physics):
     algorithm = "halving-doubling"
     switch_kind = "switch"
     timed_as = "switch"
+    parts = ("link", "switch", "nic")
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return 1."""

@@ -6,12 +6,12 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps
 from evo_libra.network.blocks.grid import grid_cut, grid_share, ring_share, sides
 from evo_libra.network.blocks.kit import Kit
 
 
-class Torus(Physics):
+class Torus(Block):
     """A torus as near to a square or a cube as its NPUs allow: a product of rings.
 
     Shares: see `evo_libra.network.blocks.grid`, with rings along the axes. The whole torus has all its bandwidth in

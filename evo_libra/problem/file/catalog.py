@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.catalog import Catalog, load_catalog
 from evo_libra.network.catalog.parts import PartsCatalog, is_parts, load_parts, parts_files
-from evo_libra.network.catalog.technologies import catalog_file
+from evo_libra.network.catalog.technologies import Catalog, catalog_file, load_catalog
 from evo_libra.problem.design_parts import catalog_of
 from evo_libra.problem.file.workloads import WorkloadLoader
 

@@ -13,8 +13,9 @@ from evo_libra.arrays import GIGA
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog import Catalog, Technology
-from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.constraints import Constraint, parse_constraint
 from evo_libra.problem.design_parts import KitTechnology, kits_of, port_constraints
 from evo_libra.problem.evaluator import TimeModel

@@ -12,9 +12,9 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import KeyPath, Source
-from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.network.catalog import Catalog
-from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
 from evo_libra.timing.collectives.phase import Overheads
@@ -80,9 +80,9 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
 
 
 def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
-    untimed = sorted({BLOCK_NAMES[kit.block] for kit in kits if PHYSICS[kit.block].code not in TIMED_BLOCKS})
+    untimed = sorted({BLOCK_NAMES[kit.block] for kit in kits if BLOCKS[kit.block].code not in TIMED_BLOCKS})
     if untimed:
-        allowed = ", ".join(block.name for block in PHYSICS if block.code in TIMED_BLOCKS)
+        allowed = ", ".join(block.name for block in BLOCKS if block.code in TIMED_BLOCKS)
         raise _fail(
             source, ("model",), f"ASTRA-sim has no phases on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
             "or under LIBRA's time, the problem can be searched",
@@ -95,7 +95,7 @@ def merging_of(fidelity: Fidelity | None, kits: Sequence[Kit]) -> Merging:
     if fidelity is not None:
         return Merging.NONE
     both = np.array([2])
-    reduces = any(PHYSICS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
+    reduces = any(BLOCKS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
     return Merging.COLLECTIVE if reduces else Merging.PATTERN
 
 
@@ -140,7 +140,7 @@ def _fail(source: Source, path: KeyPath, message: str) -> InputError:
 
 
 def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
-    natural = [NATURAL.get(TIMED_BLOCKS.get(block.code, -1), 0) for block in PHYSICS]
+    natural = [NATURAL.get(TIMED_BLOCKS.get(block.code, -1), 0) for block in BLOCKS]
     if spec.algorithms == "search":
         every = range(len(ALGORITHMS))
         rows = [[first, *(a for a in every if a != first)] for first in natural]

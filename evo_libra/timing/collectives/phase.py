@@ -18,7 +18,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.names import CollectiveAlgorithm
 from evo_libra.units import bytes_per_ns, reading_ns
 
@@ -81,7 +81,7 @@ class Link:
 
     Attributes
     ----------
-    block : (n,) index into `evo_libra.network.fabric.BLOCKS`.
+    block : (n,) index into `evo_libra.network.blocks.registry.BLOCKS`.
     npus : (n,) in the dimension.
     bandwidth : (n,) B/s of a link and direction.
     latency : (n,) ns of a link.

@@ -34,7 +34,7 @@ class Fabrics:
 
     Attributes
     ----------
-    block : (d, n) index into `evo_libra.network.fabric.BLOCKS`; rings run ring, fully connected dimensions direct and
+    block : (d, n) index into the table of blocks; rings run ring, fully connected dimensions direct and
         switches halving-doubling algorithms.
     npus : (d, n).
     bandwidth : (d, n) bytes per ns of an NPU.

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evo_libra.collective import Collective, traffic
 from evo_libra.errors import InputError
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import SWITCH, Implementation, Link, Overheads, phase_time
 from evo_libra.timing.collectives.system import Choice, System

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.files.source import Source, parse_source
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System

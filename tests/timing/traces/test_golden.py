@@ -11,7 +11,7 @@ import pytest
 
 from evo_libra.chakra.trace import Attribute, Kind, Node
 from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.names import Scheduler
