@@ -14,7 +14,7 @@ from evo_libra.timing.collectives.system import System
 from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity, link_bandwidth, runnable
 from evo_libra.timing.input_files.files import NetworkFile, SystemFile
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
-from evo_libra.timing.traces.machine import Compute
+from evo_libra.timing.traces.machine import ComputeModel
 
 ONE_AT_A_TIME = Implementation(CollectiveAlgorithm.DIRECT, 1)
 """All-to-all with one message under way: an NPU with the bandwidth of one link then sends no more than that."""
@@ -66,7 +66,7 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
         int(schedule.chunks[0]), fidelity.active, fidelity.shrinking, fidelity.overheads,
     )  # fmt: skip
     policy = fidelity.policy_of(scheduler)
-    return Cluster(network, SystemFile(system, Compute(PEAK, roofline=True), scheduler, policy), dimensions)
+    return Cluster(network, SystemFile(system, ComputeModel(PEAK, roofline=True), scheduler, policy), dimensions)
 
 
 def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from evo_libra.chakra.framing import Message, read_messages
+from evo_libra.chakra.framing import FramedMessage, read_messages
 from evo_libra.chakra.schema import FIRST_VALUE, TODAY, attribute_types
 from evo_libra.errors import InputError, Mistake
 from evo_libra.files.wire import BYTES, NARROW, VARINT, Field, fields_of
@@ -72,7 +72,7 @@ def schema_of(path: Path) -> Schema:
     return Schema(TODAY)
 
 
-def _without_metadata(first: Message, rest: Iterable[Message], path: Path) -> str:
+def _without_metadata(first: FramedMessage, rest: Iterable[FramedMessage], path: Path) -> str:
     left = ["0.0.2", "0.0.3"]
     for message in chain((first,), rest):
         fields = fields_of(message.data) or []

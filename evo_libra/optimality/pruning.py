@@ -12,7 +12,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
-from evo_libra.bandwidth.program import Program, merged
+from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.errors import InputError
 from evo_libra.optimality.bounds import EXACT, Screen, bounded, screen
 from evo_libra.optimality.ideal_bandwidth import ideal_of
@@ -44,7 +44,7 @@ class _Cases:
 
     of_traffic: IntArray
     of_price: IntArray
-    program: Program
+    program: BandwidthProgram
     price: FloatArray
     low: FloatArray
     high: FloatArray
@@ -189,6 +189,6 @@ def _built(problem: Problem, every: Every) -> _Cases:
     return _Cases(index, index, _program(problem, traffic), price, low, high)
 
 
-def _program(problem: Problem, traffic: FloatArray) -> Program:
+def _program(problem: Problem, traffic: FloatArray) -> BandwidthProgram:
     box = np.zeros((1, traffic.shape[1]))
     return merged(problem.time.program(traffic[:, None], box, box))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import Program, only_price
+from evo_libra.bandwidth.program import BandwidthProgram, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.hardware import port_rows
@@ -22,7 +22,7 @@ def program_for(
     budget: FloatArray | None,
     *,
     separate: bool = False,
-) -> Program:
+) -> BandwidthProgram:
     """Return the convex program of designs under linear constraints and (n,) USD, which come last, of budget.
 
     Constraints that are not linear in bandwidth have no part in it. Those on ports are merged to as many as a design
@@ -89,7 +89,7 @@ def allocate(
     return bandwidth
 
 
-def cheapest(program: Program, price: FloatArray, rows: int) -> FloatArray:
+def cheapest(program: BandwidthProgram, price: FloatArray, rows: int) -> FloatArray:
     """Return the (d, n) bandwidths of least price (d, n), in USD per B/s, that meet the first rows of a program.
 
     Where none meet them, they are the least of the box, which break a row.
@@ -101,7 +101,7 @@ def cheapest(program: Program, price: FloatArray, rows: int) -> FloatArray:
     return np.where(np.isfinite(found.objective), found.bandwidth, program.low)
 
 
-def shrunk(program: Program, bandwidth: FloatArray) -> FloatArray:
+def shrunk(program: BandwidthProgram, bandwidth: FloatArray) -> FloatArray:
     """Return the least bandwidths that make every pattern as fast as these do.
 
     Where a constraint asks for bandwidth they are returned as they are.

@@ -9,23 +9,15 @@ from math import prod
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.bandwidth.program import Program
-from evo_libra.collective import Collective, Pattern, pattern_of, time_per_byte, unit_traffic
+from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.collective import Collective, Pattern, SizedCollective, pattern_of, time_per_byte, unit_traffic
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
 from evo_libra.problem.group_bandwidth import Placed, bandwidth_share, relative_bytes
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
 from evo_libra.workload.parallelism import ALL, lay_groups, offsets, parts_of
-from evo_libra.workload.training import (
-    IterationTime,
-    Merging,
-    Message,
-    Operation,
-    Race,
-    Stream,
-    iteration_time,
-)
+from evo_libra.workload.training import IterationTime, Merging, Message, Race, Stream, iteration_time
 from evo_libra.workload.workload import IterationSize, Workload
 
 
@@ -80,7 +72,7 @@ def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, mergi
     return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging))
 
 
-Load = Pattern | Collective | Operation | Message
+Load = Pattern | Collective | SizedCollective | Message
 Channel = tuple[Layout, str, Load]
 """Traffic that costs the same time per unit whichever workload it belongs to."""
 
@@ -148,7 +140,7 @@ class TimeModel:
     def _traffic(self, load: Load, placed: Placed, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):
             return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
-        assert not isinstance(load, Operation), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        assert not isinstance(load, SizedCollective), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
         pattern = pattern_of(load) if isinstance(load, Collective) else load
         unit = unit_traffic(pattern, placed.extent)
         if not self.kits:
@@ -175,7 +167,7 @@ class TimeModel:
             if isinstance(load, Message):
                 found[layout, group, load] = self.fidelity.message_seconds(load, designs)
                 continue
-            assert isinstance(load, Operation), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
+            assert isinstance(load, SizedCollective), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
             found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
 
@@ -200,10 +192,10 @@ class TimeModel:
         times = self.workload_times(designs, traffic)
         return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
 
-    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> Program:
+    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:
         """Return the convex program of the best bandwidths in a box, without linear constraints, of LIBRA's time.
 
-        The parameters are those of `Program`; `traffic` is that of `TimeModel.traffic`.
+        The parameters are those of `BandwidthProgram`; `traffic` is that of `TimeModel.traffic`.
 
         Raises
         ------
@@ -224,4 +216,6 @@ class TimeModel:
             races += [Race(loop.weight * race.count, race.compute, race.size @ place) for race in loop.time.races]
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
-        return Program(base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races))
+        return BandwidthProgram(
+            base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races)
+        )

@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.bandwidth.lower_bound import slopes
 from evo_libra.bandwidth.product import least_product
-from evo_libra.bandwidth.program import Multipliers, Program
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 from evo_libra.bandwidth.solve import optimal_bandwidth, unlimited, violation
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.network.fabric import fabrics_of
@@ -46,7 +46,7 @@ class Binding:
 
 
 def bindings_of(
-    problem: Problem, design: Skeletons, program: Program, bandwidth: FloatArray, multipliers: Multipliers
+    problem: Problem, design: Skeletons, program: BandwidthProgram, bandwidth: FloatArray, multipliers: Multipliers
 ) -> tuple[Binding, ...]:
     """Return what holds bandwidths back: rows by their multipliers, the box by what is left of the stationarity.
 
@@ -208,7 +208,7 @@ def _every_design(problem: Problem) -> Skeletons:
     return problem.tables.skeletons(*variants(problem.tables, problem.constraints, npus, technology))
 
 
-def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
+def _time(problem: Problem, designs: Skeletons, program: BandwidthProgram) -> Allocation:
     # What limits a bandwidth depends on the technologies alone.
     kinds = np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
     for n in kinds.tolist():
@@ -232,7 +232,7 @@ def _time(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
     )  # fmt: skip
 
 
-def _least_bandwidth(program: Program, price: FloatArray, bandwidth: FloatArray) -> FloatArray:
+def _least_bandwidth(program: BandwidthProgram, price: FloatArray, bandwidth: FloatArray) -> FloatArray:
     """Return the cheapest bandwidths that are as fast, where constraints ask for bandwidth, too."""
     if not (program.equality.any() or (program.rows < 0).any()):
         return bandwidth
@@ -281,7 +281,7 @@ def _check_rest(problem: Problem, network: Population, goal: str) -> None:
             )
 
 
-def _product(problem: Problem, designs: Skeletons, program: Program) -> Allocation:
+def _product(problem: Problem, designs: Skeletons, program: BandwidthProgram) -> Allocation:
     found = least_product(program, designs.price)
     product_ = found.time * found.cost
     best = int(np.nanargmin(np.where(np.isfinite(product_), product_, np.inf)))
@@ -312,7 +312,7 @@ def _conflict(problem: Problem) -> ConflictError:
     return ConflictError(f"no bandwidths within the allowed range meet {', '.join(map(repr, texts))}", texts)
 
 
-def _free(program: Program) -> IntArray:
+def _free(program: BandwidthProgram) -> IntArray:
     """Return the dimensions that nothing limits, if some traffic runs on nothing else: it has no least time."""
     if np.isfinite(program.high).all():
         return np.empty(0, dtype=np.int64)
@@ -348,7 +348,8 @@ def _unbounded(problem: Problem, designs: Skeletons, n: int, reason: str) -> All
 
 
 def _allocation(
-    problem: Problem, designs: Skeletons, program: Program, n: int, bandwidth: FloatArray, bound: float, value: float,
+    problem: Problem, designs: Skeletons, program: BandwidthProgram, n: int, bandwidth: FloatArray, bound: float,
+    value: float,
     multipliers: Multipliers, exchange: float | None,
 ) -> Allocation:  # fmt: skip
     used = designs.used[:, n] > 0

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population
-from evo_libra.bandwidth.program import Program, merged
+from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.network.bill import fits, relaxed_price
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCKS
@@ -162,7 +162,7 @@ class Tables:
             return self.time.traffic(designs.npus, designs.technology)
         return _planes(self._traffic, designs.structure)
 
-    def program_of(self, designs: Skeletons) -> Program:
+    def program_of(self, designs: Skeletons) -> BandwidthProgram:
         """Return the program of the best bandwidths of some designs, without linear constraints."""
         if self._program is None or (designs.structure < 0).any():
             traffic = self.time.traffic(designs.npus, designs.technology)
@@ -227,7 +227,7 @@ class Tables:
         return np.array([kit.block for kit in self.kits])
 
     @cached_property
-    def _program(self) -> Program | None:
+    def _program(self) -> BandwidthProgram | None:
         if not isinstance(self.space, Structures) or self._traffic is None:
             return None
         box = np.zeros(self.space.npus.shape)

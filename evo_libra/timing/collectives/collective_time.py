@@ -13,7 +13,7 @@ from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.timing.collectives.queues import check_chunks, finish
 from evo_libra.timing.collectives.scheduled import scheduled_time
-from evo_libra.timing.collectives.system import Part, System, cut, refuse_untimed
+from evo_libra.timing.collectives.system import DesignGroup, System, cut, refuse_untimed
 from evo_libra.timing.names import Policy, Scheduler
 
 _THERE_AND_BACK = 3
@@ -49,7 +49,7 @@ def collective_time(
         than the queue model runs, where that is needed; or no exact time is known of it, as
         `evo_libra.timing.collectives.system.refuse_untimed` and `evo_libra.timing.collectives.phase.phase_time` say.
     """
-    part = Part.of(collective, links, system, involved)
+    part = DesignGroup.of(collective, links, system, involved)
     npus = np.full(len(part.designs), 1 if world is None else world)
     for link in links if world is None else ():
         npus = npus * link.npus
@@ -84,7 +84,9 @@ def _way(collective: Collective, dims: Sequence[int], *, shrinking: bool) -> _Wa
     return tuple(inwards if collective is _RS else outwards)
 
 
-def phases(collective: Collective, chunk: IntArray, part: Part, *, shrinking: bool) -> tuple[_Way, list[FloatArray]]:
+def phases(
+    collective: Collective, chunk: IntArray, part: DesignGroup, *, shrinking: bool
+) -> tuple[_Way, list[FloatArray]]:
     """Return the way of a chunk and the (n,) ns of each of its phases in designs that use the same dimensions."""
     dims = np.flatnonzero(part.used.any(axis=1)).tolist()
     way = _way(collective, dims, shrinking=shrinking)
@@ -168,7 +170,7 @@ def all_reduce_bound(
         raise ValueError("an all-reduce that runs whole in each dimension has an exact closed form")
     if system.queues > 1 or system.scheduler is not Scheduler.BASELINE:
         raise ValueError("the bound is of the baseline scheduler and one queue a dimension")
-    part = Part.of(Collective.ALL_REDUCE, links, system, None)
+    part = DesignGroup.of(Collective.ALL_REDUCE, links, system, None)
     npus = np.prod([link.npus for link in links], axis=0) if world is None else np.full(len(part.designs), world)
     chunks = cut(Collective.ALL_REDUCE, size, npus, system.splits)
     refuse_untimed(chunks, part, system)

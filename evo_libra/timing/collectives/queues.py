@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.timing.collectives.queues_compiled import compiled
+from evo_libra.timing.collectives.queues_compiled import compiled_queues
 from evo_libra.timing.collectives.queues_numpy import Joining, NumpyQueues, Queues, max_bits
 from evo_libra.timing.names import MOST_CHUNKS, Policy
 
@@ -32,7 +32,7 @@ def finish(
     joining: Joining | None = None,
     *,
     count: IntArray | None = None,
-    fast: bool = True,
+    compiled: bool = True,
 ) -> FloatArray:
     """Return the (n,) ns at which the last chunk has passed its last phase.
 
@@ -47,7 +47,7 @@ def finish(
     joining : a policy; chunks join at the end when left out.
     count : (n,) chunks of each design, the first of those given; all when left out. Chunks without phases cannot take
         the place of the others: even in no time they would change which of two events at the same time comes first.
-    fast : whether to use the compiled model where numba is installed; it has the same results.
+    compiled : whether to use the compiled model where numba is installed; it has the same results.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def finish(
     there = np.arange(shape[1])[:, None] < count
     if (times.sum(axis=0) * there).sum(axis=0).max() >= 2**bits:
         raise TooLongError(f"a collective of more than 2^{bits} ns is beyond the queue model")
-    run = compiled() if fast else None
+    run = compiled_queues() if compiled else None
     if run is None:
         return _tiled(server, times, slots, joining, count).astype(np.float64)
     kind = np.zeros((1, 1), dtype=np.int64) if joining is None else joining.kind

@@ -21,7 +21,7 @@ _ANY = 2
 _BLOCK = 8
 
 
-def compiled() -> Run | None:
+def compiled_queues() -> Run | None:
     """Return the compiled model, or None where numba is not installed."""
     return compile_function(_run)
 

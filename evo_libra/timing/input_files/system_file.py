@@ -26,7 +26,7 @@ from evo_libra.timing.names import (
     Policy,
     Scheduler,
 )
-from evo_libra.timing.traces.machine import Compute
+from evo_libra.timing.traces.machine import ComputeModel
 
 UNLIMITED = 1e15
 """GB/s of a local memory whose time is nothing: of 10^15 bytes, a nanosecond."""
@@ -95,7 +95,7 @@ class SystemFile:
     """
 
     system: System
-    compute: Compute
+    compute: ComputeModel
     scheduler: Scheduler = Scheduler.BASELINE
     policy: Policy = Policy.FIFO
     notices: tuple[str, ...] = ()
@@ -144,7 +144,9 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
             implementations, spec.preferred_dataset_splits, spec.active_chunks_per_dimension,
             spec.collective_optimization == "localBWAware", Overheads(float(spec.endpoint_delay), _memory(spec)),
         ),
-        Compute((spec.peak_perf or 0.0) * _TERA, roofline=spec.roofline_enabled == 1, replay=spec.replay_only == 1),
+        ComputeModel(
+            (spec.peak_perf or 0.0) * _TERA, roofline=spec.roofline_enabled == 1, replay=spec.replay_only == 1
+        ),
         Scheduler.of(spec.inter_dimension_scheduling or "baseline"),
         Policy.of(spec.intra_dimension_scheduling or "FIFO"),
         tuple(told),

@@ -31,7 +31,7 @@ def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, activ
     slots, count = np.full(queues, active), random.integers(1, chunks + 1, designs)
     count[0] = chunks
     compiled = finish(server, time, slots, joining, count=count)
-    np.testing.assert_array_equal(compiled, finish(server, time, slots, joining, count=count, fast=False))
+    np.testing.assert_array_equal(compiled, finish(server, time, slots, joining, count=count, compiled=False))
     server, time = np.broadcast_to(server, shape), np.broadcast_to(time, shape)
     for n in range(designs):
         k = count[n]
@@ -43,9 +43,9 @@ def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, activ
 def test_slots_beyond_the_chunks_cost_nothing() -> None:
     server, time = np.array([0, 1, 0])[:, None, None], np.tile([[3.0], [5.0], [2.0]], (1, 4))[:, :, None]
     count = np.array([4, 3])
-    for fast in (False, True):
-        many = finish(server, time, np.full(2, 2**31), count=count, fast=fast)
-        np.testing.assert_array_equal(many, finish(server, time, np.full(2, 4), count=count, fast=fast))
+    for compiled in (False, True):
+        many = finish(server, time, np.full(2, 2**31), count=count, compiled=compiled)
+        np.testing.assert_array_equal(many, finish(server, time, np.full(2, 4), count=count, compiled=compiled))
 
 
 @pytest.mark.parametrize("scheduler", [Scheduler.BASELINE, Scheduler.OFFLINE_GREEDY])
@@ -75,8 +75,8 @@ def test_closed_forms_run_any_number_of_chunks() -> None:
 def test_there_may_be_many_queues() -> None:
     server = np.arange(300)[None, :, None]
     time = np.arange(1.0, 301.0)[None, :, None]
-    for fast in (False, True):
-        assert finish(server, time, np.ones(300, dtype=np.int64), fast=fast)[0] == 300
+    for compiled in (False, True):
+        assert finish(server, time, np.ones(300, dtype=np.int64), compiled=compiled)[0] == 300
 
 
 def test_a_collective_beyond_the_queue_model_is_refused() -> None:

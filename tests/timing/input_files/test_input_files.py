@@ -32,7 +32,7 @@ from evo_libra.timing.input_files.files import (
     system_text,
 )
 from evo_libra.timing.names import ASTRA_POLICIES, ASTRA_SCHEDULERS, CollectiveAlgorithm, Policy, Scheduler
-from evo_libra.timing.traces.machine import Compute, MemoryKind, RemoteMemory
+from evo_libra.timing.traces.machine import ComputeModel, MemoryKind, RemoteMemory
 from evo_libra.units import GIBI
 
 CASES = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())
@@ -136,7 +136,7 @@ def test_units() -> None:
     assert network().links[0].bandwidth[0] == 200 * 2**30
     assert network().links[1].latency[0] == 12.5
     file = system({"roofline-enabled": 1, "peak-perf": 312})
-    assert file.compute == Compute(312e12, roofline=True)
+    assert file.compute == ComputeModel(312e12, roofline=True)
     assert file.system.overheads == Overheads(10.0, 50.0)
 
 
@@ -318,7 +318,7 @@ def clusters(draw: st.DrawFn) -> tuple[NetworkFile, SystemFile]:
         {collective: draw(rows) for collective in Collective}, draw(st.integers(1, 999)), draw(st.integers(1, 99)),
         draw(st.booleans()), Overheads(float(draw(st.integers(0, 999))), memory),
     )  # fmt: skip
-    compute = Compute(draw(st.integers(1, 999)) * 1e12, roofline=draw(st.booleans()), replay=draw(st.booleans()))
+    compute = ComputeModel(draw(st.integers(1, 999)) * 1e12, roofline=draw(st.booleans()), replay=draw(st.booleans()))
     policy = draw(st.sampled_from(ASTRA_POLICIES))
     return network_, SystemFile(found, compute, draw(st.sampled_from(ASTRA_SCHEDULERS)), policy)
 
