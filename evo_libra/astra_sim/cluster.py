@@ -13,8 +13,8 @@ from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity, link_bandwidth, runnable
 from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
-from evo_libra.timing.traces.machine import ComputeModel
 
 ONE_AT_A_TIME = Implementation(CollectiveAlgorithm.DIRECT, 1)
 """All-to-all with one message under way: an NPU with the bandwidth of one link then sends no more than that."""

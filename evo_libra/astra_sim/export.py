@@ -37,8 +37,8 @@ from evo_libra.timing.input_files.files import (
     read_system,
     system_text,
 )
+from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import OF_SCHEDULERS
-from evo_libra.timing.traces.machine import Machine, RemoteMemory
 from evo_libra.units import roofline_ns
 from evo_libra.workload.training_trace import DimensionGroup, in_group, training_nodes
 from evo_libra.workload.workload import Workload

@@ -14,10 +14,10 @@ from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
 from evo_libra.collective import Collective
 from evo_libra.problem.evaluator import TimeModel, WeightedLoop
+from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
-from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action
 from evo_libra.workload.workload import Phase, Workload
 

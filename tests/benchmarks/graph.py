@@ -13,10 +13,10 @@ from evo_libra.chakra.trace import Attribute, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
-from evo_libra.timing.traces.machine import ComputeModel, Machine
 from evo_libra.timing.traces.replay import replay_population
 from evo_libra.units import GIBI
 

@@ -17,6 +17,7 @@ from evo_libra.files.source import KeyPath, Source, validate
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Overheads, phase_time
 from evo_libra.timing.collectives.system import SEVERAL_IN_A_TREE, Choice, System
 from evo_libra.timing.input_files.network_file import NetworkFile, known_keys
+from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import (
     ASTRA_POLICIES,
     ASTRA_SCHEDULERS,
@@ -26,7 +27,6 @@ from evo_libra.timing.names import (
     Policy,
     Scheduler,
 )
-from evo_libra.timing.traces.machine import ComputeModel
 
 UNLIMITED = 1e15
 """GB/s of a local memory whose time is nothing: of 10^15 bytes, a nanosecond."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
+from evo_libra.timing.machine import Machine, MemoryKind
 from evo_libra.timing.traces.equivalence_classes import Meeting, Order
-from evo_libra.timing.traces.machine import Machine, MemoryKind
 from evo_libra.timing.traces.operations import MESSAGES, Action, Channel, Scope, Script, mistake_in
 from evo_libra.timing.traces.process_groups import ProcessGroups, group_shape
 

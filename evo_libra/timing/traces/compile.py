@@ -12,9 +12,9 @@ from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
 from evo_libra.collective import SizedCollective
 from evo_libra.errors import InputError
+from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.communicators import Meetings, Peer, find_meetings, peers_of
 from evo_libra.timing.traces.equivalence_classes import Partition, partition
-from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import MESSAGES, Action, Resource, Script, TraceOperation, read_script
 from evo_libra.timing.traces.process_groups import ProcessGroups
 from evo_libra.timing.traces.program import Communicator, TraceProgram

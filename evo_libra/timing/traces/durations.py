@@ -13,7 +13,7 @@ from evo_libra.errors import InputError, Mistake
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Link
 from evo_libra.timing.collectives.system import System, cut
-from evo_libra.timing.traces.machine import Machine
+from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.operations import Action, TraceOperation
 from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT, ProcessGroups, group_shape, single
 from evo_libra.timing.traces.program import Communicator, TraceProgram

@@ -13,10 +13,10 @@ from collections import deque
 import numpy as np
 
 from evo_libra.chakra.groups import Groups
+from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.compile import Traces, compile_program
 from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execution import Execution
-from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.program import TraceProgram, disagreement, waiting_for_ever
 

@@ -14,8 +14,8 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.timing.collectives.phase import RING, Implementation
 from evo_libra.timing.collectives.system import Choice
+from evo_libra.timing.machine import Machine
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
-from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Scope
 
 GROUP_ENDPOINT = 10.0

@@ -31,8 +31,8 @@ from evo_libra.timing.input_files.files import (
     read_machine,
     system_text,
 )
+from evo_libra.timing.machine import ComputeModel, MemoryKind, RemoteMemory
 from evo_libra.timing.names import ASTRA_POLICIES, ASTRA_SCHEDULERS, CollectiveAlgorithm, Policy, Scheduler
-from evo_libra.timing.traces.machine import ComputeModel, MemoryKind, RemoteMemory
 from evo_libra.units import GIBI
 
 CASES = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())

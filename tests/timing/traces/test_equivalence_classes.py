@@ -17,10 +17,10 @@ from evo_libra.collective import Collective, SizedCollective
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import CollectiveTimes, _Ring, ring_ends
 from evo_libra.timing.traces.execute import execute, execute_program
-from evo_libra.timing.traces.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.operations import Scope
 from evo_libra.timing.traces.program import Communicator
 

@@ -15,9 +15,9 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.execute import execute
-from evo_libra.timing.traces.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.replay import replay_population
 
 AR, AG, A2A = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL

@@ -14,11 +14,11 @@ from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.names import Scheduler
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import Execution, execute, execute_program
-from evo_libra.timing.traces.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.replay import replay_population
 from evo_libra.units import GIBI
 

@@ -16,10 +16,10 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute, execute_program
-from evo_libra.timing.traces.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.program import TraceProgram
 from evo_libra.timing.traces.program_arrays import arrays_of_program
