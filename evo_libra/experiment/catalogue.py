@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from evo_libra.experiment.points import checkpoint_points, keep_points, known_po
 from evo_libra.experiment.provenance import program
 from evo_libra.experiment.record import (
     BATCHES,
+    COLUMNS,
     HELD,
     BatchInfo,
     Plan,
@@ -207,11 +208,9 @@ class Catalogue:
         """
         import polars as pl  # noqa: PLC0415 - the terminal needs no frames
 
-        rows = [{**vars(run), "folder": str(run.folder)} for run in self.runs(query, sort)]
+        rows = [run.row() for run in self.runs(query, sort)]
         kinds: dict[str, Any] = {"int": pl.Int64, "float": pl.Float64, "float | None": pl.Float64}
-        return pl.DataFrame(
-            rows, schema={field.name: kinds.get(str(field.type), pl.String) for field in fields(RunInfo)}
-        )
+        return pl.DataFrame(rows, schema={name: kinds.get(kind, pl.String) for name, kind in COLUMNS.items()})
 
     def points(self, run: RunInfo) -> dict[str, FloatArray] | None:
         """Return objective column -> values of a run's front where that takes no data frame, else None.

@@ -18,7 +18,7 @@ from evo_libra.integrity import row_digest
 
 _KEPT = 64  # Fronts.
 _LARGEST = 1 << 20  # Bytes of a front; larger ones are read from their files.
-_COLUMNS = tuple(field.name for field in fields(RunInfo) if field.name != "folder")
+_COLUMNS = tuple(field.name for field in fields(RunInfo) if field.name != "location")
 _VALUES = attrgetter(*_COLUMNS)
 _TABLES = """
 DROP TABLE IF EXISTS runs;
@@ -76,11 +76,11 @@ def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunInfo]]:
     return [(stamp, _run(f"{results}/{values[0]}", values)) for (stamp, _), values in zip(rows, runs, strict=True)]
 
 
-def _run(folder: str, values: Sequence[Any]) -> RunInfo:
+def _run(location: str, values: Sequence[Any]) -> RunInfo:
     # A frozen record is filled field by field; of 20,000 that would take half of the time that reading them takes.
     run = RunInfo.__new__(RunInfo)
     vars(run).update(zip(_COLUMNS, values, strict=True))
-    vars(run)["folder"] = Path(folder)
+    vars(run)["location"] = location
     return run
 
 

@@ -8,12 +8,13 @@ import json
 import struct
 import zipfile
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.experiment.store import CHECKPOINT, RunFolder
 from evo_libra.integrity import DamagedError, read_bytes
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _SEAL = 64
 
@@ -29,6 +30,8 @@ def load_sealed(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
     if raw is None:
         return None
     check_sealed(path, raw)
+    import numpy as np  # noqa: PLC0415 - what lists runs checks archives without reading them
+
     try:
         with np.load(io.BytesIO(raw), allow_pickle=False) as data:
             head = json.loads(bytes(data["head"]).decode())
@@ -66,7 +69,7 @@ def read_genes(folder: RunFolder) -> np.ndarray[Any, Any] | None:
     DamagedError : it is damaged.
     """
     found = load_sealed(folder.path / CHECKPOINT)
-    return None if found is None else np.asarray(found[1]["archive/genes"])
+    return None if found is None else found[1]["archive/genes"]
 
 
 def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
@@ -77,4 +80,4 @@ def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
     DamagedError : it is damaged.
     """
     found = load_sealed(folder.path / CHECKPOINT)
-    return None if found is None else np.asarray(found[1]["archive/objectives"])
+    return None if found is None else found[1]["archive/objectives"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,6 +33,17 @@ from evo_libra.experiment.store import CHECKPOINT, DONE, FRONT, RunFolder
 from evo_libra.experiment.worker import perform
 
 Make = Callable[..., RunSpec]
+LISTED = """
+import sys
+from pathlib import Path
+from evo_libra.experiment.catalogue import Catalogue
+from evo_libra.ui.results import results_command
+results_command([], Path(sys.argv[1]), "id", 1, as_json=False)
+(run,) = Catalogue.open(sys.argv[1]).runs()
+assert run.folder == Path(sys.argv[1], run.id)
+paths = [value for value in vars(run).values() if isinstance(value, Path)]
+print([name for name in ("numpy", "polars") if name in sys.modules], paths)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +157,13 @@ def test_the_index_is_used_and_may_be_lost_or_damaged(make: Make, job: Job, cach
         catalogue = opened(job)
         assert catalogue.runs() == known
         catalogue.close()
+
+
+def test_a_listing_imports_no_arrays_and_makes_no_path_of_a_run(make: Make, job: Job) -> None:
+    perform(make(), job)
+    words = [sys.executable, "-c", LISTED, job.results]
+    for _ in range(2):  # as read from its files, and as the index has it
+        assert subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\n")[-2] == "[] []"
 
 
 def test_an_index_of_a_finished_run_is_read_anew_when_it_was_run_again(make: Make, job: Job) -> None:
