@@ -31,6 +31,7 @@ from evo_libra.experiment.record import (
     Plan,
     RunInfo,
     Standing,
+    file_stamp,
     plan_stamp,
     read_batch,
     read_plan,
@@ -95,7 +96,7 @@ class Catalogue:
             self._index.close()
 
     def refresh(self) -> None:
-        """Read what has changed since the last time; of a finished run two dates are looked at."""
+        """Read what has changed since the last time; of a finished run three dates are looked at."""
         with self._lock:
             requests, self._notes = _as_lists(read_requests(self.results))
             planned = self._read_plans()
@@ -354,4 +355,5 @@ def _done_stamp(folder: str) -> str:
         done, manifest = os.stat(f"{folder}/{DONE}"), os.stat(f"{folder}/{MANIFEST}")  # noqa: PTH116
     except OSError:
         return ""
-    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{program()}"  # The program decides whether it is stale.
+    # The program decides whether it is stale; the front is checked again when it has changed.
+    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{file_stamp(f'{folder}/{FRONT}')}:{program()}"

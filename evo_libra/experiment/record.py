@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from evo_libra.experiment.claim import Claim, current_claim
+from evo_libra.experiment.damage import check_written
 from evo_libra.experiment.events import last_progress
 from evo_libra.experiment.fields import ListedFields
 from evo_libra.experiment.provenance import program
@@ -19,6 +21,7 @@ from evo_libra.experiment.store import (
     DONE,
     EVENTS,
     FAILED,
+    FRONT,
     MANIFEST,
     PLAN,
     RUNNER,
@@ -34,6 +37,7 @@ Plan = Mapping[str, Any]
 BATCHES = ".batches"
 HELD = ",held"
 RUNNER_LOG = "runner.log"
+_LARGEST = 1 << 20  # Bytes of a front that a listing checks.
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ def read_run(
     try:
         return _sound(results / run_id, run_id, planned, standing)
     except DamagedError as error:
-        return _damaged(results / run_id, run_id, planned or {}, str(error))
+        return _damaged(results / run_id, run_id, planned or _head(results / run_id), str(error))
 
 
 def _sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, standing: Standing) -> RunInfo | None:
@@ -153,6 +157,7 @@ def _sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, standin
     if head is None:
         return None
     if done is not None:
+        _check_front(folder, done["files"].get(FRONT, ""))
         return _info(folder, run_id, head, planned, done, "stale" if is_stale(head) else "done")
     failed, point, claim = read_file(folder, FAILED), last_progress(folder), _live_claim(folder)
     figures = {} if point is None else {
@@ -163,6 +168,15 @@ def _sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, standin
     status = _status(manifest, failed, claim, standing)
     error = "" if failed is None else failed["error"]
     return _info(folder, run_id, head, planned, state, status, worker=claim.process if claim else "", error=error)
+
+
+def _check_front(folder: Path, digest: str) -> None:
+    """Check the front of a finished run, unless it is so large that thousands of them would keep a listing waiting."""
+    path = f"{folder}/{FRONT}"
+    with contextlib.suppress(OSError):  # whoever reads it says what is wrong
+        if os.stat(path).st_size > _LARGEST:  # noqa: PTH116 - asked of every run
+            return
+    check_written(path, digest)
 
 
 def _info(
@@ -197,8 +211,16 @@ def _info(
     )
 
 
+def _head(folder: Path) -> Mapping[str, Any]:
+    """Return what the manifest of a damaged run says of it; nothing where that is damaged too."""
+    try:
+        return read_file(folder, MANIFEST, ListedFields) or {}
+    except DamagedError:
+        return {}
+
+
 def _damaged(folder: Path, run_id: str, planned: Mapping[str, Any], error: str) -> RunInfo:
-    """Return a run of which nothing is known but what is planned of it."""
+    """Return a run of which nothing is known but what was planned of it."""
     known = {
         **{field.name: _NOTHING[str(field.type)] for field in fields(RunInfo)},
         "id": run_id, "location": str(folder),
@@ -310,10 +332,10 @@ def _modified(path: str) -> float:
         return 0.0
 
 
-def file_stamp(path: Path) -> str:
+def file_stamp(path: Path | str) -> str:
     """Return what a file is known by until it changes; empty where there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - asked of every run
     except OSError:
         return ""
     return f"{found.st_mtime_ns}:{found.st_size}"

@@ -40,7 +40,7 @@ def load_sealed(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
         raise DamagedError(f"the checkpoint {path} is no checkpoint; search again without --resume") from None
 
 
-def check_sealed(path: Path, raw: bytes) -> None:
+def check_sealed(path: Path | str, raw: bytes) -> None:
     """Check the checksum of an archive that `sealed` made.
 
     Raises
