@@ -90,6 +90,18 @@ class Source:
         return Mistake(message, place.file, place.line, place.column, format_key(path))
 
 
+def named_by(source: Source, path: KeyPath, error: InputError) -> InputError:
+    """Return the error of a file that another one names: where it is named, unless it says which line is wrong.
+
+    Parameters
+    ----------
+    source, path : the file that names it, and the key.
+    error : what is wrong with the file, or with its name.
+    """
+    known = any(mistake.line is not None for mistake in error.mistakes)
+    return error if known else InputError(source.mistake(path, str(error)))
+
+
 def format_key(path: KeyPath) -> str:
     """Return a key path as people write it.
 

@@ -10,6 +10,7 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.model.catalog import Catalog, load_catalog
 from evo_libra.model.catalog.parts import PartsCatalog, is_parts, load_parts, parts_files
 from evo_libra.model.catalog.technologies import catalog_file
+from evo_libra.model.source import named_by
 from evo_libra.problem.kits import catalog_of
 from evo_libra.problem.load_workloads import WorkloadLoader
 
@@ -44,7 +45,7 @@ class CatalogLoader(WorkloadLoader):
                 return self._parts(load_parts(fabric.catalog, self.folder))
             catalog = load_catalog(fabric.catalog, self.folder)
         except InputError as error:
-            raise (error if error.mistakes[0].file else self.fail(("fabric", "catalog"), str(error))) from None
+            raise named_by(self.source, ("fabric", "catalog"), error) from None
         for index, name in enumerate(fabric.technologies or ()):
             if name not in catalog.names:
                 raise self.fail(("fabric", "technologies", index), unknown("technology", name, catalog.names))
