@@ -301,9 +301,15 @@ def can_be_read(results: Path) -> bool:
     except FileNotFoundError:
         return False
     except NotADirectoryError:
-        raise InputError(f"{results} is no folder of results: it is a file") from None
+        raise no_folder(results) from None
     except OSError as error:
         raise unreadable(results, error) from None
+
+
+def no_folder(results: Path) -> InputError:
+    """Return the error for a folder of results that is a file, or lies below one."""
+    file = next((part for part in (results, *results.parents) if part.is_file()), results)
+    return InputError(f"{results} is no folder of results: {'it' if file == results else file} is a file")
 
 
 def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -48,7 +50,24 @@ def cache_folder() -> Path:
     folder = platformdirs.user_cache_path("evo-libra")
     if not on_network(folder):
         return folder
-    return Path(tempfile.gettempdir()) / f"evo-libra-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
+    return _own_temporary()
+
+
+def _own_temporary() -> Path:
+    """Return a folder of the machine's temporary one that nobody else can look into.
+
+    The usual one has a name that can be foreseen, in a place where everybody may write: where it is not the user's own
+    and closed to others, a fresh one takes its place.
+    """
+    if not hasattr(os, "getuid"):
+        return Path(tempfile.gettempdir()) / "evo-libra"  # the user's own there
+    folder = Path(tempfile.gettempdir()) / f"evo-libra-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+            return folder
+    return Path(tempfile.mkdtemp(prefix="evo-libra-"))
 
 
 def _existing(folder: Path) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.integrity import opened
 from evo_libra.model.arrays import GIGA, TERA
 from evo_libra.model.catalog import MODELS_FILE, load_models
 from evo_libra.model.catalog.models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
@@ -224,7 +225,7 @@ class WorkloadLoader:
         """Return the path of a file that the problem file names at a place, where it can be opened."""
         file = self.folder / name
         try:
-            file.open("rb").close()
+            opened(file).close()
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise self.fail(place, f"{file} cannot be read: {reason}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment import claim as claims
-from evo_libra.experiment import control
+from evo_libra.experiment import control, filesystem
 from evo_libra.experiment.catalogue import Catalogue, read_front, read_log, read_manifest, request
 from evo_libra.experiment.control import all_requested, requested
 from evo_libra.experiment.damage import damaged_files
@@ -379,6 +380,22 @@ def test_network_file_systems_are_known(tmp_path: Path, monkeypatch: pytest.Monk
     assert not str(cache_folder()).startswith("/home")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "evo-libra"
+
+
+def test_an_index_in_the_temporary_folder_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVO_LIBRA_CACHE")
+    monkeypatch.setattr(filesystem, "on_network", lambda _: True)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    usual = cache_folder()
+    assert usual == tmp_path / f"evo-libra-{os.getuid()}" == cache_folder()
+    assert stat.S_IMODE(usual.stat().st_mode) == 0o700
+    usual.chmod(0o777)
+    assert cache_folder() not in (usual, cache_folder())
+    usual.rmdir()
+    usual.symlink_to(tmp_path)
+    fresh = cache_folder()
+    assert fresh != usual
+    assert stat.S_IMODE(fresh.stat().st_mode) == 0o700
 
 
 def test_a_front_that_is_not_there_yet_is_no_crash(make: Make, job: Job) -> None:
