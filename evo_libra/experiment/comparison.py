@@ -11,6 +11,7 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.front.archive import front as non_dominated_in_order
 from evo_libra.front.archive import non_dominated
+from evo_libra.front.epsilon import largest_factor
 from evo_libra.front.indicators import hypervolume
 from evo_libra.model.arrays import FloatArray
 
@@ -106,7 +107,7 @@ def _epsilon(front: FloatArray, reference: FloatArray) -> float:
     """Return the multiplicative epsilon indicator (Zitzler et al. 2003)."""
     if len(front) == _PAIR:
         return _epsilon_of_two(front, reference)
-    return float(moocore.epsilon_mult(_rows(front), ref=_rows(reference)))
+    return largest_factor(front, reference)
 
 
 def _epsilon_of_two(front: FloatArray, reference: FloatArray) -> float:
