@@ -28,7 +28,7 @@ def front(random: np.random.Generator, kind: str, objectives: int, count: int, s
         centres = np.abs(np.random.default_rng(1).normal(size=(objectives, 20)))
         points = np.abs(centres[:, random.integers(0, 20, count)] + 0.03 * random.normal(size=(objectives, count)))
     points = 10 ** (2 - scale * points / np.linalg.norm(points, axis=0))
-    return points[:, np.argsort(points[0])]
+    return np.asarray(points[:, np.argsort(points[0])])
 
 
 def measure(objectives: int, kind: str, scale: float) -> None:
@@ -44,7 +44,7 @@ def measure(objectives: int, kind: str, scale: float) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[2] in KINDS:  # noqa: PLR2004 - a row in a process of its own
+    if len(sys.argv) == 4 and sys.argv[2] in KINDS:
         measure(int(sys.argv[1]), sys.argv[2], float(sys.argv[3]))
     else:
         for objectives in sys.argv[1:] or ["2", "3", "4"]:
