@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import ITEMS, Block, Counts
+from evo_libra.network.blocks.block import ITEMS, STEPS, Block, Counts
 from evo_libra.network.blocks.kit import Kit, Part, Range
 
 _CLOSE = 1e-12
@@ -78,7 +78,7 @@ def faults(block: Block, kit: Kit | None = None) -> list[str]:
 def _names(block: Block) -> Iterator[str]:
     if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):
         yield f"the code '{block.code}' is not of capital letters"
-    if block.algorithm not in ("ring", "direct", "halving-doubling"):
+    if block.algorithm not in STEPS:
         yield f"there is no algorithm '{block.algorithm}'"
     if block.switch_kind not in (None, "switch", "ocs"):
         yield f"no part of kind '{block.switch_kind}' can be its switch"

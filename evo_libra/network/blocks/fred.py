@@ -51,10 +51,6 @@ class FredTree(Block):
         self.upper = upper
         self.in_network = in_network
 
-    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return 1."""
-        return np.ones(np.shape(npus), dtype=np.int64)
-
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether the first-level switches are full and the second level has a port for each of them."""
         npus = np.asarray(npus)

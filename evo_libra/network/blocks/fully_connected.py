@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, direct_steps
+from evo_libra.collective import Pattern
+from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.kit import Kit
 
 
@@ -31,18 +31,6 @@ class FullyConnected(Block):
         """Return the links to members over all links: 3 of 7 for 4 of 8 NPUs, wherever they are."""
         extent = np.asarray(extent, dtype=np.float64)
         return np.where(extent > 1, (extent - 1) / np.maximum(np.asarray(npus) - 1, 1), 1.0)
-
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return one link and no switch."""
-        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
-
-    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
-        """Return the steps of the direct algorithm."""
-        return direct_steps(collective, extent)
-
-    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two ports."""
-        return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 
 BLOCKS = (FullyConnected(),)

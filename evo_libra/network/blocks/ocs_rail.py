@@ -32,10 +32,6 @@ class OcsRail(Block):
     algorithm = "ring"
     switch_kind = "ocs"
 
-    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return 1."""
-        return np.ones(np.shape(npus), dtype=np.int64)
-
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether one OCS has ports for a ring of all NPUs."""
         radix = radix_of(None if kit.switch is None else kit.switch.ports)

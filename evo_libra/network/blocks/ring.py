@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, ring_steps
+from evo_libra.collective import Pattern
+from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.grid import ring_share
 from evo_libra.network.blocks.kit import Kit
 
@@ -35,18 +35,6 @@ class Ring(Block):
     def cut(self, npus: IntArray) -> FloatArray:
         """Return two links, of half of the bandwidth each, or that of a pair."""
         return np.ones(np.shape(npus))
-
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return one link and no switch."""
-        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
-
-    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
-        """Return the steps of the ring algorithm."""
-        return ring_steps(collective, extent)
-
-    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two ports."""
-        return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 
 BLOCKS = (Ring(),)
