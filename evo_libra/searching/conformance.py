@@ -20,7 +20,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
-from evo_libra.searching.engine import Engine, EngineState, loaded, saved
+from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.random_search import RandomEngine
 from evo_libra.searching.generations import generations
 
@@ -31,7 +31,7 @@ _SETTINGS = SearchSettings(evaluations=1000, population=POPULATION)
 
 
 @dataclass(frozen=True)
-class Toy:
+class SampleProblem:
     """A problem with a whole gene and real ones, a moment to evaluate.
 
     Attributes
@@ -141,11 +141,13 @@ def ask_can_be_repeated(make: Make, problem: SearchProblem) -> None:
     """Check that `ask` on the same state gives the same genes, and changes nothing."""
     engine, state = _started(make, problem)
     for _ in range(_GENERATIONS):
-        before = saved(state)
+        before = EngineState.to_bytes(state)
         one, two = engine.ask(state), engine.ask(state)
         _require(one[0].tobytes() == two[0].tobytes(), "asked twice, the engine asks for other designs")
-        _require(saved(one[1]) == saved(two[1]), "asked twice, the engine's states differ")
-        _require(saved(state) == before, "ask changes the state that it is given")
+        _require(
+            EngineState.to_bytes(one[1]) == EngineState.to_bytes(two[1]), "asked twice, the engine's states differ"
+        )
+        _require(EngineState.to_bytes(state) == before, "ask changes the state that it is given")
         _, state = _step(engine, problem, state)
 
 
@@ -158,10 +160,13 @@ def tell_changes_nothing_it_is_given(make: Make, problem: SearchProblem) -> None
             return
         worth = problem.evaluate_genes(genes)
         given = genes, np.log10(worth.objectives), worth.violation
-        before = saved(asked), *(array.tobytes() for array in given)
+        before = EngineState.to_bytes(asked), *(array.tobytes() for array in given)
         state, again = engine.tell(asked, *given), engine.tell(asked, *given)
-        _require((saved(asked), *(array.tobytes() for array in given)) == before, "tell changes what it is given")
-        _require(saved(state) == saved(again), "told twice, the engine's states differ")
+        _require(
+            (EngineState.to_bytes(asked), *(array.tobytes() for array in given)) == before,
+            "tell changes what it is given",
+        )
+        _require(EngineState.to_bytes(state) == EngineState.to_bytes(again), "told twice, the engine's states differ")
 
 
 def genes_are_legal_and_differ(make: Make, problem: SearchProblem) -> None:
@@ -184,25 +189,31 @@ def state_is_plain(make: Make, problem: SearchProblem) -> None:
         for name, values in state.arrays.items():
             _require(np.asarray(values).dtype.kind in "fiub", f"'{name}' is of type {np.asarray(values).dtype}")
             _require(not np.isnan(values).any(), f"'{name}' is not a number")
-        _require(saved(loaded(saved(state))) == saved(state), "a state that was saved and loaded differs")
+        _require(
+            EngineState.to_bytes(EngineState.from_bytes(EngineState.to_bytes(state))) == EngineState.to_bytes(state),
+            "a state that was saved and loaded differs",
+        )
         _, state = _step(engine, problem, state)
 
 
 def goes_on_from_any_generation(make: Make, problem: SearchProblem) -> None:
     """Check that a fresh engine goes on from a saved state: same designs, same bytes of every state."""
     engine, state = _started(make, problem)
-    states: list[bytes] = [saved(state)]
+    states: list[bytes] = [EngineState.to_bytes(state)]
     asked: list[FloatArray] = []
     for _ in range(_GENERATIONS):
         genes, state = _step(engine, problem, state)
-        states, asked = [*states, saved(state)], [*asked, genes]
+        states, asked = [*states, EngineState.to_bytes(state)], [*asked, genes]
     for begin in range(_GENERATIONS):
         other, _ = _started(make, problem, seed=_SEED + 1)
-        state = loaded(states[begin])
+        state = EngineState.from_bytes(states[begin])
         for number in range(begin, _GENERATIONS):
             genes, state = _step(other, problem, state)
             _require(genes.tobytes() == asked[number].tobytes(), f"resumed at {begin}, generation {number} differs")
-            _require(saved(state) == states[number + 1], f"resumed at {begin}, the state after {number} differs")
+            _require(
+                EngineState.to_bytes(state) == states[number + 1],
+                f"resumed at {begin}, the state after {number} differs",
+            )
 
 
 def a_generation_can_be_cut(make: Make, problem: SearchProblem) -> None:
@@ -243,7 +254,7 @@ def front_only_improves(make: Make, problem: SearchProblem) -> None:
 def any_number_of_objectives(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has problems of its own
     """Check that one, two and three objectives are searched, or refused by `InputError`."""
     for count in (1, 2, 3):
-        toy = Toy(count)
+        toy = SampleProblem(count)
         last = _searched(make, toy, 100)
         _require(last is None or len(last), f"no front of {count} objectives")
 
@@ -260,7 +271,7 @@ def _searched(make: Make, problem: SearchProblem, evaluations: int) -> Archive |
 
 def feasible_designs_win(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has a problem of its own
     """Check that soon most designs asked for are feasible, though objectives lure towards infeasible ones."""
-    toy = Toy(width=4, feasible=0.1)
+    toy = SampleProblem(width=4, feasible=0.1)
     try:
         engine, state = _started(make, toy)
     except InputError:
@@ -273,7 +284,7 @@ def feasible_designs_win(make: Make, problem: SearchProblem) -> None:  # noqa: A
     _require(late > 0.5, f"{late:.0%} of the late designs are feasible, {toy.feasible:.0%} of the space is")  # noqa: PLR2004
 
 
-def _beats_chance(make: Make, toy: Toy, evaluations: int) -> None:
+def _beats_chance(make: Make, toy: SampleProblem, evaluations: int) -> None:
     found, by_chance = _searched(make, toy, evaluations), _searched(lambda _: RandomEngine(), toy, evaluations)
     if found is None or by_chance is None:
         return
@@ -284,7 +295,7 @@ def _beats_chance(make: Make, toy: Toy, evaluations: int) -> None:
 
 def small_space_ends(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has a problem of its own
     """Check that a search ends when the space has fewer designs than the population and all are known."""
-    toy = Toy(kinds=6, width=-1)
+    toy = SampleProblem(kinds=6, width=-1)
     try:
         engine, _ = _started(make, toy)
     except InputError:
@@ -317,7 +328,12 @@ def large_population(make: Make, problem: SearchProblem) -> None:
 
 def nothing_to_choose_by(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has problems of its own
     """Check that designs that are all worth the same, all infeasible, or told twice do not stop a search."""
-    for toy in (Toy(flat=True), Toy(3, flat=True), Toy(feasible=-2.0), Toy(feasible=-1e12)):
+    for toy in (
+        SampleProblem(flat=True),
+        SampleProblem(3, flat=True),
+        SampleProblem(feasible=-2.0),
+        SampleProblem(feasible=-1e12),
+    ):
         try:
             engine, state = _started(make, toy)
         except InputError:
@@ -333,7 +349,7 @@ def nothing_to_choose_by(make: Make, problem: SearchProblem) -> None:  # noqa: A
 
 def learns(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has a problem of its own
     """Check that it finds more hypervolume than random search, given the same evaluations."""
-    _beats_chance(make, Toy(width=8), 600)
+    _beats_chance(make, SampleProblem(width=8), 600)
 
 
 CHECKS: tuple[Check, ...] = (
@@ -355,4 +371,4 @@ CHECKS: tuple[Check, ...] = (
     nothing_to_choose_by,
     learns,
 )
-"""Every check; the first argument is a function that makes the engine, the second a problem such as ``Toy()``."""
+"""Every check; its arguments are a function that makes the engine, and a problem such as ``SampleProblem()``."""

@@ -18,7 +18,7 @@ from evo_libra.experiment.store.folder import CHECKPOINT, RunFolder
 from evo_libra.files.integrity import DamagedError, read_bytes
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.searching.engine import EngineState
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 from evo_libra.searching.stopping import Mark
 
 _SEAL = 64

@@ -15,6 +15,7 @@ import numpy as np
 from deap import base, tools
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engines.library import Arrays, LibraryEngine, chosen, merged, quiet
 from evo_libra.searching.engines.niching import reference_directions
 
@@ -32,6 +33,11 @@ class DeapEngine(LibraryEngine):
 
     def __init__(self, algorithm: str) -> None:
         super().__init__(f"deap:{algorithm}", _Algorithm(algorithm))
+
+    @staticmethod
+    def of(algorithm: str, _problem: SearchProblem) -> DeapEngine:
+        """Return the engine for a problem."""
+        return DeapEngine(algorithm)
 
 
 @contextmanager

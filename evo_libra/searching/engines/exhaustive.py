@@ -16,10 +16,10 @@ from evo_libra.optimality.pruning import screened
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engine import EngineState
+from evo_libra.searching.engine import Engine, EngineState
 
 
-class ExhaustiveEngine:
+class ExhaustiveEngine(Engine):
     """Finds the fastest design at each of as many costs as the population has designs.
 
     A generation is what a tile of structures adds to the front; when no tile is left, every design emitted last at a
@@ -31,6 +31,8 @@ class ExhaustiveEngine:
 
     Of a space without a table, structures that are beaten at every cost are sifted out first (`.optimality.pruning`).
     """
+
+    in_order = "exhaustive goes through a space in order"
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._solved = problem, problem.relaxed() if problem.tables.kits else problem

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.problem.genome import Genome
-from evo_libra.searching.engine import EngineState
+from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.variation import is_new, offspring
 
 _ATTEMPTS = 20
@@ -26,7 +26,7 @@ NO_SLOT = -1.0
 Arrays = Mapping[str, FloatArray]
 
 
-class Algorithm(Protocol):
+class LibraryAlgorithm(Protocol):
     """An algorithm of another library as functions of arrays.
 
     The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,); besides them there
@@ -64,7 +64,7 @@ class Algorithm(Protocol):
         """
 
 
-class LibraryEngine:
+class LibraryEngine(Engine):
     """An engine whose selection and survival are those of another library.
 
     Parameters
@@ -73,7 +73,7 @@ class LibraryEngine:
     algorithm : selection and survival.
     """
 
-    def __init__(self, name: str, algorithm: Algorithm) -> None:
+    def __init__(self, name: str, algorithm: LibraryAlgorithm) -> None:
         self._name, self._algorithm = name, algorithm
         self._genome: Genome | None = None
 

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engines import pymoo_parts as parts
-from evo_libra.searching.engines.library import Algorithm, Arrays, LibraryEngine, chosen, finite, merged
+from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, finite, merged
 from evo_libra.searching.engines.niching import reference_directions
 
 _EVALUATIONS = 50_000
@@ -28,7 +29,7 @@ class PymooEngine(LibraryEngine):
 
     Parameters
     ----------
-    algorithm : such as ``nsga2``; `evo_libra.searching.engine.LIBRARIES` lists them.
+    algorithm : such as ``nsga2``; `evo_libra.searching.registry.ENGINES` lists them.
     evaluations : over which RVEA's penalty of angles grows to its full size; no other algorithm has a schedule.
 
     Raises
@@ -39,8 +40,13 @@ class PymooEngine(LibraryEngine):
     def __init__(self, algorithm: str, evaluations: int = _EVALUATIONS) -> None:
         super().__init__(f"pymoo:{algorithm}", _algorithm(algorithm, evaluations))
 
+    @staticmethod
+    def of(algorithm: str, problem: SearchProblem) -> PymooEngine:
+        """Return the engine for a problem."""
+        return PymooEngine(algorithm, problem.settings.evaluations)
 
-def _algorithm(name: str, evaluations: int) -> Algorithm:
+
+def _algorithm(name: str, evaluations: int) -> LibraryAlgorithm:
     if name == "moead":
         return _Decomposed()
     if name == "ctaea":

@@ -1,4 +1,4 @@
-"""Worth of designs that took long to evaluate, kept in a file."""
+"""DesignEvaluation of designs that took long to evaluate, kept in a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS designs (
 
 
 @dataclass(frozen=True)
-class Worth:
+class DesignEvaluation:
     """What one design is worth.
 
     Attributes
@@ -45,7 +45,7 @@ class Worth:
 
 
 class Cache:
-    """Worth of designs by their genes, in an SQLite file that several searches may share on one machine.
+    """DesignEvaluation of designs by their genes, in an SQLite file that several searches may share on one machine.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Cache:
         except (OSError, *_SQLITE) as error:
             raise self._refusal("used", error) from None
 
-    def get(self, genes: FloatArray) -> Worth | None:
+    def get(self, genes: FloatArray) -> DesignEvaluation | None:
         """Return what is known of (g,) genes."""
         asked = "SELECT objectives, violation, failure, digest FROM designs WHERE problem = ? AND genes = ?"
         key = _key(genes)
@@ -89,9 +89,9 @@ class Cache:
             raise self._refusal("read", error) from None
         if row is None or row[3] != row_digest(self._problem, key, *row[:3]):
             return None
-        return Worth(np.frombuffer(row[0], dtype="<f8").astype(np.float64), row[1], row[2])
+        return DesignEvaluation(np.frombuffer(row[0], dtype="<f8").astype(np.float64), row[1], row[2])
 
-    def put(self, genes: FloatArray, worth: Worth) -> None:
+    def put(self, genes: FloatArray, worth: DesignEvaluation) -> None:
         """Keep what (g,) genes are worth."""
         objectives = worth.objectives.astype("<f8").tobytes()
         values = self._problem, _key(genes), objectives, float(worth.violation), worth.failure

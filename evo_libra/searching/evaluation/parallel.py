@@ -16,7 +16,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
-from evo_libra.searching.evaluation.cache import Cache, Worth
+from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
 from evo_libra.searching.evaluation.workers import Workers
 
 CACHE = "evaluations.sqlite"
@@ -110,7 +110,7 @@ class ExpensiveProblem:
         self._where, self._retry = None if cache is None else Path(cache), retry
         self._cache: Cache | None = None
         self._flying: dict[int, FloatArray] = {}
-        self._known: list[tuple[FloatArray, Worth]] = []
+        self._known: list[tuple[FloatArray, DesignEvaluation]] = []
         self.on_design: Callable[[], None] = _nothing
         self._failures: dict[bytes, Failure] = {}
         # Also when the program ends without closing it: what a simulator has started must not outlive it.
@@ -162,7 +162,7 @@ class ExpensiveProblem:
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the worth of (g, n) legal genes, each different design evaluated once."""
-        found: dict[bytes, Worth] = {}
+        found: dict[bytes, DesignEvaluation] = {}
         for design in {design.tobytes(): design for design in genes.T}.values():
             self.submit(design)
         for design, worth in self.completed(everything=True):
@@ -179,7 +179,7 @@ class ExpensiveProblem:
         else:
             self._flying[self._workers.submit(np.array(genes))] = genes
 
-    def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, Worth]]:
+    def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, DesignEvaluation]]:
         """Yield genes that are done and what they are worth: those done next, or all that were submitted."""
         known, self._known = self._known, []
         yield from map(self._noted, known)
@@ -206,7 +206,7 @@ class ExpensiveProblem:
         """Begin a list of its own for another search."""
         self._failures.clear()
 
-    def _noted(self, pair: tuple[FloatArray, Worth]) -> tuple[FloatArray, Worth]:
+    def _noted(self, pair: tuple[FloatArray, DesignEvaluation]) -> tuple[FloatArray, DesignEvaluation]:
         genes, worth = pair
         if worth.failure:
             self._failures[genes.tobytes()] = Failure(genes, worth.failure)
@@ -221,7 +221,7 @@ class ExpensiveProblem:
                 self._retry = False
         return self._cache
 
-    def _checked(self, result: tuple[FloatArray, float]) -> Worth:
+    def _checked(self, result: tuple[FloatArray, float]) -> DesignEvaluation:
         """Return a worth, of a failed design where numbers are not what they must be."""
         names = [objective.name for objective in self.objectives]
         try:
@@ -235,10 +235,10 @@ class ExpensiveProblem:
                 return self._failed(f"its {name} is {value:g}; a finite number above 0 is needed")
         if not 0 <= violation < np.inf:
             return self._failed(f"its violation is {violation:g}; a finite number of at least 0 is needed")
-        return Worth(objectives, violation)
+        return DesignEvaluation(objectives, violation)
 
-    def _failed(self, reason: str) -> Worth:
-        return Worth(np.full(len(self.objectives), FAILED_OBJECTIVE), FAILED_VIOLATION, reason)
+    def _failed(self, reason: str) -> DesignEvaluation:
+        return DesignEvaluation(np.full(len(self.objectives), FAILED_OBJECTIVE), FAILED_VIOLATION, reason)
 
 
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:
