@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.local_search import best_bandwidths
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
@@ -61,12 +57,6 @@ def memetic_step(problem: SearchProblem, share: float) -> MemeticStep | None:
     return MemeticStep(better, max(round(STEP / share), 1), STEP)
 
 
-def _improve(step: MemeticStep, archive: Archive, max_count: int) -> FloatArray:
-    """Return (g, k) better genes of some designs of the archive, k at most `max_count`."""
-    count = min(step.count, max_count, len(archive))
-    return step.better(np.take(archive.genes, archive.spread(count), axis=1)) if count else archive.genes[:, :0]
-
-
 @dataclass(frozen=True)
 class Generations(SearchLoop):
     """A search whose step is a generation of the engine, and now and then a memetic step."""
@@ -80,7 +70,7 @@ class Generations(SearchLoop):
             return now
         now = self.learn(now, genes[:, :left])
         if step is not None and passed(before, now.evaluations, step.every):
-            better = _improve(step, now.archive, before + left - now.evaluations)
+            better = step.improve(now.archive, before + left - now.evaluations)
             now = self.learn(now, better) if better.shape[1] else now
         return now
 
