@@ -16,7 +16,7 @@ from deap import base, tools
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engines.library import Arrays, LibraryEngine, chosen, merged, quiet
+from evo_libra.searching.engines.library import Arrays, LibraryEngine, chosen, merge, quiet
 from evo_libra.searching.engines.niching import reference_directions
 
 _MULTIPLE = 4
@@ -103,9 +103,9 @@ class _Algorithm:
                 parents = tools.selRandom(people, 2 * count)
         return _places(parents).reshape(count, 2).T, np.arange(2 * count), np.zeros(2 * count)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return the designs that survive: feasible ones by DEAP's choice, then those that break the least."""
-        everything = merged(arrays, told)
+        everything = merge(arrays, new)
         feasible = np.flatnonzero(everything["violation"] <= 0)
         infeasible = np.flatnonzero(everything["violation"] > 0)
         size, best = int(arrays["size"]), feasible

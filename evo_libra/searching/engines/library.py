@@ -29,13 +29,8 @@ Arrays = Mapping[str, FloatArray]
 class LibraryAlgorithm(Protocol):
     """An algorithm of another library as functions of arrays.
 
-    The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,); besides them there
-    are ``size``, the designs per generation that the user wants, ``told``, the designs known so far, and whatever the
-    algorithm adds.
-
-    Attributes
-    ----------
-    fewest : objectives that it needs.
+    The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,). Besides them there
+    are ``size``, the designs per generation, ``learned``, the number of designs so far, and those of the algorithm.
     """
 
     @property
@@ -57,10 +52,10 @@ class LibraryAlgorithm(Protocol):
     def pool(self, arrays: Arrays) -> FloatArray:
         """Return the (g, k) genes that parents are chosen of."""
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return the arrays that change when designs are told.
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+        """Return the arrays that change for new designs.
 
-        `told` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design is not for any.
+        `new` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design is not for any.
         """
 
 
@@ -91,7 +86,7 @@ class LibraryEngine(Engine):
         arrays = {
             "size": np.array(float(population)),
             "sampled": np.array(0.0),
-            "told": np.array(0.0),
+            "learned": np.array(0.0),
             "genes": np.empty((len(genome), 0)),
             "objectives": np.empty((objectives, 0)),
             "violation": np.empty(0),
@@ -101,11 +96,11 @@ class LibraryEngine(Engine):
         return EngineState(arrays, np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
-        """Return the next generation: what a sample lacks at first, then children, neither known nor lately told."""
+        """Return the next generation: what a sample lacks at first, then children, neither known nor recent."""
         arrays, random = state.arrays, state.generator()
-        batch, told = self._algorithm.batch(int(arrays["size"])), int(arrays["told"])
-        sampling = not arrays["genes"].shape[1] or (not arrays["sampled"] and told < batch)
-        wanted = batch - told if sampling and told < batch else batch
+        batch, learned = self._algorithm.batch(int(arrays["size"])), int(arrays["learned"])
+        sampling = not arrays["genes"].shape[1] or (not arrays["sampled"] and learned < batch)
+        wanted = batch - learned if sampling and learned < batch else batch
         known = np.concatenate([arrays["genes"], arrays["seen"]], axis=1)
         found, slots = known[:, :0], np.empty(0)
         for _ in range(_ATTEMPTS):
@@ -130,20 +125,20 @@ class LibraryEngine(Engine):
         return offspring(self._known(), pool[:, one], pool[:, two], random)[:, taken], slot
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
-        """Return the state with the survivors of the designs known and the designs told, asked for or not."""
+        """Return the state with the survivors of the designs known and the new ones, asked for or not."""
         arrays, random, count = state.arrays, state.generator(), genes.shape[1]
         slot = arrays["slot"][:count] if len(arrays["slot"]) else np.full(count, NO_SLOT)
-        told = {"genes": genes, "objectives": objectives, "violation": violation, "slot": slot}
-        arrays = {**arrays, "told": arrays["told"] + count, "slot": np.empty(0)}
+        new = {"genes": genes, "objectives": objectives, "violation": violation, "slot": slot}
+        arrays = {**arrays, "learned": arrays["learned"] + count, "slot": np.empty(0)}
         seen = np.concatenate([arrays["seen"], genes], axis=1)[:, -_REMEMBERED * int(arrays["size"]) :]
-        changed = self._algorithm.survivors(arrays, told, random)
+        changed = self._algorithm.survivors(arrays, new, random)
         return EngineState({**arrays, "seen": seen, **changed}, random.bit_generator.state)
 
 
-def merged(arrays: Arrays, told: Arrays) -> dict[str, FloatArray]:
-    """Return the population and the designs told as one population."""
+def merge(arrays: Arrays, new: Arrays) -> dict[str, FloatArray]:
+    """Return the population and the new designs as one population."""
     names = ("genes", "objectives", "violation")
-    return {name: np.concatenate([arrays[name], told[name]], axis=-1) for name in names}
+    return {name: np.concatenate([arrays[name], new[name]], axis=-1) for name in names}
 
 
 def chosen(population: Arrays, places: IntArray) -> dict[str, FloatArray]:

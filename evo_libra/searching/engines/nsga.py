@@ -21,7 +21,7 @@ _LEAST_SHARE = 0.25
 
 
 class Selection(Protocol):
-    """Who has children and who survives, as functions of arrays."""
+    """The choice of parents and of survivors, as functions of arrays."""
 
     def memory(self, objectives: int, population: int) -> dict[str, NDArray[Any]]:
         """Return the arrays that it adds to those of the population, before the first generation."""
@@ -40,7 +40,7 @@ class Nsga(Engine):
 
     Parameters
     ----------
-    selection : who has children and who survives.
+    selection : chooses parents and survivors.
     operators : how children are made.
     """
 

@@ -54,7 +54,7 @@ class OptimizeEngine(Engine):
         return OptimizeEngine(problem)
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
-        """Return the state before the design was asked for; `known` is 1 once it is told."""
+        """Return the state before the design was asked for; `known` is 1 once the engine knows it."""
         return EngineState({"asked": np.array(0.0), "known": np.array(0.0)}, np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
@@ -106,10 +106,10 @@ def _genes(problem: Problem) -> FloatArray:
 
 def _check_genes(problem: Problem, best: Allocation, genes: FloatArray) -> None:
     """Refuse genes that do not decode to what was proven, such as those of a budget that none of them can name."""
-    worth = evaluate(problem, genes)
+    result = evaluate(problem, genes)
     proven = best.time if problem.objectives[0].name == TIME.name else best.time * best.cost
-    found = float(worth.objectives[0, 0])
-    if worth.violation[0] > 0 or abs(found - proven) > ACCURACY * proven:
+    found = float(result.objectives[0, 0])
+    if result.violation[0] > 0 or abs(found - proven) > ACCURACY * proven:
         raise InputError(
             f"the genes of '{problem.name}' cannot say its best bandwidths to a relative {ACCURACY:g}; "
             f"{'`bandwidth: search` can' if problem.optimal else 'wider bounds of bandwidth may'}"

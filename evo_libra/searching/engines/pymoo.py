@@ -15,7 +15,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engines import pymoo_parts as parts
-from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, finite, merged
+from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, finite, merge
 from evo_libra.searching.engines.niching import reference_directions
 
 _EVALUATIONS = 50_000
@@ -88,9 +88,9 @@ class _Generational:
         pairs = parts.pairs_of(self.scheme.selection, population, count, random, by_rank=self.scheme.by_rank)
         return pairs, np.arange(2 * count), np.zeros(2 * count)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return the designs that pymoo lets survive, their marks, and what the survival remembers."""
-        everything, scheme = merged(arrays, told), self.scheme
+        everything, scheme = merge(arrays, new), self.scheme
         if scheme.digits is not None:
             everything = _distinct(everything, scheme.digits)
         survival = scheme.survival(len(everything["objectives"]), self.directions)
@@ -100,7 +100,7 @@ class _Generational:
                 setattr(keeper, name, arrays[name].copy())
         population, size = parts.population_of(everything), int(arrays["size"])
         kept = parts.survivors_of(survival, population, size, random, **self.options(arrays))
-        self.adapt(survival, arrays, told)
+        self.adapt(survival, arrays, new)
         marks = {name: finite([mark or 0.0 for mark in kept.get(name)]) for name in scheme.marks}
         return {**chosen(everything, parts.places_of(kept)), **marks, **_remembered(keeper, scheme.memory)}
 
@@ -110,7 +110,7 @@ class _Generational:
             return {}
         return {"ideal": arrays["objectives"].min(axis=1), "nadir": arrays["objectives"].max(axis=1)}
 
-    def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
+    def adapt(self, survival: Any, arrays: Arrays, new: Arrays) -> None:  # noqa: ANN401 - pymoo's
         """Change a survival for the next generation; most do not."""
 
 
@@ -145,25 +145,25 @@ class _Scheduled(_Generational):
         directions = reference_directions(objectives, population)
         return replace(self, directions=directions, generations=max(-(-self.evaluations // population), 1))
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return all of the first generation, then what survives; and the schedule, which a run keeps to its end."""
         schedule = {"generations": np.array(float(self._generations(arrays)))}
-        if arrays["told"] <= arrays["size"]:
-            return {**merged(arrays, told), **schedule}
-        return {**super().survivors(arrays, told, random), **schedule}
+        if arrays["learned"] <= arrays["size"]:
+            return {**merge(arrays, new), **schedule}
+        return {**super().survivors(arrays, new, random), **schedule}
 
     def _generations(self, arrays: Arrays) -> int:
         return int(arrays.get("generations", self.generations))
 
     def options(self, arrays: Arrays) -> Mapping[str, Any]:
         """Return how far the schedule is."""
-        generation, last = max(int(arrays["told"] // arrays["size"]) - 1, 0), self._generations(arrays)
+        generation, last = max(int(arrays["learned"] // arrays["size"]) - 1, 0), self._generations(arrays)
         return {"n_gen": min(generation, last), "n_max_gen": last}
 
-    def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
+    def adapt(self, survival: Any, arrays: Arrays, new: Arrays) -> None:  # noqa: ANN401 - pymoo's
         """Adapt the vectors ten times in a schedule."""
-        now, period = float(arrays["told"]), float(arrays["size"]) * -(-self._generations(arrays) // _ADAPTED)
-        before = now - told["violation"].size
+        now, period = float(arrays["learned"]), float(arrays["size"]) * -(-self._generations(arrays) // _ADAPTED)
+        before = now - new["violation"].size
         # Vectors scaled by a range of 0 would not be numbers.
         ranged = survival.nadir is not None and (survival.nadir > survival.ideal).all()
         if ranged and now // period > before // period:
@@ -199,14 +199,14 @@ class _Decomposed:
         pairs = parts.parents_of_sub_problems(self.algorithm, arrays, order, random)
         return pairs, np.arange(count) + count * random.integers(0, 2, count), order.astype(np.float64)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:  # noqa: ARG002 - no chance in it
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:  # noqa: ARG002 - no chance in it
         """Return the best design of each sub-problem and the ideal point; the first designs fill all sub-problems."""
-        everything, known = merged(arrays, told), arrays["violation"].size
+        everything, known = merge(arrays, new), arrays["violation"].size
         objectives = _penalised(everything)
         if not known:
-            places = np.arange(self.batch(0)) % told["violation"].size
+            places = np.arange(self.batch(0)) % new["violation"].size
             return {**chosen(everything, places), "ideal": objectives.min(axis=1)}
-        slots = told["slot"].astype(np.int64)
+        slots = new["slot"].astype(np.int64)
         places, ideal = parts.replaced(self.algorithm, objectives, known, slots, arrays["ideal"])
         return {**chosen(everything, places), "ideal": ideal}
 
@@ -237,21 +237,21 @@ class _TwoArchives:
 
     def pool(self, arrays: Arrays) -> FloatArray:
         """Return both archives."""
-        return merged(arrays, _diverse(arrays))["genes"]
+        return merge(arrays, _diverse(arrays))["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the parents that pymoo selects, of both archives."""
         count = (len(self.directions) + 1) // 2
-        pairs = parts.parents_of_archives(merged(arrays, _diverse(arrays)), count, random)
+        pairs = parts.parents_of_archives(merge(arrays, _diverse(arrays)), count, random)
         return pairs, np.arange(2 * count), np.zeros(2 * count)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return both archives and the ideal point; both are what is known until there is a design a direction."""
-        everything = merged(arrays, told)
+        everything = merge(arrays, new)
         first = everything["violation"].size
         if first < len(self.directions):
             return {**everything, **_as_diverse(everything)}
-        known = merged(everything, _diverse(arrays)) if "diverse_genes" in arrays else everything
+        known = merge(everything, _diverse(arrays)) if "diverse_genes" in arrays else everything
         converged, diverse, ideal = parts.archives_of(self.directions, known, first, arrays.get("ideal"), random)
         return {**chosen(known, converged), **_as_diverse(chosen(known, diverse)), "ideal": ideal}
 

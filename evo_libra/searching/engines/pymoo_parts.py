@@ -188,8 +188,8 @@ def replaced(
     nothing = {"genes": objectives[:0], "violation": np.zeros(objectives.shape[1])}
     everyone = population_of({"objectives": objectives, **nothing})
     children, ideal = objectives.T[known:], np.minimum(ideal, objectives[:, known:].min(axis=1))
-    worth = algorithm.decomposition.do(children, algorithm.ref_dirs, _type="many_to_many", ideal_point=ideal)
-    slots = np.where(slots < 0, worth.argmin(axis=1), slots)
+    scores = algorithm.decomposition.do(children, algorithm.ref_dirs, _type="many_to_many", ideal_point=ideal)
+    slots = np.where(slots < 0, scores.argmin(axis=1), slots)
     algorithm.pop, algorithm.ideal, algorithm.indices = everyone[:known], ideal, slots
     algorithm._advance(infills=everyone[known:])  # noqa: SLF001 - pymoo's public step runs its own loop
     return places_of(algorithm.pop), algorithm.ideal

@@ -188,7 +188,7 @@ def largest(values: FloatArray, count: int) -> BoolArray:
 
 
 def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return (k,) who survives in NSGA-II, at most `size`, with the fronts and the crowding distances of those.
+    """Return the (k,) survivors of NSGA-II, at most `size`, with their fronts and crowding distances.
 
     Parameters
     ----------

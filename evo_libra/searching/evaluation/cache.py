@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS designs (
 
 @dataclass(frozen=True)
 class DesignEvaluation:
-    """What one design is worth.
+    """The evaluation of one design.
 
     Attributes
     ----------
@@ -91,10 +91,10 @@ class Cache:
             return None
         return DesignEvaluation(np.frombuffer(row[0], dtype="<f8").astype(np.float64), row[1], row[2])
 
-    def put(self, genes: FloatArray, worth: DesignEvaluation) -> None:
-        """Keep what (g,) genes are worth."""
-        objectives = worth.objectives.astype("<f8").tobytes()
-        values = self._problem, _key(genes), objectives, float(worth.violation), worth.failure
+    def put(self, genes: FloatArray, evaluation: DesignEvaluation) -> None:
+        """Keep the evaluation of (g,) genes."""
+        objectives = evaluation.objectives.astype("<f8").tobytes()
+        values = self._problem, _key(genes), objectives, float(evaluation.violation), evaluation.failure
         try:
             self._file.execute(
                 "INSERT OR REPLACE INTO designs VALUES (?, ?, ?, ?, ?, ?)", (*values, row_digest(*values))
@@ -110,7 +110,7 @@ class Cache:
             raise self._refusal("written", error) from None
 
     def _refusal(self, what: str, error: Exception) -> InputError:
-        # Only SQLite's own words for a file that is no sound database have a remedy that a user needs to be told.
+        # Only SQLite's own words for a file that is no sound database have a remedy for users.
         remedy = ""
         if type(error) in (sqlite3.DatabaseError, UnicodeDecodeError):
             remedy = "; move it away, and its designs are evaluated again"

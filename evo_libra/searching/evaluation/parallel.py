@@ -53,7 +53,7 @@ class OneByOne:
     evaluate_one: Callable[[FloatArray], tuple[FloatArray, float]]
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of (g, n) genes, one after the other; an error ends the search."""
+        """Return the evaluation of (g, n) genes, one after the other; an error ends the search."""
         every = [self.evaluate_one(design) for design in genes.T]
         objectives = np.array([values for values, _ in every], dtype=np.float64).T
         return Evaluation(objectives, np.array([violation for _, violation in every], dtype=np.float64))
@@ -76,8 +76,8 @@ class Failure:
 class ExpensiveProblem:
     """A problem whose designs are evaluated one by one in worker processes; a problem that engines can search.
 
-    A design that takes too long, raises an error, ends its process or is worth no finite number above 0 becomes
-    infeasible and is listed in `failures`. What a design is worth is kept, so that it is evaluated once.
+    A design that takes too long, raises an error, ends its process or has no finite objectives above 0 becomes
+    infeasible and is listed in `failures`. Evaluations are kept, so that no design is evaluated twice.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class ExpensiveProblem:
         must be one of a module.
     workers : processes.
     timeout : seconds that a design may take; None for any time.
-    cache : the file that keeps what designs are worth; None keeps it for this process only.
+    cache : the file that keeps evaluations; None keeps them for this process only.
     retry : evaluate designs again that failed when the cache was written.
     load : makes the problem in a worker process, where it cannot be sent there.
 
@@ -149,7 +149,7 @@ class ExpensiveProblem:
 
     @property
     def settings(self) -> SearchSettings:
-        """How a search runs unless it is told otherwise."""
+        """How a search runs by default."""
         return self._problem.settings
 
     def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
@@ -161,36 +161,34 @@ class ExpensiveProblem:
         return self._problem.identity()
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of (g, n) legal genes, each different design evaluated once."""
-        found: dict[bytes, DesignEvaluation] = {}
+        """Return the evaluation of (g, n) legal genes, each different design evaluated once."""
         for design in {design.tobytes(): design for design in genes.T}.values():
             self.submit(design)
-        for design, worth in self.completed(everything=True):
-            found[design.tobytes()] = worth
-        every = [found[design.tobytes()] for design in genes.T]
-        objectives = np.array([worth.objectives for worth in every]).reshape(len(every), len(self.objectives)).T
-        return Evaluation(objectives, np.array([worth.violation for worth in every]))
+        found = {design.tobytes(): evaluation for design, evaluation in self.completed(everything=True)}
+        each = [found[design.tobytes()] for design in genes.T]
+        objectives = np.array([one.objectives for one in each]).reshape(len(each), len(self.objectives)).T
+        return Evaluation(objectives, np.array([one.violation for one in each]))
 
     def submit(self, genes: FloatArray) -> None:
         """Have (g,) genes evaluated; `completed` returns them."""
-        worth = self._opened().get(genes)
-        if worth is not None and len(worth.objectives) == len(self.objectives):
-            self._known.append((genes, worth))
+        evaluation = self._opened().get(genes)
+        if evaluation is not None and len(evaluation.objectives) == len(self.objectives):
+            self._known.append((genes, evaluation))
         else:
             self._flying[self._workers.submit(np.array(genes))] = genes
 
     def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, DesignEvaluation]]:
-        """Yield genes that are done and what they are worth: those done next, or all that were submitted."""
+        """Yield genes and their evaluations: those done next, or all that were submitted."""
         known, self._known = self._known, []
         yield from map(self._noted, known)
         waiting = everything or not known
         while waiting and self._flying:
             for done in self._workers.wait():
                 genes = self._flying.pop(done.task)
-                worth = self._failed(done.failure) if done.failure else self._checked(done.result)
-                self._opened().put(genes, worth)
+                evaluation = self._failed(done.failure) if done.failure else self._checked(done.result)
+                self._opened().put(genes, evaluation)
                 self.on_design()
-                yield self._noted((genes, worth))
+                yield self._noted((genes, evaluation))
             waiting = everything
 
     def __len__(self) -> int:
@@ -207,9 +205,9 @@ class ExpensiveProblem:
         self._failures.clear()
 
     def _noted(self, pair: tuple[FloatArray, DesignEvaluation]) -> tuple[FloatArray, DesignEvaluation]:
-        genes, worth = pair
-        if worth.failure:
-            self._failures[genes.tobytes()] = Failure(genes, worth.failure)
+        genes, evaluation = pair
+        if evaluation.failure:
+            self._failures[genes.tobytes()] = Failure(genes, evaluation.failure)
         return pair
 
     def _opened(self) -> Cache:
@@ -222,7 +220,7 @@ class ExpensiveProblem:
         return self._cache
 
     def _checked(self, result: tuple[FloatArray, float]) -> DesignEvaluation:
-        """Return a worth, of a failed design where numbers are not what they must be."""
+        """Return the evaluation; that of a failed design where numbers are not valid."""
         names = [objective.name for objective in self.objectives]
         try:
             objectives, violation = np.array(result[0], dtype=np.float64), float(result[1])
@@ -262,5 +260,5 @@ def _evaluator(
 
 
 def _one_of_many(problem: SearchProblem, genes: FloatArray) -> tuple[FloatArray, float]:
-    worth = problem.evaluate_genes(genes[:, None])
-    return worth.objectives[:, 0], float(worth.violation[0])
+    found = problem.evaluate_genes(genes[:, None])
+    return found.objectives[:, 0], float(found.violation[0])

@@ -52,7 +52,7 @@ class _Worker:
     Attributes
     ----------
     process, pipe : it, and the way to it.
-    since : when it began, with its task or with starting up.
+    since : when it began, its task, or to start up.
     ready : whether it has started up.
     task, sent : the number of its task and what that is.
     stopped : looks in a row that have found it stopped.
