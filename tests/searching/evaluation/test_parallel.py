@@ -227,7 +227,12 @@ def test_steady_state_starts_from_designs_stops_and_restarts(sample: ExpensivePr
     engine = load_engine("nsga2", sample)
     *_, last = completions(sample, engine, **numbers, options=options)
     assert (last.ended, last.restarts, last.evaluations) == (STAGNATION, 1, len(seen))
-    assert {genes.tobytes() for genes in seen[:8]} == {genes.tobytes() for genes in first.T}
+    # The last of them may be overtaken by designs that the engine asks for.
+    assert (
+        {genes.tobytes() for genes in seen[:7]}
+        <= {genes.tobytes() for genes in first.T}
+        <= {genes.tobytes() for genes in seen}
+    )
     short = SearchOptions(stop=Stop(seconds=1e-3))
     (ended,) = completions(sample, engine, **numbers, resume=last, options=short)
     assert ended.ended == SECONDS
