@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import abc
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol, Self
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,32 +28,42 @@ NO_SLOT = -1.0
 Arrays = Mapping[str, FloatArray]
 
 
-class LibraryAlgorithm(Protocol):
+@dataclass(frozen=True)
+class LibraryAlgorithm(abc.ABC):
     """An algorithm of another library as functions of arrays.
 
     The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,). Besides them there
     are ``size``, the designs per generation, ``learned``, the number of designs so far, and those of the algorithm.
+
+    Attributes
+    ----------
+    min_objectives : objectives that the algorithm needs.
+    directions : (k, m) reference directions, once the algorithm is prepared and if it has any.
     """
 
-    @property
-    def fewest(self) -> int:
-        """Least number of objectives."""
+    min_objectives: int = field(default=1, kw_only=True)
+    directions: FloatArray = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
 
-    def prepared(self, objectives: int, population: int) -> Self:
-        """Return the algorithm with what follows from the numbers of objectives and of designs per generation."""
+    def prepare(self, objectives: int, population: int) -> Self:  # noqa: ARG002 - most have reference directions alone
+        """Return the algorithm for a number of objectives and of designs per generation."""
+        return self
 
     def batch(self, size: int) -> int:
-        """Return how many designs make a generation."""
+        """Return the number of designs of a generation."""
+        return size
 
+    def pool(self, arrays: Arrays) -> FloatArray:
+        """Return the (g, k) genes that parents are chosen of."""
+        return arrays["genes"]
+
+    @abc.abstractmethod
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (2, k) parents, the (n,) children of them that are taken of 2 k, and the (n,) slot of each child.
 
         Children 0 to k - 1 are the first ones of the pairs; a slot is the part of the population that a child is for.
         """
 
-    def pool(self, arrays: Arrays) -> FloatArray:
-        """Return the (g, k) genes that parents are chosen of."""
-
+    @abc.abstractmethod
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return the arrays that change for new designs.
 
@@ -79,10 +91,10 @@ class LibraryEngine(Engine):
         ------
         InputError : the algorithm needs more objectives.
         """
-        fewest = self._algorithm.fewest
-        if objectives < fewest:
-            raise InputError(f"{self._name} needs at least {fewest} objectives; the problem has {objectives}")
-        self._genome, self._algorithm = genome, self._algorithm.prepared(objectives, population)
+        needed = self._algorithm.min_objectives
+        if objectives < needed:
+            raise InputError(f"{self._name} needs at least {needed} objectives; the problem has {objectives}")
+        self._genome, self._algorithm = genome, self._algorithm.prepare(objectives, population)
         arrays = {
             "size": np.array(float(population)),
             "sampled": np.array(0.0),

@@ -21,7 +21,6 @@ from evo_libra.searching.engines.niching import reference_directions
 _EVALUATIONS = 50_000
 _ADAPTED = 10
 _LARGEST_VIOLATION = 1e12
-_NONE = np.empty((0, 0))
 
 
 class PymooEngine(LibraryEngine):
@@ -52,34 +51,23 @@ def _algorithm(name: str, evaluations: int) -> LibraryAlgorithm:
     if name == "ctaea":
         return _TwoArchives()
     scheme = parts.scheme(name)
-    return _Scheduled(scheme, evaluations=evaluations) if name == "rvea" else _Generational(scheme)
+    needed = scheme.min_objectives
+    if name == "rvea":
+        return _Scheduled(scheme, evaluations=evaluations, min_objectives=needed)
+    return _Generational(scheme, min_objectives=needed)
 
 
 @dataclass(frozen=True)
-class _Generational:
-    """An algorithm that merges parents and children and keeps the best; directions are there once it is prepared."""
+class _Generational(LibraryAlgorithm):
+    """An algorithm that merges parents and children and keeps the best."""
 
     scheme: parts.Scheme
-    directions: FloatArray = field(default_factory=_NONE.copy)
 
-    @property
-    def fewest(self) -> int:
-        """Least number of objectives."""
-        return self.scheme.fewest
-
-    def prepared(self, objectives: int, population: int) -> _Generational:
+    def prepare(self, objectives: int, population: int) -> _Generational:
         """Return the algorithm with its reference directions, if it has any."""
         if not self.scheme.directed:
             return self
         return replace(self, directions=reference_directions(objectives, population))
-
-    def batch(self, size: int) -> int:
-        """Return the designs of a generation."""
-        return size
-
-    def pool(self, arrays: Arrays) -> FloatArray:
-        """Return what parents are chosen of."""
-        return arrays["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the parents that pymoo selects."""
@@ -140,7 +128,7 @@ class _Scheduled(_Generational):
     evaluations: int = _EVALUATIONS
     generations: int = 1
 
-    def prepared(self, objectives: int, population: int) -> _Scheduled:
+    def prepare(self, objectives: int, population: int) -> _Scheduled:
         """Return the algorithm with its directions and its schedule in generations."""
         directions = reference_directions(objectives, population)
         return replace(self, directions=directions, generations=max(-(-self.evaluations // population), 1))
@@ -171,26 +159,22 @@ class _Scheduled(_Generational):
 
 
 @dataclass(frozen=True)
-class _Decomposed:
+class _Decomposed(LibraryAlgorithm):
     """MOEA/D in generations: each sub-problem has a child, which may replace the designs of its neighbours.
 
     pymoo's takes no constraints; here an infeasible design counts as worse than every feasible one, by its violation.
     """
 
-    fewest: int = 2
+    min_objectives: int = field(default=2, kw_only=True)
     algorithm: Any = None
 
-    def prepared(self, objectives: int, population: int) -> _Decomposed:
+    def prepare(self, objectives: int, population: int) -> _Decomposed:
         """Return the algorithm with its sub-problems."""
         return replace(self, algorithm=parts.sub_problems(reference_directions(objectives, population)))
 
     def batch(self, size: int) -> int:  # noqa: ARG002 - one design a sub-problem
         """Return the number of sub-problems."""
         return len(self.algorithm.ref_dirs)
-
-    def pool(self, arrays: Arrays) -> FloatArray:
-        """Return what parents are chosen of."""
-        return arrays["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return parents of each sub-problem, and one of each pair's two children."""
@@ -221,13 +205,12 @@ def _penalised(population: Arrays) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _TwoArchives:
+class _TwoArchives(LibraryAlgorithm):
     """C-TAEA: an archive that converges, which is the population, and one that keeps diversity."""
 
-    fewest: int = 2
-    directions: FloatArray = field(default_factory=_NONE.copy)
+    min_objectives: int = field(default=2, kw_only=True)
 
-    def prepared(self, objectives: int, population: int) -> _TwoArchives:
+    def prepare(self, objectives: int, population: int) -> _TwoArchives:
         """Return the algorithm with its directions."""
         return replace(self, directions=reference_directions(objectives, population))
 

@@ -50,7 +50,7 @@ class Scheme:
     survival : builds what chooses survivors, for m objectives and (k, m) reference directions.
     marks : what survival writes on designs for selection to read.
     memory : what the survival, or its `norm`, remembers between two generations.
-    fewest : objectives that are needed.
+    min_objectives : objectives that are needed.
     directed : whether there are reference directions.
     bounded : whether survival scales by the ends of the population before children came.
     digits : to which objectives are rounded, and designs that are alike then merged; None for not at all.
@@ -61,7 +61,7 @@ class Scheme:
     survival: Callable[[int, FloatArray], Survival]
     marks: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
-    fewest: int = 1
+    min_objectives: int = 1
     directed: bool = False
     bounded: bool = False
     digits: int | None = None
@@ -77,7 +77,7 @@ def scheme(name: str) -> Scheme:
     """
     by_crowding, crowding = TournamentSelection(func_comp=binary_tournament), ("rank", "crowding")
     if name in {"agemoea", "agemoea2"}:
-        return Scheme(by_crowding, _geometry(name), crowding, fewest=2, by_rank=True, digits=_DIGITS)
+        return Scheme(by_crowding, _geometry(name), crowding, min_objectives=2, by_rank=True, digits=_DIGITS)
     by_niche = TournamentSelection(func_comp=comp_by_rank_and_ref_line_dist)
     return {
         "nsga2": Scheme(by_crowding, lambda _, __: RankAndCrowding(), crowding),
@@ -93,7 +93,7 @@ def scheme(name: str) -> Scheme:
             RandomSelection(),
             lambda _, directions: APDSurvival(directions),
             memory=("ideal", "nadir", "V", "gamma"),
-            fewest=2,
+            min_objectives=2,
             directed=True,
         ),
         "omnioptimizer": Scheme(NeighborBasedTournamentSelection(), lambda _, __: OmniOptimizerSurvival(), crowding),
