@@ -108,10 +108,12 @@ def _started(
 
 def _step(engine: Engine, problem: SearchProblem, state: EngineState) -> tuple[FloatArray, EngineState]:
     genes, asked = engine.ask(state)
-    if not genes.shape[1]:
-        return genes, asked
+    return genes, _tell(engine, problem, asked, genes) if genes.shape[1] else asked
+
+
+def _tell(engine: Engine, problem: SearchProblem, state: EngineState, genes: FloatArray) -> EngineState:
     found = problem.evaluate_genes(genes)
-    return genes, engine.tell(asked, genes, np.log10(found.objectives), found.violation)
+    return engine.tell(state, genes, np.log10(found.objectives), found.violation)
 
 
 def _asked(make: Make, problem: SearchProblem, seed: int = _SEED) -> list[FloatArray]:
@@ -222,9 +224,7 @@ def a_generation_can_be_cut(make: Make, problem: SearchProblem) -> None:
     for part in (POPULATION // 2, POPULATION, 1, POPULATION):
         genes, state = engine.ask(state)
         _require(genes.shape[1], "after a cut generation the engine has nothing to ask for")
-        genes = genes[:, :part]
-        found = problem.evaluate_genes(genes)
-        state = engine.tell(state, genes, np.log10(found.objectives), found.violation)
+        state = _tell(engine, problem, state, genes[:, :part])
 
 
 def designs_from_elsewhere(make: Make, problem: SearchProblem) -> None:
@@ -233,8 +233,7 @@ def designs_from_elsewhere(make: Make, problem: SearchProblem) -> None:
     random = np.random.default_rng(_SEED)
     for count in (3, POPULATION, 1):
         genes = problem.genome.sample(random, count)
-        found = problem.evaluate_genes(genes)
-        state = engine.tell(state, genes, np.log10(found.objectives), found.violation)
+        state = _tell(engine, problem, state, genes)
         genes, _ = engine.ask(state)
         _require(genes.shape[1], f"after {count} designs from elsewhere, the engine has nothing to ask for")
         _require((genes == problem.genome.repair(genes)).all(), "genes are not legal: repair changes them")
@@ -342,8 +341,7 @@ def nothing_to_choose_by(make: Make, problem: SearchProblem) -> None:  # noqa: A
             genes, state = engine.ask(state)
             _require(genes.shape[1], "the engine has nothing to ask for")
             genes = np.concatenate([genes[:, :1], genes], axis=1)[:, : genes.shape[1]]
-            found = sample.evaluate_genes(genes)
-            state = engine.tell(state, genes, np.log10(found.objectives), found.violation)
+            state = _tell(engine, sample, state, genes)
             _require(not any(np.isnan(values).any() for values in state.arrays.values()), "the state is not a number")
 
 

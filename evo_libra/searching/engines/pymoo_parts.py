@@ -177,13 +177,8 @@ def replaced(
 ) -> tuple[IntArray, FloatArray]:
     """Return the design of each sub-problem and the ideal point once children may have replaced some.
 
-    Parameters
-    ----------
-    algorithm : the sub-problems.
-    objectives : (m, n) of the population and then of the children.
-    known : how many are the population.
-    slots : the sub-problem of each child; one below 0 is for the sub-problem that it suits best.
-    ideal : (m,) the ideal point so far.
+    Of (m, n) objectives the first `known` are the population, the others its children. A child is for the sub-problem
+    of its slot; below 0 it is for the sub-problem that it suits best.
     """
     nothing = {"genes": objectives[:0], "violation": np.zeros(objectives.shape[1])}
     everyone = population_of({"objectives": objectives, **nothing})
@@ -205,12 +200,7 @@ def archives_of(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the designs of C-TAEA's two archives and the ideal point.
 
-    Parameters
-    ----------
-    directions : (k, m).
-    arrays : the first archive, then children, then the second archive.
-    first : how many belong to the first two, at least k.
-    ideal : (m,) the ideal point so far, if any.
+    The arrays hold the first archive, the children, both `first` designs together, and the second archive.
     """
     survival, everyone = CADASurvival(directions), population_of(arrays)
     survival.ideal_point = survival.ideal_point if ideal is None else ideal.copy()
