@@ -104,7 +104,7 @@ class Niches:
 
 @dataclass(frozen=True)
 class Scale:
-    """The scale of the objectives: their smallest and largest values, and (m, k) designs that are best along an axis."""
+    """The scale of the objectives: smallest and largest values, and (m, k) designs that are best along an axis."""
 
     ideal: FloatArray
     worst: FloatArray

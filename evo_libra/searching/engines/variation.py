@@ -105,7 +105,7 @@ def offspring(
 
 
 def vary(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
-    """Turn (g, 2 n) C-contiguous copies of parents into children, in place; the parents of a pair are n columns apart."""
+    """Turn (g, 2 n) C-contiguous copies of parents into children in place; parents of a pair are n columns apart."""
     _cross(genome, children, random, operators)
     _mutate(genome, children, random, operators)
 
