@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.arrays import BoolArray, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
@@ -98,8 +98,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         **{f"cost_{name}_usd": cost[:, s] for s, name in enumerate(NAMED)},
         **{f"{name}_usd": values for name, values in scores.items()},
         "regret_factor": [value if np.isfinite(value) else None for value in factor.tolist()],
-        "rank": _ranks(cost[:, _VALUE]),
-        "rank_scored": _ranks(scores[score]),
+        "rank": pl.Series(cost[:, _VALUE]).rank("min").cast(pl.Int64),
+        "rank_scored": pl.Series(scores[score]).rank("min").cast(pl.Int64),
         "on_front": kept,
         "design": front.frame["design"],
     })  # fmt: skip
@@ -177,8 +177,3 @@ def _least_regret(time: FloatArray, cost: FloatArray, regret: FloatArray) -> Boo
         better = (against < regret[n]) | ((against == regret[n]) & (time[others] < time[n]))
         kept[n] = not better.any()
     return kept
-
-
-def _ranks(values: FloatArray) -> IntArray:
-    """Return (n,) ranks from 1; equal values share the least one."""
-    return np.asarray(np.searchsorted(np.sort(values), values, side="left") + 1, dtype=np.int64)

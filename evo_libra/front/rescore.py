@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
 from evo_libra.network.fabric import Fabric, parse_fabric
@@ -65,8 +65,8 @@ def rescore(front: Front, problem: Problem) -> Rescored:
         "id": front.frame["id"],
         **{name: front.frame[name] for name in front.objectives},
         **columns,
-        "rank": _ranks(before),
-        "rank_rescored": _ranks(rescored),
+        "rank": pl.Series(before).rank("min").cast(pl.Int64),
+        "rank_rescored": pl.Series(rescored).rank("min").cast(pl.Int64),
         "feasible": feasible,
         "on_front": kept,
         "design": designs,
@@ -82,11 +82,6 @@ def _offered(fabrics: Iterable[Fabric], fidelity: Fidelity | None) -> tuple[list
         dropped |= dict.fromkeys(name for name, value in fabric.options if (name, value) not in options)
         found.append(str(replace(fabric, options=options)))
     return found, tuple(dropped)
-
-
-def _ranks(values: FloatArray) -> IntArray:
-    """Return (n,) ranks from 1; equal values share the least one."""
-    return np.asarray(np.searchsorted(np.sort(values), values, side="left") + 1, dtype=np.int64)
 
 
 def _kendall(first: FloatArray, second: FloatArray) -> float | None:

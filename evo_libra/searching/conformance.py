@@ -20,7 +20,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
-from evo_libra.searching.engine import Engine, EngineState, loaded, saved
+from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.random_search import RandomEngine
 from evo_libra.searching.generations import generations
 
@@ -31,7 +31,7 @@ _SETTINGS = SearchSettings(evaluations=1000, population=POPULATION)
 
 
 @dataclass(frozen=True)
-class Toy:
+class SampleProblem:
     """A problem with a whole gene and real ones, a moment to evaluate.
 
     Attributes
@@ -40,7 +40,7 @@ class Toy:
     kinds : values of the whole gene; 0 is the best.
     width : real genes that are best at 2.7, besides one that trades the objectives; -1 for no real genes at all.
     feasible : share of the range of the last gene that is feasible; the objectives lure away from it.
-    flat : whether all designs are worth the same.
+    flat : whether all designs have the same objectives.
     """
 
     count: int = 2
@@ -48,7 +48,7 @@ class Toy:
     width: int = 1
     feasible: float = 1.0
     flat: bool = False
-    name: str = "toy"
+    name: str = "sample"
     settings: SearchSettings = _SETTINGS
 
     @property
@@ -65,7 +65,7 @@ class Toy:
         return Genome(names, lower, upper, np.arange(len(names)) == 0)
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of (g, n) genes."""
+        """Return the evaluation of (g, n) genes."""
         kind, last = genes[0], genes[-1]
         x = genes[1] if len(genes) > 1 else kind / self.kinds
         beside = 1 + kind / 10 + np.abs(genes[2:] - 2.7).sum(axis=0)
@@ -108,10 +108,12 @@ def _started(
 
 def _step(engine: Engine, problem: SearchProblem, state: EngineState) -> tuple[FloatArray, EngineState]:
     genes, asked = engine.ask(state)
-    if not genes.shape[1]:
-        return genes, asked
-    worth = problem.evaluate_genes(genes)
-    return genes, engine.tell(asked, genes, np.log10(worth.objectives), worth.violation)
+    return genes, _tell(engine, problem, asked, genes) if genes.shape[1] else asked
+
+
+def _tell(engine: Engine, problem: SearchProblem, state: EngineState, genes: FloatArray) -> EngineState:
+    found = problem.evaluate_genes(genes)
+    return engine.tell(state, genes, np.log10(found.objectives), found.violation)
 
 
 def _asked(make: Make, problem: SearchProblem, seed: int = _SEED) -> list[FloatArray]:
@@ -141,11 +143,13 @@ def ask_can_be_repeated(make: Make, problem: SearchProblem) -> None:
     """Check that `ask` on the same state gives the same genes, and changes nothing."""
     engine, state = _started(make, problem)
     for _ in range(_GENERATIONS):
-        before = saved(state)
+        before = EngineState.to_bytes(state)
         one, two = engine.ask(state), engine.ask(state)
         _require(one[0].tobytes() == two[0].tobytes(), "asked twice, the engine asks for other designs")
-        _require(saved(one[1]) == saved(two[1]), "asked twice, the engine's states differ")
-        _require(saved(state) == before, "ask changes the state that it is given")
+        _require(
+            EngineState.to_bytes(one[1]) == EngineState.to_bytes(two[1]), "asked twice, the engine's states differ"
+        )
+        _require(EngineState.to_bytes(state) == before, "ask changes the state that it is given")
         _, state = _step(engine, problem, state)
 
 
@@ -156,12 +160,15 @@ def tell_changes_nothing_it_is_given(make: Make, problem: SearchProblem) -> None
         genes, asked = engine.ask(state)
         if not genes.shape[1]:
             return
-        worth = problem.evaluate_genes(genes)
-        given = genes, np.log10(worth.objectives), worth.violation
-        before = saved(asked), *(array.tobytes() for array in given)
+        found = problem.evaluate_genes(genes)
+        given = genes, np.log10(found.objectives), found.violation
+        before = EngineState.to_bytes(asked), *(array.tobytes() for array in given)
         state, again = engine.tell(asked, *given), engine.tell(asked, *given)
-        _require((saved(asked), *(array.tobytes() for array in given)) == before, "tell changes what it is given")
-        _require(saved(state) == saved(again), "told twice, the engine's states differ")
+        _require(
+            (EngineState.to_bytes(asked), *(array.tobytes() for array in given)) == before,
+            "tell changes what it is given",
+        )
+        _require(EngineState.to_bytes(state) == EngineState.to_bytes(again), "told twice, the states differ")
 
 
 def genes_are_legal_and_differ(make: Make, problem: SearchProblem) -> None:
@@ -184,48 +191,51 @@ def state_is_plain(make: Make, problem: SearchProblem) -> None:
         for name, values in state.arrays.items():
             _require(np.asarray(values).dtype.kind in "fiub", f"'{name}' is of type {np.asarray(values).dtype}")
             _require(not np.isnan(values).any(), f"'{name}' is not a number")
-        _require(saved(loaded(saved(state))) == saved(state), "a state that was saved and loaded differs")
+        _require(
+            EngineState.to_bytes(EngineState.from_bytes(EngineState.to_bytes(state))) == EngineState.to_bytes(state),
+            "a state that was saved and loaded differs",
+        )
         _, state = _step(engine, problem, state)
 
 
 def goes_on_from_any_generation(make: Make, problem: SearchProblem) -> None:
     """Check that a fresh engine goes on from a saved state: same designs, same bytes of every state."""
     engine, state = _started(make, problem)
-    states: list[bytes] = [saved(state)]
+    states: list[bytes] = [EngineState.to_bytes(state)]
     asked: list[FloatArray] = []
     for _ in range(_GENERATIONS):
         genes, state = _step(engine, problem, state)
-        states, asked = [*states, saved(state)], [*asked, genes]
+        states, asked = [*states, EngineState.to_bytes(state)], [*asked, genes]
     for begin in range(_GENERATIONS):
         other, _ = _started(make, problem, seed=_SEED + 1)
-        state = loaded(states[begin])
+        state = EngineState.from_bytes(states[begin])
         for number in range(begin, _GENERATIONS):
             genes, state = _step(other, problem, state)
             _require(genes.tobytes() == asked[number].tobytes(), f"resumed at {begin}, generation {number} differs")
-            _require(saved(state) == states[number + 1], f"resumed at {begin}, the state after {number} differs")
+            _require(
+                EngineState.to_bytes(state) == states[number + 1],
+                f"resumed at {begin}, the state after {number} differs",
+            )
 
 
 def a_generation_can_be_cut(make: Make, problem: SearchProblem) -> None:
-    """Check that a search goes on when only the first of the designs that were asked for are told."""
+    """Check that a search goes on when only the first of the designs that were asked for come back."""
     engine, state = _started(make, problem)
     for part in (POPULATION // 2, POPULATION, 1, POPULATION):
         genes, state = engine.ask(state)
         _require(genes.shape[1], "after a cut generation the engine has nothing to ask for")
-        genes = genes[:, :part]
-        worth = problem.evaluate_genes(genes)
-        state = engine.tell(state, genes, np.log10(worth.objectives), worth.violation)
+        state = _tell(engine, problem, state, genes[:, :part])
 
 
 def designs_from_elsewhere(make: Make, problem: SearchProblem) -> None:
-    """Check that designs may be told that were not asked for: before the first generation, and between others."""
+    """Check that the engine takes designs that it did not ask for, before the first generation and later."""
     engine, state = _started(make, problem)
     random = np.random.default_rng(_SEED)
     for count in (3, POPULATION, 1):
         genes = problem.genome.sample(random, count)
-        worth = problem.evaluate_genes(genes)
-        state = engine.tell(state, genes, np.log10(worth.objectives), worth.violation)
+        state = _tell(engine, problem, state, genes)
         genes, _ = engine.ask(state)
-        _require(genes.shape[1], f"told of {count} designs from elsewhere, the engine has nothing to ask for")
+        _require(genes.shape[1], f"after {count} designs from elsewhere, the engine has nothing to ask for")
         _require((genes == problem.genome.repair(genes)).all(), "genes are not legal: repair changes them")
         _, state = _step(engine, problem, state)
 
@@ -243,8 +253,8 @@ def front_only_improves(make: Make, problem: SearchProblem) -> None:
 def any_number_of_objectives(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has problems of its own
     """Check that one, two and three objectives are searched, or refused by `InputError`."""
     for count in (1, 2, 3):
-        toy = Toy(count)
-        last = _searched(make, toy, 100)
+        sample = SampleProblem(count)
+        last = _searched(make, sample, 100)
         _require(last is None or len(last), f"no front of {count} objectives")
 
 
@@ -260,37 +270,37 @@ def _searched(make: Make, problem: SearchProblem, evaluations: int) -> Archive |
 
 def feasible_designs_win(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has a problem of its own
     """Check that soon most designs asked for are feasible, though objectives lure towards infeasible ones."""
-    toy = Toy(width=4, feasible=0.1)
+    sample = SampleProblem(width=4, feasible=0.1)
     try:
-        engine, state = _started(make, toy)
+        engine, state = _started(make, sample)
     except InputError:
         return
     share = []
     for _ in range(6 * _GENERATIONS):
-        genes, state = _step(engine, toy, state)
-        share.append(float((toy.evaluate_genes(genes).violation <= 0).mean()))
+        genes, state = _step(engine, sample, state)
+        share.append(float((sample.evaluate_genes(genes).violation <= 0).mean()))
     late = float(np.mean(share[-_GENERATIONS:]))
-    _require(late > 0.5, f"{late:.0%} of the late designs are feasible, {toy.feasible:.0%} of the space is")  # noqa: PLR2004
+    _require(late > 0.5, f"{late:.0%} of the late designs are feasible, {sample.feasible:.0%} of the space is")  # noqa: PLR2004
 
 
-def _beats_chance(make: Make, toy: Toy, evaluations: int) -> None:
-    found, by_chance = _searched(make, toy, evaluations), _searched(lambda _: RandomEngine(), toy, evaluations)
+def _beats_chance(make: Make, sample: SampleProblem, evaluations: int) -> None:
+    found, by_chance = _searched(make, sample, evaluations), _searched(lambda _: RandomEngine(), sample, evaluations)
     if found is None or by_chance is None:
         return
-    low, high = np.ones(toy.count), np.full(toy.count, 6.0)
+    low, high = np.ones(sample.count), np.full(sample.count, 6.0)
     volumes = [hypervolume(archive.objectives, low, high) for archive in (found, by_chance)]
     _require(volumes[0] > volumes[1], f"hypervolume {volumes[0]:.5f}; random search has {volumes[1]:.5f}")
 
 
 def small_space_ends(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has a problem of its own
     """Check that a search ends when the space has fewer designs than the population and all are known."""
-    toy = Toy(kinds=6, width=-1)
+    sample = SampleProblem(kinds=6, width=-1)
     try:
-        engine, _ = _started(make, toy)
+        engine, _ = _started(make, sample)
     except InputError:
         return
-    *_, last = generations(toy, engine, population=POPULATION, seed=_SEED, evaluations=50 * POPULATION)
-    _require(last.exhausted, f"{toy.kinds} designs, and after {last.evaluations} evaluations the engine asks for more")
+    *_, last = generations(sample, engine, population=POPULATION, seed=_SEED, evaluations=50 * POPULATION)
+    _require(last.exhausted, f"{sample.kinds} designs, and the engine asks for more after {last.evaluations}")
     _require(len(last.archive), "no front of a small space")
 
 
@@ -316,24 +326,28 @@ def large_population(make: Make, problem: SearchProblem) -> None:
 
 
 def nothing_to_choose_by(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has problems of its own
-    """Check that designs that are all worth the same, all infeasible, or told twice do not stop a search."""
-    for toy in (Toy(flat=True), Toy(3, flat=True), Toy(feasible=-2.0), Toy(feasible=-1e12)):
+    """Check that designs that all have the same objectives, are all infeasible, or come twice, do not stop a search."""
+    for sample in (
+        SampleProblem(flat=True),
+        SampleProblem(3, flat=True),
+        SampleProblem(feasible=-2.0),
+        SampleProblem(feasible=-1e12),
+    ):
         try:
-            engine, state = _started(make, toy)
+            engine, state = _started(make, sample)
         except InputError:
             continue
         for _ in range(_GENERATIONS):
             genes, state = engine.ask(state)
             _require(genes.shape[1], "the engine has nothing to ask for")
             genes = np.concatenate([genes[:, :1], genes], axis=1)[:, : genes.shape[1]]
-            worth = toy.evaluate_genes(genes)
-            state = engine.tell(state, genes, np.log10(worth.objectives), worth.violation)
+            state = _tell(engine, sample, state, genes)
             _require(not any(np.isnan(values).any() for values in state.arrays.values()), "the state is not a number")
 
 
 def learns(make: Make, problem: SearchProblem) -> None:  # noqa: ARG001 - it has a problem of its own
     """Check that it finds more hypervolume than random search, given the same evaluations."""
-    _beats_chance(make, Toy(width=8), 600)
+    _beats_chance(make, SampleProblem(width=8), 600)
 
 
 CHECKS: tuple[Check, ...] = (
@@ -355,4 +369,4 @@ CHECKS: tuple[Check, ...] = (
     nothing_to_choose_by,
     learns,
 )
-"""Every check; the first argument is a function that makes the engine, the second a problem such as ``Toy()``."""
+"""Every check; its arguments are a function that makes the engine, and a problem such as ``SampleProblem()``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,131 +16,59 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.searching.engine import EXHAUSTED, STAGNATION, WITHOUT_CHANCE, Engine, EngineState, load_engine
-from evo_libra.searching.evaluation.checked import evaluate_checked
+from evo_libra.searching.engine import Engine, EngineState, evaluate
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.evaluation.workers import Workers
-from evo_libra.searching.generations import PLAIN, Improve, Options, Snapshot, derived_seed, generations, judged
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, derived_seed
+from evo_libra.searching.registry import DETERMINISTIC, load_engine
+
+EPOCH = 20
+"""Generations between two migrations."""
+
+MIGRANTS = 0.05
+"""Designs that an island sends to the next one, as a share of its population."""
+
+MAX_DEATHS = 3
+"""Processes that may die during one epoch of an island, say for want of memory, before the search fails."""
 
 _ENGINE, _BEST = "engine/", "best/"
-
-Seen = tuple[FloatArray, Evaluation]
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """An island before what it does between two migrations, or after it.
+    """An island before or after what it does between two migrations.
 
     Attributes
     ----------
     engine : state of the engine.
-    best : designs of the island that nothing dominates: before, as many as a generation has at most; after, all.
+    best : non-dominated designs of the island: before, at most as many as a generation has; after, all.
     begun : evaluations of the island before.
     evaluations : to do, or done.
-    seen : genes and worth of everything evaluated, if somebody asks for that.
+    seen : genes and evaluations of all designs, if an observer asks for them.
     """
 
     engine: EngineState
     best: Archive
     begun: int = 0
     evaluations: int = 0
-    seen: tuple[Seen, ...] = ()
+    seen: tuple[tuple[FloatArray, Evaluation], ...] = ()
 
 
-def lived(problem: SearchProblem, engine: Engine, population: int, options: Options, epoch: Epoch) -> Epoch:
-    """Return an epoch once it has been lived through: only what goes in decides what comes out."""
-    seen: list[Seen] = []
-    if options.observe is not None:
-        options = replace(options, observe=lambda genes, worth: seen.append((genes, worth)))
-    last = Snapshot(epoch.engine, Collection(epoch.best), epoch.begun)
-    end = epoch.begun + epoch.evaluations
-    # The seed is in the state already.
-    numbers = {"population": population, "seed": 0, "evaluations": end}
-    for snapshot in generations(problem, engine, **numbers, resume=last, options=options):
-        last = snapshot
-    return Epoch(last.engine, last.archive, epoch.begun, last.evaluations - epoch.begun, tuple(seen))
-
-
-def shares(islands: Sequence[Epoch], left: int, most: int) -> list[Epoch]:
-    """Return the islands with what each has to evaluate."""
-    share, more = divmod(min(left, most * len(islands)), len(islands))
-    return [replace(island, evaluations=share + (i < more)) for i, island in enumerate(islands)]
-
-
-def migrated(engine: Engine, islands: Sequence[Epoch], guests: int) -> list[Epoch]:
-    """Return the islands once each knows the best designs of the one before; the first, of the last."""
-    if len(islands) == 1:
-        return list(islands)
-    return [told(engine, island, islands[i - 1].best, guests) for i, island in enumerate(islands)]
-
-
-def told(engine: Engine, island: Epoch, best: Archive, guests: int) -> Epoch:
-    """Return an island that knows some of the best designs of another one."""
-    come = thinned(best, guests)
-    none = np.zeros(len(come))
-    state = engine.tell(island.engine, come.genes, np.log10(come.objectives), none)
-    return replace(island, engine=state, best=island.best.add(come.genes, come.objectives, none))
-
-
-def thinned(best: Archive, most: int) -> Archive:
-    """Return an archive of at most so many designs, the ends included."""
-    kept = best.spread(most)
-    return Archive(np.take(best.genes, kept, axis=1), np.take(best.objectives, kept, axis=1))
-
-
-def packed(islands: Sequence[Epoch], most: int) -> EngineState:
-    """Return islands as one state, which can be saved like that of an engine; of the best designs `most` are kept."""
-    arrays: dict[str, NDArray[Any]] = {}
-    for i, island in enumerate(islands):
-        best = thinned(island.best, most)
-        arrays |= {f"{i}/{_BEST}genes": best.genes, f"{i}/{_BEST}objectives": best.objectives}
-        arrays |= {f"{i}/{_ENGINE}{name}": values for name, values in island.engine.arrays.items()}
-    return EngineState(arrays, {str(i): island.engine.random for i, island in enumerate(islands)})
-
-
-def unpacked(state: EngineState, evaluations: int) -> list[Epoch]:
-    """Return the islands of a packed state, of a search with so many evaluations, before their next epoch."""
-    every: list[dict[str, NDArray[Any]]] = [{} for _ in state.random]
-    for name, values in state.arrays.items():
-        island, _, own = name.partition("/")
-        every[int(island)][own] = values
-    return [
-        Epoch(
-            EngineState(
-                {name.removeprefix(_ENGINE): values for name, values in arrays.items() if name.startswith(_ENGINE)},
-                state.random[str(i)],
-            ),
-            Archive(arrays[f"{_BEST}genes"], arrays[f"{_BEST}objectives"]),
-            evaluations // len(every),
-        )
-        for i, arrays in enumerate(every)
-    ]
-
-
-EPOCH = 20
-"""Generations between two migrations."""
-
-MIGRANTS = 0.05
-"""Designs that an island sends to the next one, of those in a population."""
-
-LIVES = 3
-"""Processes that may die of one epoch of an island, say for want of memory, before the search is given up."""
-
-
-Live = Callable[[Sequence[Epoch]], list[Epoch]]
-Elsewhere = Callable[[Callable[[Epoch], Epoch]], Live]
+RunEpochs = Callable[[Sequence[Epoch]], list[Epoch]]
+Elsewhere = Callable[[Callable[[Epoch], Epoch]], RunEpochs]
 
 
 @dataclass(frozen=True)
 class Archipelago:
-    """How many islands there are, and where they are.
+    """The number of islands, and where they are.
 
     Attributes
     ----------
     islands : searches side by side; with the seed they decide the front.
-    workers : processes, which decide nothing but the time; 0 has all islands in this one, None is one an island as far
-        as there are processors.
-    elsewhere : lives through epochs on other machines, given one that does so here; None for nowhere else.
+    workers : processes, which decide nothing but the time: 0 has all islands in this process, None one process per
+        island as far as there are processors.
+    elsewhere : returns the function that runs epochs on other machines, given the one that runs an epoch here.
     """
 
     islands: int
@@ -158,54 +85,35 @@ def island_generations(
     seed: int,
     evaluations: int,
     resume: Snapshot | None = None,
-    options: Options = PLAIN,
+    options: SearchOptions = NO_OPTIONS,
 ) -> Iterator[Snapshot]:
-    """Yield a snapshot after each epoch of all islands, as `.generations.generations` does.
+    """Yield a snapshot after each epoch of all islands, until the search ends.
 
     Parameters
     ----------
     problem : it is sent to the processes, so its class must be one of a module.
     engine : name of the engine of every island.
-    place : how many islands there are.
-    population : designs per generation of an island; the others are as for `generations`. What improves designs is
-        sent to the processes, too.
+    place : the number of islands, and where they are.
+    population : designs per generation of an island; the others are as for `.generations.generations`. The memetic step
+        is sent to the processes, too.
 
     Raises
     ------
     InputError : there are fewer islands than 1 or others than before, the engine leaves nothing to chance, or the
         problem has processes of its own.
-    EvoLibraError : an island fails; one whose process dies is only tried again.
+    EvoLibraError : an island fails; an epoch whose process dies is tried again first.
     """
     _check(problem, engine, place, resume)
-    start = time.perf_counter() - (resume.seconds if resume else 0.0)
     chosen = load_engine(engine, problem)
-    now = _founded(problem, chosen, place.islands, population, derived_seed(seed, 0))
-    if resume is not None:
-        now = replace(resume, ended="", exhausted=False)
-    elif options.first is not None:
-        now = _first_told(problem, chosen, now, population, options.first[:, :evaluations], options)
-    with _lives(problem, engine, place, population, options) as live:
-        while now.evaluations < evaluations:
-            before, done = unpacked(now.engine, now.evaluations), now.evaluations
-            after = live(shares(before, evaluations - done, EPOCH * population))
-            guests = max(round(MIGRANTS * population), 1)
-            now = replace(_joined(now, after, options), engine=packed(migrated(chosen, after, guests), population))
-            now = replace(now, seconds=time.perf_counter() - start)
-            if now.evaluations == done:
-                now = replace(now, exhausted=True, ended=EXHAUSTED)
-            else:
-                now = judged(now, done, evaluations, options)
-            if now.ended == STAGNATION and now.restarts < options.restarts:
-                now = _restarted(problem, chosen, now, place.islands, population, seed)
-            yield now
-            if now.ended:
-                return
+    with _epochs_at(problem, engine, place, population, options) as run_epochs:
+        loop = Epochs(problem, chosen, population, seed, options, place.islands, run_epochs)
+        yield from loop.snapshots(evaluations, resume)
 
 
 def _check(problem: SearchProblem, engine: str, place: Archipelago, resume: Snapshot | None) -> None:
     if place.islands < 1:
         raise InputError(f"found {place.islands} islands; at least 1 is needed")
-    if engine in WITHOUT_CHANCE:
+    if engine in DETERMINISTIC:
         raise InputError(f"{engine} leaves nothing to chance: all islands would do the same")
     if isinstance(problem, ExpensiveProblem):
         raise InputError(f"'{problem.name}' is evaluated in processes of its own; search it without islands")
@@ -213,97 +121,159 @@ def _check(problem: SearchProblem, engine: str, place: Archipelago, resume: Snap
         raise InputError(f"found {place.islands} islands; the search that goes on has {len(resume.engine.random)}")
 
 
-def _joined(now: Snapshot, islands: Sequence[Epoch], options: Options) -> Snapshot:
-    """Return the search with what the islands found and evaluated."""
-    found = now.found
-    for island in islands:
-        found = found.add(island.best.genes, island.best.objectives, np.zeros(len(island.best)))
-        for genes, worth in island.seen:
-            if options.observe is not None:
-                options.observe(genes, worth)
-    return replace(now, found=found, evaluations=now.evaluations + sum(island.evaluations for island in islands))
+@dataclass(frozen=True)
+class Epochs(SearchLoop):
+    """A search whose step is an epoch of every island and a migration; its engine state holds all islands."""
+
+    islands: int
+    run_epochs: RunEpochs
+
+    def first_seed(self) -> int:
+        """Return the seed of the first start."""
+        return derived_seed(self.seed, 0)
+
+    def start(self, seed: int) -> EngineState:
+        """Return islands whose engines know nothing."""
+        states = [super(Epochs, self).start(derived_seed(seed, i)) for i in range(self.islands)]
+        nothing = Archive.empty(len(self.problem.genome), len(self.problem.objectives))
+        return pack([Epoch(state, nothing) for state in states], self.population)
+
+    def begin(self, now: Snapshot, first: FloatArray) -> Snapshot:
+        """Return the search once designs are evaluated, once, and every island knows them."""
+        known = evaluate(self.problem, first)
+        state, now = now.engine, self.archive(now, first, known)
+        islands = [
+            replace(
+                island,
+                engine=self.engine.tell(island.engine, first, np.log10(known.objectives), known.violation),
+                best=now.archive,
+            )
+            for island in unpack(state, 0)
+        ]
+        return replace(now, engine=pack(islands, self.population))
+
+    def advance(self, now: Snapshot, left: int) -> Snapshot:
+        """Return the search after an epoch of every island and a migration."""
+        before = unpack(now.engine, now.evaluations)
+        after = self.run_epochs(_with_shares(before, left, EPOCH * self.population))
+        guests = max(round(MIGRANTS * self.population), 1)
+        islands = _migrate(self.engine, after, guests) if len(after) > 1 else after
+        return replace(self._join(now, after), engine=pack(islands, self.population))
+
+    def _join(self, now: Snapshot, islands: Sequence[Epoch]) -> Snapshot:
+        """Return the search with what the islands found and evaluated."""
+        found = now.found
+        for island in islands:
+            found = found.add(island.best.genes, island.best.objectives, np.zeros(len(island.best)))
+            for genes, evaluation in island.seen:
+                if self.options.observe is not None:
+                    self.options.observe(genes, evaluation)
+        return replace(now, found=found, evaluations=now.evaluations + sum(island.evaluations for island in islands))
 
 
-def _founded(problem: SearchProblem, engine: Engine, islands: int, population: int, seed: int) -> Snapshot:
-    objectives = len(problem.objectives)
-    states = [engine.start(problem.genome, objectives, population, derived_seed(seed, i)) for i in range(islands)]
-    nothing = Archive.empty(len(problem.genome), objectives)
-    return Snapshot(packed([Epoch(state, nothing) for state in states], population), Collection(nothing), 0)
+def _with_shares(islands: Sequence[Epoch], left: int, max_share: int) -> list[Epoch]:
+    """Return the islands with the evaluations that each has to do."""
+    share, more = divmod(min(left, max_share * len(islands)), len(islands))
+    return [replace(island, evaluations=share + (i < more)) for i, island in enumerate(islands)]
 
 
-def _restarted(
-    problem: SearchProblem, engine: Engine, now: Snapshot, islands: int, population: int, seed: int
-) -> Snapshot:
-    anew = _founded(problem, engine, islands, population, derived_seed(seed, now.restarts + 1)).engine
-    mark = replace(now.mark, evaluations=now.evaluations)
-    return replace(now, engine=anew, restarts=now.restarts + 1, mark=mark, ended="")
+def _migrate(engine: Engine, islands: Sequence[Epoch], guests: int) -> list[Epoch]:
+    """Return the islands once each knows some of the best designs of the one before; the first, of the last."""
+    return [_receive(engine, island, _thin(islands[i - 1].best, guests)) for i, island in enumerate(islands)]
 
 
-def _first_told(
-    problem: SearchProblem, engine: Engine, now: Snapshot, population: int, genes: FloatArray, options: Options
-) -> Snapshot:
-    """Return the search once designs have been evaluated, once, and every island has been told."""
-    worth = evaluate_checked(problem, genes)
-    if options.observe is not None:
-        options.observe(genes, worth)
-    found = now.found.add(genes, worth.objectives, worth.violation)
-    objectives = np.log10(worth.objectives)
-    islands = [
-        replace(island, engine=engine.tell(island.engine, genes, objectives, worth.violation), best=found.archive)
-        for island in unpacked(now.engine, 0)
-    ]
-    return replace(now, engine=packed(islands, population), found=found, evaluations=genes.shape[1])
+def _receive(engine: Engine, island: Epoch, guests: Archive) -> Epoch:
+    none = np.zeros(len(guests))
+    state = engine.tell(island.engine, guests.genes, np.log10(guests.objectives), none)
+    return replace(island, engine=state, best=island.best.add(guests.genes, guests.objectives, none))
+
+
+def _thin(best: Archive, max_designs: int) -> Archive:
+    """Return an archive of at most so many of the designs, the ends included."""
+    kept = best.spread(max_designs)
+    return Archive(np.take(best.genes, kept, axis=1), np.take(best.objectives, kept, axis=1))
+
+
+def pack(islands: Sequence[Epoch], max_best: int) -> EngineState:
+    """Return islands as one state, which can be saved like that of an engine, with `max_best` best designs of each."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for i, island in enumerate(islands):
+        best = _thin(island.best, max_best)
+        arrays |= {f"{i}/{_BEST}genes": best.genes, f"{i}/{_BEST}objectives": best.objectives}
+        arrays |= {f"{i}/{_ENGINE}{name}": values for name, values in island.engine.arrays.items()}
+    return EngineState(arrays, {str(i): island.engine.random for i, island in enumerate(islands)})
+
+
+def unpack(state: EngineState, evaluations: int) -> list[Epoch]:
+    """Return the islands of a packed state, before their next epoch, of a search with so many evaluations."""
+    parts: list[dict[str, NDArray[Any]]] = [{} for _ in state.random]
+    for name, values in state.arrays.items():
+        island, _, part = name.partition("/")
+        parts[int(island)][part] = values
+    return [_unpacked(arrays, state.random[str(i)], evaluations // len(parts)) for i, arrays in enumerate(parts)]
+
+
+def _unpacked(arrays: dict[str, NDArray[Any]], random: Any, begun: int) -> Epoch:  # noqa: ANN401 - plain data
+    engine = {name.removeprefix(_ENGINE): values for name, values in arrays.items() if name.startswith(_ENGINE)}
+    return Epoch(EngineState(engine, random), Archive(arrays[f"{_BEST}genes"], arrays[f"{_BEST}objectives"]), begun)
 
 
 @contextmanager
-def _lives(
-    problem: SearchProblem, engine: str, place: Archipelago, population: int, options: Options
-) -> Iterator[Live]:
-    """Give the function that lives through an epoch of every island."""
-    load = partial(life, problem, engine, population, options.improve, observed=options.observe is not None)
+def _epochs_at(
+    problem: SearchProblem, engine: str, place: Archipelago, population: int, options: SearchOptions
+) -> Iterator[RunEpochs]:
+    """Give the function that runs an epoch of every island, in this process, in others or elsewhere."""
+    load = partial(epoch_runner, problem, engine, population, options.improve, observed=options.observe is not None)
     workers = min(place.islands, os.cpu_count() or 1) if place.workers is None else place.workers
     if place.elsewhere is not None:
         yield place.elsewhere(load())
-        return
-    if workers == 0:
-        live = load()
-        yield lambda epochs: [live(epoch) for epoch in epochs]
-        return
-    with Workers(load, workers) as pool:
-        yield partial(_all_lived, pool)
+    elif workers == 0:
+        run = load()
+        yield lambda epochs: [run(epoch) for epoch in epochs]
+    else:
+        with Workers(load, workers) as pool:
+            yield partial(_run_in_processes, pool)
 
 
-def life(
-    problem: SearchProblem, engine: str, population: int, improve: Improve | None, *, observed: bool
+def epoch_runner(
+    problem: SearchProblem, engine: str, population: int, improve: MemeticStep | None, *, observed: bool
 ) -> Callable[[Epoch], Epoch]:
-    """Return the function that lives through epochs.
-
-    Parameters
-    ----------
-    problem, engine, population : of every island.
-    improve : what makes designs better; None for nothing.
-    observed : whether epochs bring all designs that they evaluate.
-    """
-    # Whoever observes is in the parent: the worker only has to remember.
-    options = Options(improve=improve, observe=_remembered if observed else None)
-    return partial(lived, problem, load_engine(engine, problem), population, options)
+    """Return the function that runs an epoch of an island; `observed` epochs bring all designs that they evaluate."""
+    return partial(_run_epoch, problem, load_engine(engine, problem), population, improve, observed=observed)
 
 
-def _remembered(_genes: FloatArray, _worth: Evaluation) -> None:
-    pass
+def _run_epoch(
+    problem: SearchProblem,
+    engine: Engine,
+    population: int,
+    improve: MemeticStep | None,
+    epoch: Epoch,
+    *,
+    observed: bool,
+) -> Epoch:
+    """Return an epoch after its run: only what goes in decides what comes out."""
+    seen: list[tuple[FloatArray, Evaluation]] = []
+    observe = (lambda genes, evaluation: seen.append((genes, evaluation))) if observed else None
+    last = Snapshot(epoch.engine, Collection(epoch.best), epoch.begun)
+    # The seed is in the state already.
+    numbers = {"population": population, "seed": 0, "evaluations": epoch.begun + epoch.evaluations}
+    options = SearchOptions(improve=improve, observe=observe)
+    for snapshot in generations(problem, engine, **numbers, resume=last, options=options):
+        last = snapshot
+    return Epoch(last.engine, last.archive, epoch.begun, last.evaluations - epoch.begun, tuple(seen))
 
 
-def _all_lived(pool: Workers, epochs: Sequence[Epoch]) -> list[Epoch]:
-    """Return all epochs once they have been lived through; one whose process dies is lived again."""
-    places = {pool.submit(epoch): i for i, epoch in enumerate(epochs)}
+def _run_in_processes(pool: Workers, epochs: Sequence[Epoch]) -> list[Epoch]:
+    """Return all epochs after their run; one whose process dies runs again."""
+    islands = {pool.submit(epoch): i for i, epoch in enumerate(epochs)}
     found: dict[int, Epoch] = {}
     deaths = [0] * len(epochs)
     while len(found) < len(epochs):
         for done in pool.wait():
-            i = places[done.task]
+            i = islands[done.task]
             deaths[i] += done.died
-            if done.died and deaths[i] < LIVES:
-                places[pool.submit(epochs[i])] = i
+            if done.died and deaths[i] < MAX_DEATHS:
+                islands[pool.submit(epochs[i])] = i
             elif done.failure:
                 raise EvoLibraError(f"island {i} failed: {done.failure}")
             else:

@@ -1,41 +1,120 @@
-"""Engines of a user's own: by entry point, or as ``module:object``."""
+"""The engines by name: those of this package, those of libraries, and those of users."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, cast
+from typing import Any, cast
 
-from evo_libra.errors import EngineError
+from evo_libra.errors import EngineError, unknown
 from evo_libra.problem.file.registry import import_object
 from evo_libra.problem.protocol import SearchProblem
-
-if TYPE_CHECKING:
-    from evo_libra.searching.engine import Engine
+from evo_libra.searching.engine import Engine
 
 ENTRY_POINTS = "evo_libra.engines"
-_PARTS = ("start", "ask", "tell")
+_METHODS = ("start", "ask", "tell")
 
 
-def own_engine_names() -> tuple[str, ...]:
-    """Return the names of the installed engines of others."""
-    return tuple(sorted(entry_points(group=ENTRY_POINTS).names))
+@dataclass(frozen=True)
+class EngineEntry:
+    """An engine of this package, or of a library that it wraps.
 
-
-def load_own_engine(name: str, problem: SearchProblem) -> Engine:
-    """Return a user's own engine for a problem.
-
-    Parameters
+    Attributes
     ----------
-    name : of an entry point of group ``evo_libra.engines``, or ``module:object``; the folder that the program runs in
-        is searched for modules, too. What it names is called with the problem and returns the engine.
-    problem : what the engine will search.
+    title : the algorithm.
+    purpose : the problems that it is made for.
+    home : ``module:function`` in `evo_libra.searching.engines`. The function makes the engine from the problem and, for
+        a library, from the name of the algorithm. The module is imported when the engine is chosen.
+    deterministic : whether the engine asks for the same designs whatever the seed, and learns nothing from others.
+    memetic : share of evaluations with better bandwidths that pays by default.
+    """
+
+    title: str
+    purpose: str
+    home: str
+    deterministic: bool = False
+    memetic: float = 0.0
+
+
+_FRONT, _MANY, _SHAPES = "two objectives, or few", "three objectives and more", "fronts of irregular shape"
+
+ENGINES = {
+    "nsga2": EngineEntry("NSGA-II on arrays", _FRONT, "nsga:nsga2", memetic=0.05),
+    "nsga3": EngineEntry("NSGA-III on arrays", _MANY, "nsga:nsga3", memetic=0.05),
+    "random": EngineEntry("random search", "the baseline of every comparison", "random_search:RandomEngine.of"),
+    "exhaustive": EngineEntry(
+        "every structure, sorted out by bounds", "the exact front of a space of structures",
+        "exhaustive:ExhaustiveEngine.of", deterministic=True,
+    ),
+    "optimize": EngineEntry(
+        "exact bandwidths of a few networks", "one proven design", "optimize:OptimizeEngine.of", deterministic=True
+    ),
+    "pymoo:nsga2": EngineEntry("NSGA-II of pymoo", _FRONT, "pymoo:PymooEngine.of"),
+    "pymoo:nsga3": EngineEntry("NSGA-III of pymoo", _MANY, "pymoo:PymooEngine.of"),
+    "pymoo:unsga3": EngineEntry("U-NSGA-III of pymoo", "one objective to many", "pymoo:PymooEngine.of"),
+    "pymoo:agemoea": EngineEntry("AGE-MOEA of pymoo; needs numba", _SHAPES, "pymoo:PymooEngine.of"),
+    "pymoo:agemoea2": EngineEntry("AGE-MOEA2 of pymoo; needs numba", _SHAPES, "pymoo:PymooEngine.of"),
+    "pymoo:smsemoa": EngineEntry("SMS-EMOA of pymoo", "the hypervolume of few objectives", "pymoo:PymooEngine.of"),
+    "pymoo:moead": EngineEntry("MOEA/D of pymoo", "even fronts without constraints", "pymoo:PymooEngine.of"),
+    "pymoo:rvea": EngineEntry("RVEA of pymoo", "many objectives and a fixed budget", "pymoo:PymooEngine.of"),
+    "pymoo:spea2": EngineEntry("SPEA2 of pymoo", _FRONT, "pymoo:PymooEngine.of"),
+    "pymoo:ctaea": EngineEntry("C-TAEA of pymoo", "narrow constraints", "pymoo:PymooEngine.of"),
+    "pymoo:omnioptimizer": EngineEntry("Omni-optimizer of pymoo", "one objective or several", "pymoo:PymooEngine.of"),
+    "deap:nsga2": EngineEntry("NSGA-II of DEAP", _FRONT, "deap:DeapEngine.of"),
+    "deap:nsga3": EngineEntry("NSGA-III of DEAP", _MANY, "deap:DeapEngine.of"),
+    "deap:spea2": EngineEntry("SPEA2 of DEAP", _FRONT, "deap:DeapEngine.of"),
+}  # fmt: skip
+"""Engines of this package by name; an algorithm of a library is called ``<library>:<algorithm>``."""
+
+DETERMINISTIC = tuple(name for name, entry in ENGINES.items() if entry.deterministic)
+_LIBRARIES = {name.partition(":")[0] for name in ENGINES if ":" in name}
+
+
+def engine_names() -> tuple[str, ...]:
+    """Return the names that `load_engine` takes, besides ``module:object`` for an engine of one's own."""
+    return (*ENGINES, *sorted(entry_points(group=ENTRY_POINTS).names))
+
+
+def is_code(name: str) -> bool:
+    """Return whether a name is ``module:object``, which is imported to load it."""
+    library, _, _ = name.rpartition(":")
+    return bool(library) and library not in _LIBRARIES
+
+
+def load_engine(name: str, problem: SearchProblem) -> Engine:
+    """Return an engine by name for a problem; users cannot replace the engines of this package.
 
     Raises
     ------
-    EngineError : it cannot be imported, cannot be called, or returns no engine.
+    EngineError : there is no such engine, or one of a user's own cannot be loaded.
+    InputError : it cannot search this problem.
     """
+    if name not in ENGINES:  # A look at the entry points takes as long as a short search.
+        return _users_engine(name, problem)
+    module, _, path = ENGINES[name].home.partition(":")
+    make: Any = import_module(f"evo_libra.searching.engines.{module}")
+    for part in path.split("."):
+        make = getattr(make, part)
+    library, _, algorithm = name.rpartition(":")
+    return cast("Engine", make(algorithm, problem) if library else make(problem))
+
+
+def _users_engine(name: str, problem: SearchProblem) -> Engine:
+    """Return the engine of an entry point, or of ``module:object``; the current folder is searched for modules, too."""
+    engine = _users_function(name, problem)(problem)
+    missing = [method for method in _METHODS if not callable(getattr(engine, method, None))]
+    if missing:
+        raise EngineError(f"'{name}' returns no engine: its {type(engine).__name__} has no {', '.join(missing)}")
+    return cast("Engine", engine)
+
+
+def _users_function(name: str, problem: SearchProblem) -> Callable[[SearchProblem], object]:
     found = entry_points(group=ENTRY_POINTS)
+    if not is_code(name) and name not in found.names:
+        raise EngineError(unknown("engine", name, engine_names()))
     try:
         make = found[name].load() if name in found.names else import_object(name)
     except (ImportError, AttributeError, ValueError) as error:
@@ -46,8 +125,4 @@ def load_own_engine(name: str, problem: SearchProblem) -> Engine:
         inspect.signature(make).bind(problem)
     except TypeError as error:
         raise EngineError(f"the engine '{name}' must be a function of the problem: {error}") from None
-    engine = make(problem)
-    missing = [part for part in _PARTS if not callable(getattr(engine, part, None))]
-    if missing:
-        raise EngineError(f"'{name}' returns no engine: its {type(engine).__name__} has no {', '.join(missing)}")
-    return cast("Engine", engine)
+    return cast("Callable[[SearchProblem], object]", make)

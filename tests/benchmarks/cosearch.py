@@ -15,8 +15,8 @@ import numpy as np
 
 from evo_libra.front.archive import Archive
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.searching.engine import load_engine
 from evo_libra.searching.generations import generations
+from evo_libra.searching.registry import load_engine
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "libra_cosearch.json"
 PROBLEMS = {"GPT_3": "gpt3-4k", "MSFT_1T": "msft-1t-4k", "Turing_NLG": "turing-nlg-4k"}

@@ -23,9 +23,9 @@ from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
 from toys import Toy
 
-from evo_libra.searching.engine import load_engine
 from evo_libra.searching.engines.niching import das_dennis
 from evo_libra.searching.generations import generations
+from evo_libra.searching.registry import load_engine
 
 POPULATION = 1000
 STEPS = {2: POPULATION - 1, 3: 43}

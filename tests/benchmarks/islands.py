@@ -14,9 +14,11 @@ import time
 
 from evo_libra import load_problem
 from evo_libra.front.indicators import hypervolume
-from evo_libra.searching.engine import load_engine, saved
-from evo_libra.searching.generations import Snapshot, generations
+from evo_libra.searching.engine import EngineState
+from evo_libra.searching.generations import generations
 from evo_libra.searching.islands import Archipelago, island_generations
+from evo_libra.searching.loop import Snapshot
+from evo_libra.searching.registry import load_engine
 
 WORKERS = (0, 1, 2, 4)
 
@@ -24,7 +26,9 @@ WORKERS = (0, 1, 2, 4)
 def digest(last: Snapshot) -> str:
     """Return a hash of a front and of the state of all islands."""
     found = last.archive
-    return hashlib.sha256(found.genes.tobytes() + found.objectives.tobytes() + saved(last.engine)).hexdigest()[:8]
+    return hashlib.sha256(
+        found.genes.tobytes() + found.objectives.tobytes() + EngineState.to_bytes(last.engine)
+    ).hexdigest()[:8]
 
 
 def main(name: str = "gpt3-4k", islands: int = 4, evaluations: int = 2_000_000, population: int = 500) -> None:

@@ -17,8 +17,9 @@ from exact import exact
 
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem, problem_names
-from evo_libra.searching.engine import load_engine
-from evo_libra.searching.generations import Options, generations, memetic_share, step_of
+from evo_libra.searching.generations import generations, memetic_share, memetic_step
+from evo_libra.searching.loop import SearchOptions
+from evo_libra.searching.registry import load_engine
 
 NEAR = 0.999
 
@@ -33,8 +34,8 @@ def main(seeds, engine, names):
         best, _ = exact(problem)
         low, high = best.min(axis=1), best.max(axis=1)
         largest = hypervolume(best, low, high)
-        steps = {"none": None, "bandwidths": step_of(problem, memetic_share(problem, engine))}
-        for label, options in ((label, Options(improve=step)) for label, step in steps.items()):
+        steps = {"none": None, "bandwidths": memetic_step(problem, memetic_share(problem, engine))}
+        for label, options in ((label, SearchOptions(improve=step)) for label, step in steps.items()):
             missed, spent, reached = [], [], []
             for seed in range(seeds):
                 start, began = time.process_time(), time.perf_counter()

@@ -19,8 +19,9 @@ from evo_libra import load_problem
 from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.problem.problem import Problem
-from evo_libra.searching.engine import load_engine
-from evo_libra.searching.generations import PLAIN, Options, Snapshot, generations
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import NO_OPTIONS, SearchOptions, Snapshot
+from evo_libra.searching.registry import load_engine
 
 MEGA = 1e6
 
@@ -31,7 +32,7 @@ def peak() -> float:
     return most * (1 if sys.platform == "darwin" else 1024) / MEGA
 
 
-def searched(problem: Problem, population: int, evaluations: int, options: Options) -> tuple[Snapshot, float]:
+def searched(problem: Problem, population: int, evaluations: int, options: SearchOptions) -> tuple[Snapshot, float]:
     """Return the end of a search and its seconds."""
     start = time.perf_counter()
     engine = load_engine("nsga2", problem)
@@ -45,12 +46,12 @@ def searched(problem: Problem, population: int, evaluations: int, options: Optio
 def main(name: str = "gpt3-4k", evaluations: int = 10_000_000, population: int = 1000) -> None:
     """Print the figures."""
     problem = load_problem(name)
-    searched(problem, population, 10 * population, PLAIN)
+    searched(problem, population, 10 * population, NO_OPTIONS)
     print(f"{name}, nsga2, population {population:,}; before: {peak():.0f} MB")
     with tempfile.TemporaryDirectory() as place:
         folder = RunFolder(Path(place))
         record = Record(folder, problem)
-        last, seconds = searched(problem, population, evaluations, Options(observe=record))
+        last, seconds = searched(problem, population, evaluations, SearchOptions(observe=record))
         record.flush()
         print(f"{last.evaluations:,} evaluations, {len(last.archive):,} on the front: peak {peak():.0f} MB")
         files = designs_files(folder.path)
@@ -62,7 +63,7 @@ def main(name: str = "gpt3-4k", evaluations: int = 10_000_000, population: int =
         print(f"read and gone on from: peak {peak():.0f} MB")
         assert rows == last.evaluations, "every design is kept"
     part = max(evaluations // 10, 1)
-    _, plain = searched(problem, population, part, PLAIN)
+    _, plain = searched(problem, population, part, NO_OPTIONS)
     print(f"{seconds / evaluations * 1e6:.2f} us a design, {plain / part * 1e6:.2f} without keeping them")
 
 

@@ -31,7 +31,7 @@ from evo_libra.front.archive import Archive, Collection, non_dominated
 from evo_libra.front.front import Front
 from evo_libra.front.table import write_table
 from evo_libra.searching.engine import EngineState
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 
 WIDTH, HEIGHT = 160, 45
 FRONT = 200

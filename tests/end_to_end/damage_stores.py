@@ -46,8 +46,7 @@ from evo_libra.experiment.store.claim import acquire, renew
 from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.events import read_progress
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.searching.evaluation.cache import Cache
-from evo_libra.searching.evaluation.parallel import Worth
+from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
 from evo_libra.ui.terminal.session import Session, Wanted
 
 NOBODY = 65534
@@ -346,7 +345,7 @@ def damage_cache(place: Path, each: int, seed: int = 0) -> Counter[str]:
     """Flip bits of a file of evaluations; what it gives is what was put there, or nothing."""
     chance, found = random.Random(seed), Counter[str]()  # noqa: S311 - no secret
     truth = {
-        (float(k), k / 7): Worth(np.array([1.0 + k, 2.0 / (k + 1)]), float(k % 2), "" if k % 3 else "x")
+        (float(k), k / 7): DesignEvaluation(np.array([1.0 + k, 2.0 / (k + 1)]), float(k % 2), "" if k % 3 else "x")
         for k in range(30)
     }
     path = place / "evaluations.sqlite"

@@ -17,7 +17,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.results.benchmark import FIGURES, Run, Task, compare, exact_front, run_task, run_tasks
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.ui.commands.bench import _data, _dotted
 from evo_libra.ui.plots.attainment import attainment_figure
@@ -134,7 +134,7 @@ def test_figures_by_hand() -> None:
     assert found.figures["b"]["igd_plus"] == math.inf
     half = found.surfaces()["a"][1]
     np.testing.assert_array_equal(half, ends)
-    data = _data(found, Toy().objectives)
+    data = _data(found, SampleProblem().objectives)
     assert data["results"]["b"]["igd_plus"] == {"median": None, "lower_quartile": None, "upper_quartile": None}
     json.dumps(data, allow_nan=False)
 
@@ -146,11 +146,11 @@ def test_runs_that_all_find_nothing_are_told() -> None:
 
 def test_a_problem_with_processes_of_its_own_is_run_here() -> None:
     tasks = [Task("deap:nsga2", seed, 20, 30) for seed in range(2)]
-    with ExpensiveProblem(Toy(), workers=1) as expensive:
+    with ExpensiveProblem(SampleProblem(), workers=1) as expensive:
         found = list(run_tasks(expensive, "no name", [], tasks, workers=2))
     assert [run.task for run in found] == tasks
     for one in found:
-        np.testing.assert_array_equal(one.objectives, run_task(Toy(), one.task).objectives)
+        np.testing.assert_array_equal(one.objectives, run_task(SampleProblem(), one.task).objectives)
 
 
 def test_dots_lie_on_the_line_and_reach_its_ends() -> None:

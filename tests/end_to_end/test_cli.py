@@ -324,10 +324,10 @@ def test_a_damaged_result_is_shown_as_such(tmp_path: Path, name: str) -> None:
 
 
 BROKEN = """
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.conformance import SampleProblem
 
 
-class Broken(Toy):
+class Broken(SampleProblem):
     def evaluate_genes(self, genes):
         raise RuntimeError("no luck")
 

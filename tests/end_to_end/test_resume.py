@@ -11,9 +11,10 @@ from evo_libra.experiment.store.checkpoint import read_checkpoint, write_checkpo
 from evo_libra.experiment.store.folder import FRONT, RunFolder
 from evo_libra.front.front import front_of
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.conformance import Toy
-from evo_libra.searching.engine import WITHOUT_CHANCE, engine_names, load_engine
-from evo_libra.searching.generations import Snapshot, generations
+from evo_libra.searching.conformance import SampleProblem
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import Snapshot
+from evo_libra.searching.registry import DETERMINISTIC, engine_names, load_engine
 
 EVALUATIONS = 110  # Five generations and a cut one.
 
@@ -30,7 +31,7 @@ def written(folder: RunFolder, problem: SearchProblem, last: Snapshot) -> bytes:
 
 @pytest.mark.parametrize("name", [name for name in engine_names() if "agemoea" not in name])
 def test_every_engine_resumes_from_every_checkpoint_to_the_same_bytes(tmp_path: Path, name: str) -> None:
-    problem: SearchProblem = load_problem("gpt3-4k") if name in WITHOUT_CHANCE else Toy()
+    problem: SearchProblem = load_problem("gpt3-4k") if name in DETERMINISTIC else SampleProblem()
     straight = run(problem, name)
     expected = written(RunFolder(tmp_path / "straight"), problem, straight[-1])
     folder = RunFolder(tmp_path / "stopped")

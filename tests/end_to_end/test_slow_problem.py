@@ -16,12 +16,12 @@ from command import COMMAND, run
 SIMULATOR = """
 import os, time
 from evo_libra.searching.evaluation.parallel import OneByOne
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.conformance import SampleProblem
 
 
 class Simulator(OneByOne):
     name = "simulator"
-    genome, objectives, settings = Toy().genome, Toy().objectives, Toy().settings
+    genome, objectives, settings = SampleProblem().genome, SampleProblem().objectives, SampleProblem().settings
 
     def evaluate_one(self, genes):
         time.sleep(0.005)
@@ -29,7 +29,7 @@ class Simulator(OneByOne):
             raise ValueError("no convergence")
         with open("calls", "a") as file:
             file.write("x\\n")
-        worth = Toy().evaluate_genes(genes[:, None])
+        worth = SampleProblem().evaluate_genes(genes[:, None])
         return worth.objectives[:, 0], worth.violation[0]
 
     def describe(self, genes):

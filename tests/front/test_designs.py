@@ -10,8 +10,9 @@ from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.designs import front_genes
 from evo_libra.front.front import Front
-from evo_libra.searching.engine import load_engine
-from evo_libra.searching.generations import Options, generations
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import SearchOptions
+from evo_libra.searching.registry import load_engine
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_a_search_goes_on_from_another_front(earlier: Front) -> None:
     numbers = {"population": 60, "seed": 1, "evaluations": first.shape[1] + 60}
     found = [
         list(generations(problem, load_engine("nsga2", problem), **numbers, options=options))[-1].archive
-        for options in (Options(first=first), Options())
+        for options in (SearchOptions(first=first), SearchOptions())
     ]
     best = earlier.frame.select(earlier.objectives).to_numpy().T * np.array([[o.scale] for o in problem.objectives])
     for point in best.T:

@@ -15,11 +15,12 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.conformance import CHECKS, Check, ConformanceError, Toy
-from evo_libra.searching.engine import WITHOUT_CHANCE, Engine, EngineState, engine_names, load_engine, loaded, saved
+from evo_libra.searching.conformance import CHECKS, Check, ConformanceError, SampleProblem
+from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.deap import DeapEngine
 from evo_libra.searching.engines.pymoo import PymooEngine
 from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.registry import DETERMINISTIC, engine_names, load_engine
 
 LEFT_OUT = {
     # It learns nothing and remembers nothing.
@@ -43,7 +44,7 @@ PAIRS = [
 def test_engine_conforms(name: str, check: Check) -> None:
     if "agemoea" in name:
         pytest.importorskip("numba")
-    problem: SearchProblem = load_problem("gpt3-4k") if name in WITHOUT_CHANCE else Toy()
+    problem: SearchProblem = load_problem("gpt3-4k") if name in DETERMINISTIC else SampleProblem()
     check(lambda problem: load_engine(name, problem), problem)
 
 
@@ -181,7 +182,7 @@ def asks_for_too_many(broken: Broken, state: EngineState) -> tuple[FloatArray, E
 def test_check_notices(check: str, parts: dict[str, Callable[..., Any]]) -> None:
     found = next(one for one in CHECKS if one.__name__ == check)
     with pytest.raises(ConformanceError):
-        found(lambda _: Broken(**parts), Toy())
+        found(lambda _: Broken(**parts), SampleProblem())
 
 
 def test_every_check_is_known_to_notice_something() -> None:
@@ -190,8 +191,8 @@ def test_every_check_is_known_to_notice_something() -> None:
 
 
 def test_a_state_is_the_same_once_it_was_saved() -> None:
-    state = RandomEngine().start(Toy().genome, 2, 20, seed=3)
-    again = loaded(saved(state))
+    state = RandomEngine().start(SampleProblem().genome, 2, 20, seed=3)
+    again = EngineState.from_bytes(EngineState.to_bytes(state))
     assert again.random == state.random
     assert again.arrays.keys() == state.arrays.keys()
     assert again.generator().random() == state.generator().random()
@@ -199,4 +200,4 @@ def test_a_state_is_the_same_once_it_was_saved() -> None:
 
 def test_engines_of_libraries_say_how_many_objectives_they_need() -> None:
     with pytest.raises(InputError, match="pymoo:moead needs at least 2 objectives; the problem has 1"):
-        PymooEngine("moead").start(Toy(1).genome, 1, 20, seed=0)
+        PymooEngine("moead").start(SampleProblem(1).genome, 1, 20, seed=0)

@@ -12,8 +12,10 @@ from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import Archive
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engine import OWN, WITHOUT_CHANCE, EngineState, load_engine
-from evo_libra.searching.generations import Snapshot, generations
+from evo_libra.searching.engine import EngineState
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import Snapshot
+from evo_libra.searching.registry import load_engine
 
 MIXED = Genome(
     ("kind", "x", "y"), np.array([0.0, -1.0, 2.0]), np.array([4.0, 1.0, 3.0]), np.array([True, False, False])
@@ -21,7 +23,7 @@ MIXED = Genome(
 
 
 PROBLEM = load_problem("gpt3-4k")
-SAMPLING = tuple(name for name in OWN if name not in WITHOUT_CHANCE)
+SAMPLING = ("nsga2", "nsga3", "random")
 
 
 def worth(genes: FloatArray) -> tuple[FloatArray, FloatArray]:

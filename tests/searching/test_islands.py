@@ -23,18 +23,12 @@ from evo_libra.front.archive import Collection
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching import islands as islands_module
-from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, STAGNATION, load_engine, loaded, saved
+from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, STAGNATION, EngineState
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
-from evo_libra.searching.generations import (
-    Improve,
-    Options,
-    Snapshot,
-    derived_seed,
-    generations,
-    memetic_share,
-    step_of,
-)
-from evo_libra.searching.islands import EPOCH, Archipelago, island_generations, unpacked
+from evo_libra.searching.generations import generations, memetic_share, memetic_step
+from evo_libra.searching.islands import EPOCH, Archipelago, island_generations, unpack
+from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, derived_seed
+from evo_libra.searching.registry import load_engine
 from evo_libra.searching.stopping import Stagnation, Stop
 
 POPULATION = 20
@@ -54,22 +48,22 @@ def run(
     seed: int = 3,
     engine: str = "nsga2",
     resume: Snapshot | None = None,
-    options: Options | None = None,
+    options: SearchOptions | None = None,
 ) -> list[Snapshot]:
     numbers = {"population": POPULATION, "seed": seed, "evaluations": evaluations}
     place = Archipelago(islands, workers)
-    found = island_generations(problem, engine, place, **numbers, resume=resume, options=options or Options())
+    found = island_generations(problem, engine, place, **numbers, resume=resume, options=options or SearchOptions())
     return list(found)
 
 
 def test_front_depends_on_the_seed_and_the_number_of_islands_alone(problem: Problem) -> None:
-    options = Options(improve=short(problem))
+    options = SearchOptions(improve=short(problem))
     here = run(problem, 3, 3000, options=options)
     there = run(problem, 3, 3000, workers=2, options=options)
     assert [snapshot.evaluations for snapshot in here] == [1200, 2400, 3000]
     for one, two in zip(here, there, strict=True):
         np.testing.assert_array_equal(one.archive.genes, two.archive.genes)
-        assert saved(one.engine) == saved(two.engine)
+        assert EngineState.to_bytes(one.engine) == EngineState.to_bytes(two.engine)
     for other in (run(problem, 3, 3000, seed=4), run(problem, 2, 3000)):
         assert not np.array_equal(other[-1].archive.objectives, here[-1].archive.objectives)
 
@@ -78,7 +72,11 @@ def test_front_depends_on_the_seed_and_the_number_of_islands_alone(problem: Prob
 def test_islands_go_on_where_they_stopped(problem: Problem, engine: str) -> None:
     whole = run(problem, 2, 2500, engine=engine)
     # What a checkpoint keeps, and nothing else.
-    stopped = replace(whole[1], engine=loaded(saved(whole[1].engine)), found=Collection(whole[1].archive))
+    stopped = replace(
+        whole[1],
+        engine=EngineState.from_bytes(EngineState.to_bytes(whole[1].engine)),
+        found=Collection(whole[1].archive),
+    )
     resumed = run(problem, 2, 2500, engine=engine, resume=stopped)
     assert whole[-1].ended == resumed[-1].ended == EVALUATIONS
     np.testing.assert_array_equal(whole[-1].archive.genes, resumed[-1].archive.genes)
@@ -90,19 +88,19 @@ def test_one_island_is_a_search_with_a_seed_of_its_own(problem: Problem, engine:
     numbers = {"population": POPULATION, "seed": derived_seed(derived_seed(3, 0), 0), "evaluations": 1500}
     *_, last = generations(problem, load_engine(engine, problem), **numbers)
     np.testing.assert_array_equal(last.archive.objectives, island.archive.objectives)
-    (own,) = unpacked(island.engine, 0)
-    assert saved(own.engine) == saved(last.engine)
+    (own,) = unpack(island.engine, 0)
+    assert EngineState.to_bytes(own.engine) == EngineState.to_bytes(last.engine)
 
 
-def short(problem: Problem) -> Improve:
-    rule = step_of(problem, memetic_share(problem, "nsga2"))
+def short(problem: Problem) -> MemeticStep:
+    rule = memetic_step(problem, memetic_share(problem, "nsga2"))
     assert rule is not None
     # More evaluations than an island has in an epoch.
     return replace(rule, every=POPULATION * EPOCH + 100, count=10)
 
 
 def test_designs_are_improved_on_islands_whose_epochs_are_short(problem: Problem) -> None:
-    options = Options(improve=short(problem))
+    options = SearchOptions(improve=short(problem))
     plain, improved = run(problem, 2, 2400), run(problem, 2, 2400, options=options)
     np.testing.assert_array_equal(plain[0].archive.genes, improved[0].archive.genes)
     assert not np.array_equal(plain[-1].archive.genes, improved[-1].archive.genes)
@@ -127,7 +125,7 @@ def test_migrants_arrive(problem: Problem) -> None:
 def test_islands_stop_restart_start_from_designs_and_are_observed(problem: Problem) -> None:
     seen: list[tuple[FloatArray, Evaluation]] = []
     first = problem.genome.sample(np.random.default_rng(0), 15)
-    options = Options(
+    options = SearchOptions(
         stop=Stop(stagnation=Stagnation(3000, 0.1)), restarts=1, first=first,
         observe=lambda genes, worth: seen.append((genes, worth)),
     )  # fmt: skip
@@ -154,7 +152,7 @@ def test_islands_that_make_no_sense_are_refused(problem: Problem) -> None:
         run(problem, 3, 900, resume=run(problem, 2, 800)[-1])
     with ExpensiveProblem(problem, workers=1) as expensive, pytest.raises(InputError, match="processes of its own"):
         next(island_generations(expensive, "nsga2", Archipelago(2), population=20, seed=1, evaluations=40))
-    unsendable = Options(improve=Improve(lambda genes: genes))
+    unsendable = SearchOptions(improve=MemeticStep(lambda genes: genes))
     with pytest.raises(InputError, match="cannot be sent"):
         run(problem, 2, 800, workers=1, options=unsendable)
 
@@ -164,11 +162,11 @@ import os, signal, time
 from dataclasses import dataclass
 from multiprocessing import parent_process
 from pathlib import Path
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.conformance import SampleProblem
 
 
 @dataclass(frozen=True)
-class Frail(Toy):
+class Frail(SampleProblem):
     folder: str = "."
     deaths: int = 0
     sleep: float = 0.0
@@ -207,8 +205,8 @@ def test_epoch_whose_process_dies_is_lived_again(tmp_path: Path, frail: Any, mon
     hurt = run(frail.Frail(folder=str(tmp_path), deaths=1), 2, 1200, workers=1)[-1]
     assert (tmp_path / "death0").exists()
     np.testing.assert_array_equal(whole.archive.genes, hurt.archive.genes)
-    assert saved(whole.engine) == saved(hurt.engine)
-    monkeypatch.setattr(islands_module, "LIVES", 1)
+    assert EngineState.to_bytes(whole.engine) == EngineState.to_bytes(hurt.engine)
+    monkeypatch.setattr(islands_module, "MAX_DEATHS", 1)
     with pytest.raises(EvoLibraError, match=r"island 0 failed: the process died: SIGKILL"):
         run(frail.Frail(folder=str(tmp_path), deaths=100), 1, 1200, workers=1)
 

@@ -13,7 +13,8 @@ from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.file.registry import load_problem as load_search_problem
 from evo_libra.problem.local_search import best_bandwidths
 from evo_libra.problem.problem import Problem
-from evo_libra.searching.generations import Improve, Options, improved, memetic_share
+from evo_libra.searching.generations import memetic_share
+from evo_libra.searching.loop import MemeticStep, SearchOptions
 
 LIMITS = "constraints=['sum(bw) <= 300 GB/s', 'bw[0] >= bw[1]']"
 
@@ -53,10 +54,10 @@ def test_there_is_none_where_there_is_nothing_exact_to_gain() -> None:
 
 def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
     archive = Archive(np.arange(100.0)[None], np.stack([np.arange(100.0), -np.arange(100.0)]))
-    rule = Improve(lambda genes: -genes, count=5)
-    np.testing.assert_array_equal(improved(rule, archive, 50), -np.array([[0.0, 25, 50, 74, 99]]))
-    assert improved(rule, archive, 2).tolist() == [[-0.0, -99.0]]
-    assert improved(rule, archive, 0).shape == improved(rule, Archive.empty(1, 2), 9).shape == (1, 0)
+    rule = MemeticStep(lambda genes: -genes, count=5)
+    np.testing.assert_array_equal(rule.improve(archive, 50), -np.array([[0.0, 25, 50, 74, 99]]))
+    assert rule.improve(archive, 2).tolist() == [[-0.0, -99.0]]
+    assert rule.improve(archive, 0).shape == rule.improve(Archive.empty(1, 2), 9).shape == (1, 0)
 
 
 def test_a_search_gets_nearer_to_the_best_front_with_it() -> None:
@@ -66,7 +67,7 @@ def test_a_search_gets_nearer_to_the_best_front_with_it() -> None:
 
     def missing(memetic: float | None) -> float:
         done = []
-        options = Options(observe=lambda genes, _: done.append(genes.shape[1]))
+        options = SearchOptions(observe=lambda genes, _: done.append(genes.shape[1]))
         found = search(problem, evaluations=20_000, population=200, seed=1, memetic=memetic, options=options)
         assert sum(done) == 20_000
         values = found.frame.select("time_ms", "cost_usd").to_numpy().T

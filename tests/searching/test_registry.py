@@ -8,9 +8,9 @@ import pytest
 
 from evo_libra import search
 from evo_libra.errors import InputError
-from evo_libra.searching.conformance import Toy
-from evo_libra.searching.engine import engine_names, load_engine
+from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.registry import engine_names, load_engine
 
 MODULE = """
 from evo_libra.searching.engines.random_search import RandomEngine
@@ -54,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["mine", "my_engines:Mine", "my_engines:make"])
 def test_an_engine_of_ones_own_is_made_for_the_problem(name: str) -> None:
-    toy = Toy()
+    toy = SampleProblem()
     engine = load_engine(name, toy)
     assert type(engine).__name__ == "Mine"
     assert engine.problem is toy  # type: ignore[attr-defined]
@@ -80,4 +80,4 @@ def test_installed_engines_are_listed() -> None:
 ])  # fmt: skip
 def test_what_is_no_engine_is_told(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        load_engine(name, Toy())
+        load_engine(name, SampleProblem())

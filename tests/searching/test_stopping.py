@@ -16,8 +16,10 @@ from evo_libra.front.front import front_of
 from evo_libra.problem.file.registry import load_problem as load_search_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation
-from evo_libra.searching.engine import EVALUATIONS, GAP, SECONDS, STAGNATION, load_engine
-from evo_libra.searching.generations import Options, Snapshot, generations
+from evo_libra.searching.engine import EVALUATIONS, GAP, SECONDS, STAGNATION
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import SearchOptions, Snapshot
+from evo_libra.searching.registry import load_engine
 from evo_libra.searching.stopping import Gap, Mark, Stagnation, Stop, certified_gap, grown, passed
 
 
@@ -26,19 +28,19 @@ def problem() -> Problem:
     return load_problem("gpt3-4k")
 
 
-def run(problem: Problem, options: Options, evaluations: int, resume: Snapshot | None = None) -> list[Snapshot]:
+def run(problem: Problem, options: SearchOptions, evaluations: int, resume: Snapshot | None = None) -> list[Snapshot]:
     engine = load_engine("nsga2", problem)
     numbers = {"population": 60, "seed": 4, "evaluations": evaluations}
     return list(generations(problem, engine, **numbers, resume=resume, options=options))
 
 
 def test_evaluations_end_a_search_at_the_latest(problem: Problem) -> None:
-    ends = [snapshot.ended for snapshot in run(problem, Options(), 250)]
+    ends = [snapshot.ended for snapshot in run(problem, SearchOptions(), 250)]
     assert ends == ["", "", "", "", EVALUATIONS]
 
 
 def test_seconds_end_a_search_and_those_before_an_interruption_count(problem: Problem) -> None:
-    options = Options(stop=Stop(seconds=0.3))
+    options = SearchOptions(stop=Stop(seconds=0.3))
     *_, last = run(problem, options, 10**9)
     assert last.ended == SECONDS
     assert 0.3 <= last.seconds < 3
@@ -47,7 +49,7 @@ def test_seconds_end_a_search_and_those_before_an_interruption_count(problem: Pr
 
 
 def test_stagnation_ends_a_search_the_same_way_after_an_interruption(problem: Problem) -> None:
-    options = Options(stop=Stop(stagnation=Stagnation(3000, 0.01)))
+    options = SearchOptions(stop=Stop(stagnation=Stagnation(3000, 0.01)))
     whole = run(problem, options, 1_000_000)
     assert whole[-1].ended == STAGNATION
     assert 3000 < whole[-1].evaluations < 200_000
@@ -68,7 +70,7 @@ def test_stagnation_means_that_the_hypervolume_has_hardly_grown() -> None:
 
 
 def test_restarts_go_on_instead_and_keep_what_was_found(problem: Problem) -> None:
-    options = Options(stop=Stop(stagnation=Stagnation(2000, 0.02)), restarts=2)
+    options = SearchOptions(stop=Stop(stagnation=Stagnation(2000, 0.02)), restarts=2)
     snapshots = run(problem, options, 1_000_000)
     restarts = [snapshot.restarts for snapshot in snapshots]
     assert snapshots[-1].ended == STAGNATION
@@ -93,7 +95,7 @@ def test_certified_gap_ends_a_search() -> None:
         measured.append(measure(archive))
         return measured[-1]
 
-    *_, last = run(small, Options(stop=Stop(gap=Gap(0.1, noted, every=1200))), 100_000)
+    *_, last = run(small, SearchOptions(stop=Stop(gap=Gap(0.1, noted, every=1200))), 100_000)
     assert last.ended == GAP
     assert measured[-1] <= 0.1 < min([*measured[:-1], np.inf])
     due, evaluations = [1200], last.evaluations
@@ -114,8 +116,8 @@ def test_gap_that_cannot_be_proven_is_the_user_s_mistake() -> None:
 
 def test_search_starts_from_given_designs(problem: Problem) -> None:
     seen: list[tuple[FloatArray, Evaluation]] = []
-    best = run(problem, Options(), 6000)[-1].archive.genes
-    options = Options(first=best, observe=lambda genes, worth: seen.append((genes, worth)))
+    best = run(problem, SearchOptions(), 6000)[-1].archive.genes
+    options = SearchOptions(first=best, observe=lambda genes, worth: seen.append((genes, worth)))
     snapshots = run(problem, options, best.shape[1] + 400)
     np.testing.assert_array_equal(seen[0][0], best)
     assert snapshots[-1].evaluations == best.shape[1] + 400 == sum(genes.shape[1] for genes, _ in seen)
@@ -126,7 +128,7 @@ def test_search_starts_from_given_designs(problem: Problem) -> None:
 
 def test_few_given_designs_are_joined_by_a_sample(problem: Problem) -> None:
     first = problem.genome.sample(np.random.default_rng(0), 10)
-    *_, last = run(problem, Options(first=first), 60)
+    *_, last = run(problem, SearchOptions(first=first), 60)
     assert last.evaluations == 60
     assert last.engine.arrays["genes"].shape[1] == 60
 
@@ -137,8 +139,8 @@ def test_few_given_designs_are_joined_by_a_sample(problem: Problem) -> None:
     (lambda: Stagnation(0), "stagnation of 0 evaluations"),
     (lambda: Stagnation(10, -0.1), "grow by -0.1"),
     (lambda: Gap(-0.1, lambda _archive: 0.0), "gap of -0.1"),
-    (lambda: Options(restarts=-1), "-1 restarts"),
-    (lambda: Options(restarts=1), "belong to a search that ends by stagnation"),
+    (lambda: SearchOptions(restarts=-1), "-1 restarts"),
+    (lambda: SearchOptions(restarts=1), "belong to a search that ends by stagnation"),
 ])  # fmt: skip
 def test_ends_that_make_no_sense_are_refused(make: Callable[[], object], part: str) -> None:
     with pytest.raises(InputError, match=part):

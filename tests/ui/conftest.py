@@ -24,7 +24,7 @@ from evo_libra.experiment.store.folder import RunFolder, checksum
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.searching.engine import EngineState
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 from evo_libra.ui.terminal.app import TerminalUI
 
 OBJECTIVES = [

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.experiment.execution.search_loop import life_of
+from evo_libra.experiment.execution.search_loop import epoch_runner_of
 from evo_libra.experiment.run.provenance import canonical_hash, program
 from evo_libra.experiment.run.settings import RunSpec, build
-from evo_libra.searching.islands import Archipelago, Epoch, Live
+from evo_libra.searching.islands import Archipelago, Epoch, RunEpochs
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -25,7 +25,7 @@ def on_workers(spec: RunSpec) -> Archipelago:
     return Archipelago(spec.method.islands, 0, partial(_spread, spec))
 
 
-def _spread(spec: RunSpec, here: Callable[[Epoch], Epoch]) -> Live:
+def _spread(spec: RunSpec, here: Callable[[Epoch], Epoch]) -> RunEpochs:
     from distributed import get_client  # noqa: PLC0415 - takes half a second where it is not needed
 
     return partial(_lived, get_client(), spec, here)
@@ -80,4 +80,4 @@ def live_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch |
     problem = build(spec.origin)
     if canonical_hash(problem.identity()) != canonical_hash(spec.problem):
         return None
-    return life_of(spec, problem)(epoch)
+    return epoch_runner_of(spec, problem)(epoch)

@@ -12,7 +12,7 @@ from evo_libra.experiment.store.checkpoint import read_checkpoint
 from evo_libra.experiment.store.evaluated import copy_failures, keep_first, read_failures
 from evo_libra.experiment.store.events import last_progress
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 
 
 @dataclass(frozen=True)

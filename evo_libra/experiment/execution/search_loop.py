@@ -12,10 +12,11 @@ from evo_libra.experiment.execution.warm_start import first_genes
 from evo_libra.experiment.run.settings import Origin, RunSpec, build
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching.asynchronous import completions
-from evo_libra.searching.engine import WITHOUT_CHANCE, load_engine
 from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
-from evo_libra.searching.generations import Options, Snapshot, generations, step_of
-from evo_libra.searching.islands import Archipelago, Epoch, island_generations, life
+from evo_libra.searching.generations import generations, memetic_step
+from evo_libra.searching.islands import Archipelago, Epoch, epoch_runner, island_generations
+from evo_libra.searching.loop import SearchOptions, Snapshot
+from evo_libra.searching.registry import DETERMINISTIC, load_engine
 from evo_libra.searching.stopping import Gap, Stagnation, Stop, certified_gap
 
 Observe = Callable[[FloatArray, Evaluation], None]
@@ -66,10 +67,10 @@ def snapshots(
         yield from generations(problem, engine, **numbers, resume=resume, options=options)
 
 
-def life_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
+def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
     """Return the function that lives through epochs of a run's islands."""
-    improve = step_of(problem, spec.method.memetic)
-    return life(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
+    improve = memetic_step(problem, spec.method.memetic)
+    return epoch_runner(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
 
 
 def check(spec: RunSpec, problem: SearchProblem) -> None:
@@ -88,7 +89,7 @@ def check(spec: RunSpec, problem: SearchProblem) -> None:
     problem = with_processes(spec, problem, None, retry=False)
     _check_method(spec, expensive=isinstance(problem, ExpensiveProblem))
     load_engine(spec.engine, problem).start(problem.genome, len(problem.objectives), spec.population, spec.seed)
-    step_of(problem, spec.method.memetic)
+    memetic_step(problem, spec.method.memetic)
     if spec.method.gap is not None:
         certified_gap(problem)
     if spec.method.start_from:
@@ -97,7 +98,7 @@ def check(spec: RunSpec, problem: SearchProblem) -> None:
 
 def _check_method(spec: RunSpec, *, expensive: bool) -> None:
     method = spec.method
-    certain = spec.engine in WITHOUT_CHANCE
+    certain = spec.engine in DETERMINISTIC
     if certain and expensive:
         many = "many designs at once" if spec.engine == "exhaustive" else "one design alone"
         raise InputError(f"{spec.engine} evaluates {many}; search without worker processes")
@@ -146,11 +147,11 @@ def _load(origin: Origin) -> SearchProblem:
     return build(origin)
 
 
-def _options(spec: RunSpec, problem: SearchProblem, observe: Observe | None, *, warm: bool) -> Options:
+def _options(spec: RunSpec, problem: SearchProblem, observe: Observe | None, *, warm: bool) -> SearchOptions:
     method = spec.method
     stagnation = None if method.stagnation is None else Stagnation(method.stagnation, method.growth)
     gap = None if method.gap is None else Gap(method.gap, certified_gap(problem), method.gap_every)
     first = first_genes(spec, problem) if warm and method.start_from else None
-    return Options(
-        Stop(spec.seconds, stagnation, gap), method.restarts, first, step_of(problem, spec.method.memetic), observe
+    return SearchOptions(
+        Stop(spec.seconds, stagnation, gap), method.restarts, first, memetic_step(problem, spec.method.memetic), observe
     )

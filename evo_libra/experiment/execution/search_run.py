@@ -28,10 +28,9 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engine import EXHAUSTED, SECONDS
-from evo_libra.searching.evaluation.checked import evaluate_checked
+from evo_libra.searching.engine import EXHAUSTED, SECONDS, evaluate
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 
 _SAMPLE, _SEED = 128, 0
 
@@ -48,7 +47,7 @@ def scale_of(problem: SearchProblem) -> Scale | None:
     if isinstance(problem, (ExpensiveProblem, SlowProblem)):
         return None
     genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
-    worth = evaluate_checked(problem, genes)
+    worth = evaluate(problem, genes)
     best = Archive.empty(len(problem.genome), len(problem.objectives))
     best = best.add(genes, worth.objectives, worth.violation)
     if not len(best):
@@ -82,7 +81,7 @@ class Outcome:
     hypervolume : of the front on the problem's scale; None without one.
     wall, total_wall : seconds this time, and those of earlier attempts included.
     stopped : why it ended before its end, such as ``interrupt``; None when it is complete.
-    ended : what completed it, as `evo_libra.searching.generations.Snapshot` has it.
+    ended : what completed it, as `evo_libra.searching.loop.Snapshot` has it.
     restarts : how often its engine was started anew.
     failures : designs that could not be evaluated, as `evo_libra.experiment.store.evaluated.keep_failures` has them.
     """

@@ -37,7 +37,7 @@ from evo_libra.experiment.store.staging import TakenOverError
 from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 
 ATTEMPTS = 3
 """Attempts in a row that get no further before a run is given up."""

@@ -17,10 +17,11 @@ from evo_libra.front.indicators import additive_epsilon, attainment_surfaces, hy
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engine import load_engine
+from evo_libra.searching.engine import Engine
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.evaluation.workers import Workers
 from evo_libra.searching.generations import generations
+from evo_libra.searching.registry import load_engine
 
 EXACT_DESIGNS = 8000
 """Designs of an exact front that others are compared with: twice as many change its hypervolume by less than 5e-5."""
@@ -185,7 +186,7 @@ def run_task(problem: SearchProblem, task: Task) -> Run:
 
 
 @dataclass
-class _Timed:
+class _Timed(Engine):
     """An engine that knows how long it has worked."""
 
     engine: Any

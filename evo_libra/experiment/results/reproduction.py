@@ -22,7 +22,7 @@ from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 
 
 @dataclass(frozen=True)

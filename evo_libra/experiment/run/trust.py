@@ -9,7 +9,7 @@ from __future__ import annotations
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.settings import RunSpec
 from evo_libra.problem.file import registry
-from evo_libra.searching import engine as engines
+from evo_libra.searching import registry as engines
 
 OPTION = "--trust-code"
 

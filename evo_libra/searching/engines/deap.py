@@ -9,13 +9,14 @@ from __future__ import annotations
 import random as python_random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from deap import base, tools
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.searching.engines.library import Arrays, LibraryEngine, chosen, merged, quiet
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, merge, quiet
 from evo_libra.searching.engines.niching import reference_directions
 
 _MULTIPLE = 4
@@ -32,6 +33,11 @@ class DeapEngine(LibraryEngine):
 
     def __init__(self, algorithm: str) -> None:
         super().__init__(f"deap:{algorithm}", _Algorithm(algorithm))
+
+    @staticmethod
+    def of(algorithm: str, _problem: SearchProblem) -> DeapEngine:
+        """Return the engine for a problem."""
+        return DeapEngine(algorithm)
 
 
 @contextmanager
@@ -66,24 +72,14 @@ class _Individual:
 
 
 @dataclass(frozen=True)
-class _Algorithm:
-    """Selection and survival by name; `directions` are there for NSGA-III once it is prepared."""
+class _Algorithm(LibraryAlgorithm):
+    """Selection and survival by name."""
 
     name: str
-    fewest: int = 1
-    directions: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
-    def prepared(self, objectives: int, population: int) -> _Algorithm:
+    def prepare(self, objectives: int, population: int) -> _Algorithm:
         """Return the algorithm with its reference directions, if it has any."""
         return replace(self, directions=reference_directions(objectives, population)) if self.name == "nsga3" else self
-
-    def batch(self, size: int) -> int:
-        """Return the designs of a generation."""
-        return size
-
-    def pool(self, arrays: Arrays) -> FloatArray:
-        """Return what parents are chosen of."""
-        return arrays["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the parents that DEAP selects: NSGA-II's by tournaments, the others' at random."""
@@ -97,9 +93,9 @@ class _Algorithm:
                 parents = tools.selRandom(people, 2 * count)
         return _places(parents).reshape(count, 2).T, np.arange(2 * count), np.zeros(2 * count)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return the designs that survive: feasible ones by DEAP's choice, then those that break the least."""
-        everything = merged(arrays, told)
+        everything = merge(arrays, new)
         feasible = np.flatnonzero(everything["violation"] <= 0)
         infeasible = np.flatnonzero(everything["violation"] > 0)
         size, best = int(arrays["size"]), feasible

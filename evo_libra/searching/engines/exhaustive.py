@@ -16,10 +16,10 @@ from evo_libra.optimality.pruning import screened
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.searching.engine import EngineState
+from evo_libra.searching.engine import Engine, EngineState
 
 
-class ExhaustiveEngine:
+class ExhaustiveEngine(Engine):
     """Finds the fastest design at each of as many costs as the population has designs.
 
     A generation is what a tile of structures adds to the front; when no tile is left, every design emitted last at a
@@ -29,8 +29,10 @@ class ExhaustiveEngine:
     its optima tries whole ports: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves.
 
-    Of a space without a table, structures that are beaten at every cost are sifted out first (`.optimality.pruning`).
+    Of a space without a table, structures that are beaten at every cost are pruned first (`.optimality.pruning`).
     """
+
+    in_order = "exhaustive goes through a space in order"
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._solved = problem, problem.relaxed() if problem.tables.kits else problem
@@ -53,17 +55,17 @@ class ExhaustiveEngine:
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
         """Return the state before the first tile.
 
-        `told` designs of tile number `tile` are known; with all `offered` ones its `after` are the best times.
+        The engine knows `learned` designs of tile number `tile`; with all `offered` ones, `after` are the best times.
         """
         none = np.full(population, np.inf)
-        numbers = {"levels": population, "tile": 0, "told": 0, "offered": 0}
+        numbers = {"levels": population, "tile": 0, "learned": 0, "offered": 0}
         arrays = {name: np.array(float(number)) for name, number in numbers.items()}
         return EngineState({**arrays, "time": none, "after": none}, np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
         """Return what the next tile that improves the front adds to it; nothing after the last one."""
         bounds, cost, parts = self._space(int(state.arrays["levels"]))
-        tile, told, time = int(state.arrays["tile"]), int(state.arrays["told"]), state.arrays["time"][: len(cost)]
+        tile, learned, time = int(state.arrays["tile"]), int(state.arrays["learned"]), state.arrays["time"][: len(cost)]
         genes = np.empty((len(self._problem.genome), 0))
         while tile < len(parts):
             before = replace(nothing_yet(cost, len(self._problem.choices)), time=time)
@@ -75,14 +77,14 @@ class ExhaustiveEngine:
                 state = EngineState({**state.arrays, **arrays, "time": time, "after": after.time}, state.random)
                 break
             tile += 1
-        return genes[:, told:], state
+        return genes[:, learned:], state
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:  # noqa: ARG002
         """Return the state once genes are known, all that were asked for or the first of them."""
-        told, offered = int(state.arrays["told"]) + genes.shape[1], int(state.arrays["offered"])
-        if told < offered:
-            return EngineState({**state.arrays, "told": np.array(float(told))}, state.random)
-        following = {"tile": state.arrays["tile"] + 1.0, "told": np.array(0.0), "time": state.arrays["after"]}
+        learned, offered = int(state.arrays["learned"]) + genes.shape[1], int(state.arrays["offered"])
+        if learned < offered:
+            return EngineState({**state.arrays, "learned": np.array(float(learned))}, state.random)
+        following = {"tile": state.arrays["tile"] + 1.0, "learned": np.array(0.0), "time": state.arrays["after"]}
         return EngineState({**state.arrays, **following}, state.random)
 
     def _space(self, count: int) -> tuple[Screen, FloatArray, list[IntArray]]:
@@ -114,6 +116,6 @@ def _whole(problem: Problem, part: Screen, bandwidth: FloatArray) -> FloatArray:
     _, first = np.unique(np.vstack([part.structure[every], whole]), axis=1, return_index=True)
     structure, gene = part.structure[every[first]], part.gene[:, every[first]]
     genes = problem.encode(structure, gene, whole[:, first], np.ones(len(first)))
-    worth = problem.evaluate_genes(genes)
-    feasible = np.flatnonzero(worth.violation <= 0)
-    return genes[:, feasible[non_dominated(worth.objectives[:, feasible])]]
+    found = problem.evaluate_genes(genes)
+    feasible = np.flatnonzero(found.violation <= 0)
+    return genes[:, feasible[non_dominated(found.objectives[:, feasible])]]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import abc
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol, Self
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +15,7 @@ from numpy.typing import ArrayLike
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.problem.genome import Genome
-from evo_libra.searching.engine import EngineState
+from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.variation import is_new, offspring
 
 _ATTEMPTS = 20
@@ -26,45 +28,50 @@ NO_SLOT = -1.0
 Arrays = Mapping[str, FloatArray]
 
 
-class Algorithm(Protocol):
+@dataclass(frozen=True)
+class LibraryAlgorithm(abc.ABC):
     """An algorithm of another library as functions of arrays.
 
-    The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,); besides them there
-    are ``size``, the designs per generation that the user wants, ``told``, the designs known so far, and whatever the
-    algorithm adds.
+    The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,). Besides them there
+    are ``size``, the designs per generation, ``learned``, the number of designs so far, and those of the algorithm.
 
     Attributes
     ----------
-    fewest : objectives that it needs.
+    min_objectives : objectives that the algorithm needs.
+    directions : (k, m) reference directions, once the algorithm is prepared and if it has any.
     """
 
-    @property
-    def fewest(self) -> int:
-        """Least number of objectives."""
+    min_objectives: int = field(default=1, kw_only=True)
+    directions: FloatArray = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
 
-    def prepared(self, objectives: int, population: int) -> Self:
-        """Return the algorithm with what follows from the numbers of objectives and of designs per generation."""
+    def prepare(self, objectives: int, population: int) -> Self:  # noqa: ARG002 - most have reference directions alone
+        """Return the algorithm for a number of objectives and of designs per generation."""
+        return self
 
     def batch(self, size: int) -> int:
-        """Return how many designs make a generation."""
+        """Return the number of designs of a generation."""
+        return size
 
+    def pool(self, arrays: Arrays) -> FloatArray:
+        """Return the (g, k) genes that parents are chosen of."""
+        return arrays["genes"]
+
+    @abc.abstractmethod
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (2, k) parents, the (n,) children of them that are taken of 2 k, and the (n,) slot of each child.
 
         Children 0 to k - 1 are the first ones of the pairs; a slot is the part of the population that a child is for.
         """
 
-    def pool(self, arrays: Arrays) -> FloatArray:
-        """Return the (g, k) genes that parents are chosen of."""
+    @abc.abstractmethod
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+        """Return the arrays that change for new designs.
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return the arrays that change when designs are told.
-
-        `told` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design is not for any.
+        `new` has the arrays of a population and (k,) ``slot``, `NO_SLOT` where a design is not for any.
         """
 
 
-class LibraryEngine:
+class LibraryEngine(Engine):
     """An engine whose selection and survival are those of another library.
 
     Parameters
@@ -73,7 +80,7 @@ class LibraryEngine:
     algorithm : selection and survival.
     """
 
-    def __init__(self, name: str, algorithm: Algorithm) -> None:
+    def __init__(self, name: str, algorithm: LibraryAlgorithm) -> None:
         self._name, self._algorithm = name, algorithm
         self._genome: Genome | None = None
 
@@ -84,14 +91,14 @@ class LibraryEngine:
         ------
         InputError : the algorithm needs more objectives.
         """
-        fewest = self._algorithm.fewest
-        if objectives < fewest:
-            raise InputError(f"{self._name} needs at least {fewest} objectives; the problem has {objectives}")
-        self._genome, self._algorithm = genome, self._algorithm.prepared(objectives, population)
+        needed = self._algorithm.min_objectives
+        if objectives < needed:
+            raise InputError(f"{self._name} needs at least {needed} objectives; the problem has {objectives}")
+        self._genome, self._algorithm = genome, self._algorithm.prepare(objectives, population)
         arrays = {
             "size": np.array(float(population)),
             "sampled": np.array(0.0),
-            "told": np.array(0.0),
+            "learned": np.array(0.0),
             "genes": np.empty((len(genome), 0)),
             "objectives": np.empty((objectives, 0)),
             "violation": np.empty(0),
@@ -101,11 +108,11 @@ class LibraryEngine:
         return EngineState(arrays, np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
-        """Return the next generation: what a sample lacks at first, then children, neither known nor lately told."""
+        """Return the next generation: what a sample lacks at first, then children, neither known nor recent."""
         arrays, random = state.arrays, state.generator()
-        batch, told = self._algorithm.batch(int(arrays["size"])), int(arrays["told"])
-        sampling = not arrays["genes"].shape[1] or (not arrays["sampled"] and told < batch)
-        wanted = batch - told if sampling and told < batch else batch
+        batch, learned = self._algorithm.batch(int(arrays["size"])), int(arrays["learned"])
+        sampling = not arrays["genes"].shape[1] or (not arrays["sampled"] and learned < batch)
+        wanted = batch - learned if sampling and learned < batch else batch
         known = np.concatenate([arrays["genes"], arrays["seen"]], axis=1)
         found, slots = known[:, :0], np.empty(0)
         for _ in range(_ATTEMPTS):
@@ -130,20 +137,20 @@ class LibraryEngine:
         return offspring(self._known(), pool[:, one], pool[:, two], random)[:, taken], slot
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
-        """Return the state with the survivors of the designs known and the designs told, asked for or not."""
+        """Return the state with the survivors of the designs known and the new ones, asked for or not."""
         arrays, random, count = state.arrays, state.generator(), genes.shape[1]
         slot = arrays["slot"][:count] if len(arrays["slot"]) else np.full(count, NO_SLOT)
-        told = {"genes": genes, "objectives": objectives, "violation": violation, "slot": slot}
-        arrays = {**arrays, "told": arrays["told"] + count, "slot": np.empty(0)}
+        new = {"genes": genes, "objectives": objectives, "violation": violation, "slot": slot}
+        arrays = {**arrays, "learned": arrays["learned"] + count, "slot": np.empty(0)}
         seen = np.concatenate([arrays["seen"], genes], axis=1)[:, -_REMEMBERED * int(arrays["size"]) :]
-        changed = self._algorithm.survivors(arrays, told, random)
+        changed = self._algorithm.survivors(arrays, new, random)
         return EngineState({**arrays, "seen": seen, **changed}, random.bit_generator.state)
 
 
-def merged(arrays: Arrays, told: Arrays) -> dict[str, FloatArray]:
-    """Return the population and the designs told as one population."""
+def merge(arrays: Arrays, new: Arrays) -> dict[str, FloatArray]:
+    """Return the population and the new designs as one population."""
     names = ("genes", "objectives", "violation")
-    return {name: np.concatenate([arrays[name], told[name]], axis=-1) for name in names}
+    return {name: np.concatenate([arrays[name], new[name]], axis=-1) for name in names}
 
 
 def chosen(population: Arrays, places: IntArray) -> dict[str, FloatArray]:

@@ -17,31 +17,26 @@ from evo_libra.searching.engines.survival import by_front, ranks, turns
 _INNER = 0.5
 
 
-def reference_directions(objectives: int, most: int) -> FloatArray:
-    """Return (k, m) directions, as many as `most` allows.
+def reference_directions(objectives: int, max_count: int) -> FloatArray:
+    """Return the (k, m) directions of Das and Dennis (1998) for m objectives, at most `max_count` unless m are more.
 
-    Those of Das and Dennis (1998). Where the steps are so few that all of them lie on the edges, a second layer half as
-    wide is put inside (Deb and Jain 2014).
-
-    Parameters
-    ----------
-    objectives : m.
-    most : largest k; the m corners are always there.
+    Where the steps are so few that all directions lie on the edges, a second layer half as wide is put inside (Deb and
+    Jain 2014).
     """
     if objectives == 1:
         return np.ones((1, 1))
-    steps = _most_steps(objectives, most)
+    steps = _max_steps(objectives, max_count)
     outer = das_dennis(objectives, steps)
-    room = most - len(outer)
+    room = max_count - len(outer)
     if steps >= objectives or room < objectives:
         return outer
-    inner = das_dennis(objectives, _most_steps(objectives, room))
+    inner = das_dennis(objectives, _max_steps(objectives, room))
     return np.concatenate([outer, _INNER * inner + (1 - _INNER) / objectives])
 
 
-def _most_steps(objectives: int, most: int) -> int:
+def _max_steps(objectives: int, max_count: int) -> int:
     steps = 1
-    while comb(steps + objectives, objectives - 1) <= most:
+    while comb(steps + objectives, objectives - 1) <= max_count:
         steps += 1
     return steps
 
@@ -109,13 +104,7 @@ class Niches:
 
 @dataclass(frozen=True)
 class Scale:
-    """How objectives are put on one scale; it is carried from generation to generation.
-
-    Attributes
-    ----------
-    ideal, worst : (m,) least and largest values seen.
-    extremes : (m, k) designs that are best along one axis each; k is 0 or m.
-    """
+    """The scale of the objectives: smallest and largest values, and (m, k) designs that are best along an axis."""
 
     ideal: FloatArray
     worst: FloatArray
@@ -123,14 +112,7 @@ class Scale:
 
 
 def rescaled(scale: Scale, objectives: FloatArray, first: FloatArray) -> tuple[Scale, FloatArray]:
-    """Return the scale once more designs are known, and the (m,) nadir point that follows from it.
-
-    Parameters
-    ----------
-    scale : before.
-    objectives : (m, n) of all designs.
-    first : (m, k) of those that nothing dominates.
-    """
+    """Return the scale after (m, n) more designs, `first` the non-dominated ones, and its (m,) nadir point."""
     ideal = np.minimum(scale.ideal, objectives.min(axis=1))
     worst = np.maximum(scale.worst, objectives.max(axis=1))
     extremes = _extremes(np.concatenate([scale.extremes, first], axis=1), ideal, _SMALL * (worst - ideal))
@@ -163,13 +145,7 @@ def _intercepts(extremes: FloatArray, ideal: FloatArray) -> FloatArray | None:
 
 
 def nearest(scaled: FloatArray, directions: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return (n,) which direction each design is nearest to, and its distance from that line.
-
-    Parameters
-    ----------
-    scaled : (m, n) objectives, the ideal at 0.
-    directions : (k, m).
-    """
+    """Return the (n,) nearest of (k, m) directions to each of (m, n) designs, the ideal at 0, and the distances."""
     unit = directions / np.linalg.norm(directions, axis=1, keepdims=True)
     count = scaled.shape[1]
     which, reach = np.empty(count, dtype=np.int64), np.empty(count)
@@ -192,12 +168,8 @@ def chosen_by_niche(
 
     A direction without any takes the design nearest to it, another one any of its designs.
 
-    Parameters
-    ----------
-    niche, distance : (n,) direction of each design, and its distance from that.
-    occupied : (k,) designs that each direction has already.
-    count : places, at most n.
-    random : decides between equals.
+    Each of n designs has a niche, its direction, and a distance from it; `occupied` are the (k,) designs that each
+    direction has already. Chance decides between equals.
     """
     lots, ties = random.random((2, len(niche)))
     order = np.lexsort((lots, niche))

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.problem.genome import Genome
-from evo_libra.searching.engine import Arrays, EngineState
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.engine import Arrays, Engine, EngineState
 from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding
 from evo_libra.searching.engines.variation import Operators, first_of_kind, row_hash, vary
@@ -20,7 +21,7 @@ _LEAST_SHARE = 0.25
 
 
 class Selection(Protocol):
-    """Who has children and who survives, as functions of arrays."""
+    """The choice of parents and of survivors, as functions of arrays."""
 
     def memory(self, objectives: int, population: int) -> dict[str, NDArray[Any]]:
         """Return the arrays that it adds to those of the population, before the first generation."""
@@ -34,12 +35,12 @@ class Selection(Protocol):
         """Return which of (m, n) designs make the next population, ``size`` at most, and its arrays of them."""
 
 
-class Nsga:
+class Nsga(Engine):
     """An evolution with constraint domination; what the population holds already is not asked for again.
 
     Parameters
     ----------
-    selection : who has children and who survives.
+    selection : chooses parents and survivors.
     operators : how children are made.
     """
 
@@ -108,11 +109,11 @@ class Nsga:
         return EngineState(arrays, random.bit_generator.state)
 
 
-def nsga2(operators: Operators | None = None) -> Nsga:
+def nsga2(_problem: SearchProblem | None = None) -> Nsga:
     """Return NSGA-II."""
-    return Nsga(Crowding(), operators or Operators())
+    return Nsga(Crowding(), Operators())
 
 
-def nsga3(operators: Operators | None = None) -> Nsga:
-    """Return NSGA-III; its front is the archive's, as its population holds few points of an irregular front."""
-    return Nsga(Niches(), operators or Operators())
+def nsga3(_problem: SearchProblem | None = None) -> Nsga:
+    """Return NSGA-III. Its front is that of the archive: its population holds few points of an irregular front."""
+    return Nsga(Niches(), Operators())

@@ -11,8 +11,7 @@ from evo_libra.problem.genome import Genome
 from evo_libra.problem.optimize import GOALS, Allocation, every_network, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
-from evo_libra.searching.engine import EngineState
-from evo_libra.searching.evaluation.checked import evaluate_checked
+from evo_libra.searching.engine import Engine, EngineState, evaluate
 
 ACCURACY = 1e-9
 """Relative difference between what was proven and what the genes decode to, beyond which they are refused."""
@@ -20,11 +19,13 @@ PROVEN = 1e-6
 """Relative distance to the bound beyond which a design does not count as proven."""
 
 
-class OptimizeEngine:
+class OptimizeEngine(Engine):
     """Asks for the design with the least first objective, `time` or `time-cost`, which is proven, and for nothing else.
 
     It is that of `evo_libra.problem.optimize.optimize`, with the bounds and the constraints of the problem.
     """
+
+    in_order = "optimize evaluates one design alone"
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -53,7 +54,7 @@ class OptimizeEngine:
         return OptimizeEngine(problem)
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
-        """Return the state before the design was asked for; `known` is 1 once it is told."""
+        """Return the state before the design was asked for; `known` is 1 once the engine knows it."""
         return EngineState({"asked": np.array(0.0), "known": np.array(0.0)}, np.random.PCG64(seed).state)
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
@@ -105,10 +106,10 @@ def _genes(problem: Problem) -> FloatArray:
 
 def _check_genes(problem: Problem, best: Allocation, genes: FloatArray) -> None:
     """Refuse genes that do not decode to what was proven, such as those of a budget that none of them can name."""
-    worth = evaluate_checked(problem, genes)
+    result = evaluate(problem, genes)
     proven = best.time if problem.objectives[0].name == TIME.name else best.time * best.cost
-    found = float(worth.objectives[0, 0])
-    if worth.violation[0] > 0 or abs(found - proven) > ACCURACY * proven:
+    found = float(result.objectives[0, 0])
+    if result.violation[0] > 0 or abs(found - proven) > ACCURACY * proven:
         raise InputError(
             f"the genes of '{problem.name}' cannot say its best bandwidths to a relative {ACCURACY:g}; "
             f"{'`bandwidth: search` can' if problem.optimal else 'wider bounds of bandwidth may'}"

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engines import pymoo_parts as parts
-from evo_libra.searching.engines.library import Algorithm, Arrays, LibraryEngine, chosen, finite, merged
+from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, finite, merge
 from evo_libra.searching.engines.niching import reference_directions
 
 _EVALUATIONS = 50_000
 _ADAPTED = 10
 _LARGEST_VIOLATION = 1e12
-_NONE = np.empty((0, 0))
 
 
 class PymooEngine(LibraryEngine):
@@ -28,7 +28,7 @@ class PymooEngine(LibraryEngine):
 
     Parameters
     ----------
-    algorithm : such as ``nsga2``; `evo_libra.searching.engine.LIBRARIES` lists them.
+    algorithm : such as ``nsga2``; `evo_libra.searching.registry.ENGINES` lists them.
     evaluations : over which RVEA's penalty of angles grows to its full size; no other algorithm has a schedule.
 
     Raises
@@ -39,41 +39,35 @@ class PymooEngine(LibraryEngine):
     def __init__(self, algorithm: str, evaluations: int = _EVALUATIONS) -> None:
         super().__init__(f"pymoo:{algorithm}", _algorithm(algorithm, evaluations))
 
+    @staticmethod
+    def of(algorithm: str, problem: SearchProblem) -> PymooEngine:
+        """Return the engine for a problem."""
+        return PymooEngine(algorithm, problem.settings.evaluations)
 
-def _algorithm(name: str, evaluations: int) -> Algorithm:
+
+def _algorithm(name: str, evaluations: int) -> LibraryAlgorithm:
     if name == "moead":
         return _Decomposed()
     if name == "ctaea":
         return _TwoArchives()
     scheme = parts.scheme(name)
-    return _Scheduled(scheme, evaluations=evaluations) if name == "rvea" else _Generational(scheme)
+    needed = scheme.min_objectives
+    if name == "rvea":
+        return _Scheduled(scheme, evaluations=evaluations, min_objectives=needed)
+    return _Generational(scheme, min_objectives=needed)
 
 
 @dataclass(frozen=True)
-class _Generational:
-    """An algorithm that merges parents and children and keeps the best; directions are there once it is prepared."""
+class _Generational(LibraryAlgorithm):
+    """An algorithm that merges parents and children and keeps the best."""
 
     scheme: parts.Scheme
-    directions: FloatArray = field(default_factory=_NONE.copy)
 
-    @property
-    def fewest(self) -> int:
-        """Least number of objectives."""
-        return self.scheme.fewest
-
-    def prepared(self, objectives: int, population: int) -> _Generational:
+    def prepare(self, objectives: int, population: int) -> _Generational:
         """Return the algorithm with its reference directions, if it has any."""
         if not self.scheme.directed:
             return self
         return replace(self, directions=reference_directions(objectives, population))
-
-    def batch(self, size: int) -> int:
-        """Return the designs of a generation."""
-        return size
-
-    def pool(self, arrays: Arrays) -> FloatArray:
-        """Return what parents are chosen of."""
-        return arrays["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the parents that pymoo selects."""
@@ -82,9 +76,9 @@ class _Generational:
         pairs = parts.pairs_of(self.scheme.selection, population, count, random, by_rank=self.scheme.by_rank)
         return pairs, np.arange(2 * count), np.zeros(2 * count)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return the designs that pymoo lets survive, their marks, and what the survival remembers."""
-        everything, scheme = merged(arrays, told), self.scheme
+        everything, scheme = merge(arrays, new), self.scheme
         if scheme.digits is not None:
             everything = _distinct(everything, scheme.digits)
         survival = scheme.survival(len(everything["objectives"]), self.directions)
@@ -94,7 +88,7 @@ class _Generational:
                 setattr(keeper, name, arrays[name].copy())
         population, size = parts.population_of(everything), int(arrays["size"])
         kept = parts.survivors_of(survival, population, size, random, **self.options(arrays))
-        self.adapt(survival, arrays, told)
+        self.adapt(survival, arrays, new)
         marks = {name: finite([mark or 0.0 for mark in kept.get(name)]) for name in scheme.marks}
         return {**chosen(everything, parts.places_of(kept)), **marks, **_remembered(keeper, scheme.memory)}
 
@@ -104,7 +98,7 @@ class _Generational:
             return {}
         return {"ideal": arrays["objectives"].min(axis=1), "nadir": arrays["objectives"].max(axis=1)}
 
-    def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
+    def adapt(self, survival: Any, arrays: Arrays, new: Arrays) -> None:  # noqa: ANN401 - pymoo's
         """Change a survival for the next generation; most do not."""
 
 
@@ -134,30 +128,30 @@ class _Scheduled(_Generational):
     evaluations: int = _EVALUATIONS
     generations: int = 1
 
-    def prepared(self, objectives: int, population: int) -> _Scheduled:
+    def prepare(self, objectives: int, population: int) -> _Scheduled:
         """Return the algorithm with its directions and its schedule in generations."""
         directions = reference_directions(objectives, population)
         return replace(self, directions=directions, generations=max(-(-self.evaluations // population), 1))
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return all of the first generation, then what survives; and the schedule, which a run keeps to its end."""
         schedule = {"generations": np.array(float(self._generations(arrays)))}
-        if arrays["told"] <= arrays["size"]:
-            return {**merged(arrays, told), **schedule}
-        return {**super().survivors(arrays, told, random), **schedule}
+        if arrays["learned"] <= arrays["size"]:
+            return {**merge(arrays, new), **schedule}
+        return {**super().survivors(arrays, new, random), **schedule}
 
     def _generations(self, arrays: Arrays) -> int:
         return int(arrays.get("generations", self.generations))
 
     def options(self, arrays: Arrays) -> Mapping[str, Any]:
         """Return how far the schedule is."""
-        generation, last = max(int(arrays["told"] // arrays["size"]) - 1, 0), self._generations(arrays)
+        generation, last = max(int(arrays["learned"] // arrays["size"]) - 1, 0), self._generations(arrays)
         return {"n_gen": min(generation, last), "n_max_gen": last}
 
-    def adapt(self, survival: Any, arrays: Arrays, told: Arrays) -> None:  # noqa: ANN401 - pymoo's
+    def adapt(self, survival: Any, arrays: Arrays, new: Arrays) -> None:  # noqa: ANN401 - pymoo's
         """Adapt the vectors ten times in a schedule."""
-        now, period = float(arrays["told"]), float(arrays["size"]) * -(-self._generations(arrays) // _ADAPTED)
-        before = now - told["violation"].size
+        now, period = float(arrays["learned"]), float(arrays["size"]) * -(-self._generations(arrays) // _ADAPTED)
+        before = now - new["violation"].size
         # Vectors scaled by a range of 0 would not be numbers.
         ranged = survival.nadir is not None and (survival.nadir > survival.ideal).all()
         if ranged and now // period > before // period:
@@ -165,26 +159,22 @@ class _Scheduled(_Generational):
 
 
 @dataclass(frozen=True)
-class _Decomposed:
+class _Decomposed(LibraryAlgorithm):
     """MOEA/D in generations: each sub-problem has a child, which may replace the designs of its neighbours.
 
     pymoo's takes no constraints; here an infeasible design counts as worse than every feasible one, by its violation.
     """
 
-    fewest: int = 2
+    min_objectives: int = field(default=2, kw_only=True)
     algorithm: Any = None
 
-    def prepared(self, objectives: int, population: int) -> _Decomposed:
+    def prepare(self, objectives: int, population: int) -> _Decomposed:
         """Return the algorithm with its sub-problems."""
         return replace(self, algorithm=parts.sub_problems(reference_directions(objectives, population)))
 
     def batch(self, size: int) -> int:  # noqa: ARG002 - one design a sub-problem
         """Return the number of sub-problems."""
         return len(self.algorithm.ref_dirs)
-
-    def pool(self, arrays: Arrays) -> FloatArray:
-        """Return what parents are chosen of."""
-        return arrays["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return parents of each sub-problem, and one of each pair's two children."""
@@ -193,14 +183,14 @@ class _Decomposed:
         pairs = parts.parents_of_sub_problems(self.algorithm, arrays, order, random)
         return pairs, np.arange(count) + count * random.integers(0, 2, count), order.astype(np.float64)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:  # noqa: ARG002 - no chance in it
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:  # noqa: ARG002 - no chance in it
         """Return the best design of each sub-problem and the ideal point; the first designs fill all sub-problems."""
-        everything, known = merged(arrays, told), arrays["violation"].size
+        everything, known = merge(arrays, new), arrays["violation"].size
         objectives = _penalised(everything)
         if not known:
-            places = np.arange(self.batch(0)) % told["violation"].size
+            places = np.arange(self.batch(0)) % new["violation"].size
             return {**chosen(everything, places), "ideal": objectives.min(axis=1)}
-        slots = told["slot"].astype(np.int64)
+        slots = new["slot"].astype(np.int64)
         places, ideal = parts.replaced(self.algorithm, objectives, known, slots, arrays["ideal"])
         return {**chosen(everything, places), "ideal": ideal}
 
@@ -215,13 +205,12 @@ def _penalised(population: Arrays) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _TwoArchives:
+class _TwoArchives(LibraryAlgorithm):
     """C-TAEA: an archive that converges, which is the population, and one that keeps diversity."""
 
-    fewest: int = 2
-    directions: FloatArray = field(default_factory=_NONE.copy)
+    min_objectives: int = field(default=2, kw_only=True)
 
-    def prepared(self, objectives: int, population: int) -> _TwoArchives:
+    def prepare(self, objectives: int, population: int) -> _TwoArchives:
         """Return the algorithm with its directions."""
         return replace(self, directions=reference_directions(objectives, population))
 
@@ -231,21 +220,21 @@ class _TwoArchives:
 
     def pool(self, arrays: Arrays) -> FloatArray:
         """Return both archives."""
-        return merged(arrays, _diverse(arrays))["genes"]
+        return merge(arrays, _diverse(arrays))["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the parents that pymoo selects, of both archives."""
         count = (len(self.directions) + 1) // 2
-        pairs = parts.parents_of_archives(merged(arrays, _diverse(arrays)), count, random)
+        pairs = parts.parents_of_archives(merge(arrays, _diverse(arrays)), count, random)
         return pairs, np.arange(2 * count), np.zeros(2 * count)
 
-    def survivors(self, arrays: Arrays, told: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
+    def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         """Return both archives and the ideal point; both are what is known until there is a design a direction."""
-        everything = merged(arrays, told)
+        everything = merge(arrays, new)
         first = everything["violation"].size
         if first < len(self.directions):
             return {**everything, **_as_diverse(everything)}
-        known = merged(everything, _diverse(arrays)) if "diverse_genes" in arrays else everything
+        known = merge(everything, _diverse(arrays)) if "diverse_genes" in arrays else everything
         converged, diverse, ideal = parts.archives_of(self.directions, known, first, arrays.get("ideal"), random)
         return {**chosen(known, converged), **_as_diverse(chosen(known, diverse)), "ideal": ideal}
 

@@ -50,7 +50,7 @@ class Scheme:
     survival : builds what chooses survivors, for m objectives and (k, m) reference directions.
     marks : what survival writes on designs for selection to read.
     memory : what the survival, or its `norm`, remembers between two generations.
-    fewest : objectives that are needed.
+    min_objectives : objectives that are needed.
     directed : whether there are reference directions.
     bounded : whether survival scales by the ends of the population before children came.
     digits : to which objectives are rounded, and designs that are alike then merged; None for not at all.
@@ -61,7 +61,7 @@ class Scheme:
     survival: Callable[[int, FloatArray], Survival]
     marks: tuple[str, ...] = ()
     memory: tuple[str, ...] = ()
-    fewest: int = 1
+    min_objectives: int = 1
     directed: bool = False
     bounded: bool = False
     digits: int | None = None
@@ -77,7 +77,7 @@ def scheme(name: str) -> Scheme:
     """
     by_crowding, crowding = TournamentSelection(func_comp=binary_tournament), ("rank", "crowding")
     if name in {"agemoea", "agemoea2"}:
-        return Scheme(by_crowding, _geometry(name), crowding, fewest=2, by_rank=True, digits=_DIGITS)
+        return Scheme(by_crowding, _geometry(name), crowding, min_objectives=2, by_rank=True, digits=_DIGITS)
     by_niche = TournamentSelection(func_comp=comp_by_rank_and_ref_line_dist)
     return {
         "nsga2": Scheme(by_crowding, lambda _, __: RankAndCrowding(), crowding),
@@ -93,7 +93,7 @@ def scheme(name: str) -> Scheme:
             RandomSelection(),
             lambda _, directions: APDSurvival(directions),
             memory=("ideal", "nadir", "V", "gamma"),
-            fewest=2,
+            min_objectives=2,
             directed=True,
         ),
         "omnioptimizer": Scheme(NeighborBasedTournamentSelection(), lambda _, __: OmniOptimizerSurvival(), crowding),
@@ -177,19 +177,14 @@ def replaced(
 ) -> tuple[IntArray, FloatArray]:
     """Return the design of each sub-problem and the ideal point once children may have replaced some.
 
-    Parameters
-    ----------
-    algorithm : the sub-problems.
-    objectives : (m, n) of the population and then of the children.
-    known : how many are the population.
-    slots : the sub-problem of each child; one below 0 is for the sub-problem that it suits best.
-    ideal : (m,) the ideal point so far.
+    Of (m, n) objectives the first `known` are the population, the others its children. A child is for the sub-problem
+    of its slot; below 0 it is for the sub-problem that it suits best.
     """
     nothing = {"genes": objectives[:0], "violation": np.zeros(objectives.shape[1])}
     everyone = population_of({"objectives": objectives, **nothing})
     children, ideal = objectives.T[known:], np.minimum(ideal, objectives[:, known:].min(axis=1))
-    worth = algorithm.decomposition.do(children, algorithm.ref_dirs, _type="many_to_many", ideal_point=ideal)
-    slots = np.where(slots < 0, worth.argmin(axis=1), slots)
+    scores = algorithm.decomposition.do(children, algorithm.ref_dirs, _type="many_to_many", ideal_point=ideal)
+    slots = np.where(slots < 0, scores.argmin(axis=1), slots)
     algorithm.pop, algorithm.ideal, algorithm.indices = everyone[:known], ideal, slots
     algorithm._advance(infills=everyone[known:])  # noqa: SLF001 - pymoo's public step runs its own loop
     return places_of(algorithm.pop), algorithm.ideal
@@ -205,12 +200,7 @@ def archives_of(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the designs of C-TAEA's two archives and the ideal point.
 
-    Parameters
-    ----------
-    directions : (k, m).
-    arrays : the first archive, then children, then the second archive.
-    first : how many belong to the first two, at least k.
-    ideal : (m,) the ideal point so far, if any.
+    The arrays hold the first archive, the children, both `first` designs together, and the second archive.
     """
     survival, everyone = CADASurvival(directions), population_of(arrays)
     survival.ideal_point = survival.ideal_point if ideal is None else ideal.copy()

@@ -6,14 +6,20 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.problem.genome import Genome
-from evo_libra.searching.engine import EngineState
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching.engine import Engine, EngineState
 
 
-class RandomEngine:
+class RandomEngine(Engine):
     """Samples the genome uniformly."""
 
     def __init__(self) -> None:
         self._genome: Genome | None = None
+
+    @staticmethod
+    def of(_problem: SearchProblem) -> RandomEngine:
+        """Return the engine for a problem."""
+        return RandomEngine()
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
         """Return the state before the first generation."""

@@ -73,11 +73,6 @@ def ranks(objectives: FloatArray, violation: FloatArray) -> IntArray:
     after all of these, in fronts of their own, as on a problem of parts they would otherwise fill the population. The
     last one is the youngest: its genes are others, and the search drifts on to their neighbours. Infeasible designs
     follow, those of one violation in a front of their own.
-
-    Parameters
-    ----------
-    objectives : (m, n), minimised.
-    violation : (n,), 0 where a design is feasible.
     """
     broken = violation > 0
     if not broken.any():
@@ -104,11 +99,6 @@ def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
 
     One sort an objective over all fronts; of two objectives one does for both, as the designs of a front that are
     sorted by the first one are sorted by the second one, too.
-
-    Parameters
-    ----------
-    objectives : (m, n).
-    front : (n,) number of the front that each design is in; none dominates another one of its front.
     """
     if not len(front):
         return np.empty(0)
@@ -127,12 +117,9 @@ def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
 
 
 def _gaps(values: FloatArray, front: IntArray) -> FloatArray:
-    """Return (m, k) what lies between the neighbours of values over the span of their front; infinite at its ends.
+    """Return (m, k) distances between the neighbours of values over the range of their front; infinite at its ends.
 
-    Parameters
-    ----------
-    values : (m, k), each row in an order by front, then value, up or down.
-    front : (k,) the fronts in that order, which is the same for every row.
+    Each row of values is sorted by front, then by value, up or down; the order of fronts is the same in every row.
     """
     bounds = np.flatnonzero(_changes(front))
     ends = np.concatenate([bounds[1:], [len(front)]]) - 1
@@ -165,13 +152,7 @@ def _order(values: FloatArray, front: IntArray) -> IntArray:
 
 
 def by_front(rank: IntArray, size: int) -> tuple[BoolArray, BoolArray]:
-    """Return (n,) which designs survive as all of their front does, and which are of the front that is cut.
-
-    Parameters
-    ----------
-    rank : (n,) fronts.
-    size : how many survive.
-    """
+    """Return (n,) which designs survive with all of their front, and which are of the front that is cut."""
     last = int(np.searchsorted(np.cumsum(np.bincount(rank)), size))
     return np.asarray(rank < last), np.asarray(rank == last)
 
@@ -188,13 +169,7 @@ def largest(values: FloatArray, count: int) -> BoolArray:
 
 
 def survivors(objectives: FloatArray, violation: FloatArray, size: int) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return (k,) who survives in NSGA-II, at most `size`, with the fronts and the crowding distances of those.
-
-    Parameters
-    ----------
-    objectives, violation : as for `ranks`.
-    size : how many survive.
-    """
+    """Return the (k,) survivors of NSGA-II, at most `size`, with their fronts and crowding distances."""
     feasible = np.flatnonzero(violation <= 0) if (violation > 0).any() else None
     values = objectives if feasible is None else columns(objectives, feasible)
     if values.shape[1] >= size:

@@ -53,8 +53,6 @@ def is_new(genes: FloatArray, known: FloatArray) -> BoolArray:
     return first_of_kind(row_hash(genes), row_hash(known))
 
 
-__all__ = ["Operators", "is_new", "offspring"]
-
 _HALF = 0.5
 _NEAR = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
 
@@ -97,20 +95,9 @@ def offspring(
 ) -> FloatArray:
     """Return two children of each pair of parents.
 
-    Real genes, and ordered whole numbers, which are rounded: simulated binary crossover and mutation by a polynomial or
-    a step uniform in its logarithm. Categorical genes: uniform crossover; mutation to a near number or to any. See
-    `Operators`.
-
-    Parameters
-    ----------
-    genome : bounds and kinds.
-    first, second : (g, n) legal parents.
-    random : the generator.
-    operators : how.
-
-    Returns
-    -------
-    (g, 2 n) legal genes.
+    Real genes and ordered whole numbers, which are rounded, undergo simulated binary crossover and mutation by a
+    polynomial or by a step uniform in its logarithm; categorical genes uniform crossover and mutation to a near number
+    or to any. Parents are (g, n) legal genes each, and children (g, 2 n).
     """
     children = np.ascontiguousarray(np.concatenate([first, second], axis=1))
     vary(genome, children, random, operators)
@@ -118,13 +105,7 @@ def offspring(
 
 
 def vary(genome: Genome, children: FloatArray, random: np.random.Generator, operators: Operators) -> None:
-    """Turn (g, 2 n) copies of parents into their children, in place; one parent of a pair is n columns from the other.
-
-    Parameters
-    ----------
-    genome, random, operators : as for `offspring`.
-    children : row after row in memory.
-    """
+    """Turn (g, 2 n) C-contiguous copies of parents into children in place; parents of a pair are n columns apart."""
     _cross(genome, children, random, operators)
     _mutate(genome, children, random, operators)
 

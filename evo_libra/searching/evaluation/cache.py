@@ -1,4 +1,4 @@
-"""Worth of designs that took long to evaluate, kept in a file."""
+"""DesignEvaluation of designs that took long to evaluate, kept in a file."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CREATE TABLE IF NOT EXISTS designs (
 
 
 @dataclass(frozen=True)
-class Worth:
-    """What one design is worth.
+class DesignEvaluation:
+    """The evaluation of one design.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Worth:
 
 
 class Cache:
-    """Worth of designs by their genes, in an SQLite file that several searches may share on one machine.
+    """DesignEvaluation of designs by their genes, in an SQLite file that several searches may share on one machine.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Cache:
         except (OSError, *_SQLITE) as error:
             raise self._refusal("used", error) from None
 
-    def get(self, genes: FloatArray) -> Worth | None:
+    def get(self, genes: FloatArray) -> DesignEvaluation | None:
         """Return what is known of (g,) genes."""
         asked = "SELECT objectives, violation, failure, digest FROM designs WHERE problem = ? AND genes = ?"
         key = _key(genes)
@@ -89,12 +89,12 @@ class Cache:
             raise self._refusal("read", error) from None
         if row is None or row[3] != row_digest(self._problem, key, *row[:3]):
             return None
-        return Worth(np.frombuffer(row[0], dtype="<f8").astype(np.float64), row[1], row[2])
+        return DesignEvaluation(np.frombuffer(row[0], dtype="<f8").astype(np.float64), row[1], row[2])
 
-    def put(self, genes: FloatArray, worth: Worth) -> None:
-        """Keep what (g,) genes are worth."""
-        objectives = worth.objectives.astype("<f8").tobytes()
-        values = self._problem, _key(genes), objectives, float(worth.violation), worth.failure
+    def put(self, genes: FloatArray, evaluation: DesignEvaluation) -> None:
+        """Keep the evaluation of (g,) genes."""
+        objectives = evaluation.objectives.astype("<f8").tobytes()
+        values = self._problem, _key(genes), objectives, float(evaluation.violation), evaluation.failure
         try:
             self._file.execute(
                 "INSERT OR REPLACE INTO designs VALUES (?, ?, ?, ?, ?, ?)", (*values, row_digest(*values))
@@ -110,7 +110,7 @@ class Cache:
             raise self._refusal("written", error) from None
 
     def _refusal(self, what: str, error: Exception) -> InputError:
-        # Only SQLite's own words for a file that is no sound database have a remedy that a user needs to be told.
+        # Only SQLite's own words for a file that is no sound database have a remedy for users.
         remedy = ""
         if type(error) in (sqlite3.DatabaseError, UnicodeDecodeError):
             remedy = "; move it away, and its designs are evaluated again"

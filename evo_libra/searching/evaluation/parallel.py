@@ -16,7 +16,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
-from evo_libra.searching.evaluation.cache import Cache, Worth
+from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
 from evo_libra.searching.evaluation.workers import Workers
 
 CACHE = "evaluations.sqlite"
@@ -53,7 +53,7 @@ class OneByOne:
     evaluate_one: Callable[[FloatArray], tuple[FloatArray, float]]
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of (g, n) genes, one after the other; an error ends the search."""
+        """Return the evaluation of (g, n) genes, one after the other; an error ends the search."""
         every = [self.evaluate_one(design) for design in genes.T]
         objectives = np.array([values for values, _ in every], dtype=np.float64).T
         return Evaluation(objectives, np.array([violation for _, violation in every], dtype=np.float64))
@@ -76,8 +76,8 @@ class Failure:
 class ExpensiveProblem:
     """A problem whose designs are evaluated one by one in worker processes; a problem that engines can search.
 
-    A design that takes too long, raises an error, ends its process or is worth no finite number above 0 becomes
-    infeasible and is listed in `failures`. What a design is worth is kept, so that it is evaluated once.
+    A design that takes too long, raises an error, ends its process or has no finite objectives above 0 becomes
+    infeasible and is listed in `failures`. Evaluations are kept, so that no design is evaluated twice.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class ExpensiveProblem:
         must be one of a module.
     workers : processes.
     timeout : seconds that a design may take; None for any time.
-    cache : the file that keeps what designs are worth; None keeps it for this process only.
+    cache : the file that keeps evaluations; None keeps them for this process only.
     retry : evaluate designs again that failed when the cache was written.
     load : makes the problem in a worker process, where it cannot be sent there.
 
@@ -110,7 +110,7 @@ class ExpensiveProblem:
         self._where, self._retry = None if cache is None else Path(cache), retry
         self._cache: Cache | None = None
         self._flying: dict[int, FloatArray] = {}
-        self._known: list[tuple[FloatArray, Worth]] = []
+        self._known: list[tuple[FloatArray, DesignEvaluation]] = []
         self.on_design: Callable[[], None] = _nothing
         self._failures: dict[bytes, Failure] = {}
         # Also when the program ends without closing it: what a simulator has started must not outlive it.
@@ -149,7 +149,7 @@ class ExpensiveProblem:
 
     @property
     def settings(self) -> SearchSettings:
-        """How a search runs unless it is told otherwise."""
+        """How a search runs by default."""
         return self._problem.settings
 
     def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
@@ -161,36 +161,34 @@ class ExpensiveProblem:
         return self._problem.identity()
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of (g, n) legal genes, each different design evaluated once."""
-        found: dict[bytes, Worth] = {}
+        """Return the evaluation of (g, n) legal genes, each different design evaluated once."""
         for design in {design.tobytes(): design for design in genes.T}.values():
             self.submit(design)
-        for design, worth in self.completed(everything=True):
-            found[design.tobytes()] = worth
-        every = [found[design.tobytes()] for design in genes.T]
-        objectives = np.array([worth.objectives for worth in every]).reshape(len(every), len(self.objectives)).T
-        return Evaluation(objectives, np.array([worth.violation for worth in every]))
+        found = {design.tobytes(): evaluation for design, evaluation in self.completed(everything=True)}
+        each = [found[design.tobytes()] for design in genes.T]
+        objectives = np.array([one.objectives for one in each]).reshape(len(each), len(self.objectives)).T
+        return Evaluation(objectives, np.array([one.violation for one in each]))
 
     def submit(self, genes: FloatArray) -> None:
         """Have (g,) genes evaluated; `completed` returns them."""
-        worth = self._opened().get(genes)
-        if worth is not None and len(worth.objectives) == len(self.objectives):
-            self._known.append((genes, worth))
+        evaluation = self._opened().get(genes)
+        if evaluation is not None and len(evaluation.objectives) == len(self.objectives):
+            self._known.append((genes, evaluation))
         else:
             self._flying[self._workers.submit(np.array(genes))] = genes
 
-    def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, Worth]]:
-        """Yield genes that are done and what they are worth: those done next, or all that were submitted."""
+    def completed(self, *, everything: bool = False) -> Iterator[tuple[FloatArray, DesignEvaluation]]:
+        """Yield genes and their evaluations: those done next, or all that were submitted."""
         known, self._known = self._known, []
         yield from map(self._noted, known)
         waiting = everything or not known
         while waiting and self._flying:
             for done in self._workers.wait():
                 genes = self._flying.pop(done.task)
-                worth = self._failed(done.failure) if done.failure else self._checked(done.result)
-                self._opened().put(genes, worth)
+                evaluation = self._failed(done.failure) if done.failure else self._checked(done.result)
+                self._opened().put(genes, evaluation)
                 self.on_design()
-                yield self._noted((genes, worth))
+                yield self._noted((genes, evaluation))
             waiting = everything
 
     def __len__(self) -> int:
@@ -206,10 +204,10 @@ class ExpensiveProblem:
         """Begin a list of its own for another search."""
         self._failures.clear()
 
-    def _noted(self, pair: tuple[FloatArray, Worth]) -> tuple[FloatArray, Worth]:
-        genes, worth = pair
-        if worth.failure:
-            self._failures[genes.tobytes()] = Failure(genes, worth.failure)
+    def _noted(self, pair: tuple[FloatArray, DesignEvaluation]) -> tuple[FloatArray, DesignEvaluation]:
+        genes, evaluation = pair
+        if evaluation.failure:
+            self._failures[genes.tobytes()] = Failure(genes, evaluation.failure)
         return pair
 
     def _opened(self) -> Cache:
@@ -221,8 +219,8 @@ class ExpensiveProblem:
                 self._retry = False
         return self._cache
 
-    def _checked(self, result: tuple[FloatArray, float]) -> Worth:
-        """Return a worth, of a failed design where numbers are not what they must be."""
+    def _checked(self, result: tuple[FloatArray, float]) -> DesignEvaluation:
+        """Return the evaluation; that of a failed design where numbers are not valid."""
         names = [objective.name for objective in self.objectives]
         try:
             objectives, violation = np.array(result[0], dtype=np.float64), float(result[1])
@@ -235,10 +233,10 @@ class ExpensiveProblem:
                 return self._failed(f"its {name} is {value:g}; a finite number above 0 is needed")
         if not 0 <= violation < np.inf:
             return self._failed(f"its violation is {violation:g}; a finite number of at least 0 is needed")
-        return Worth(objectives, violation)
+        return DesignEvaluation(objectives, violation)
 
-    def _failed(self, reason: str) -> Worth:
-        return Worth(np.full(len(self.objectives), FAILED_OBJECTIVE), FAILED_VIOLATION, reason)
+    def _failed(self, reason: str) -> DesignEvaluation:
+        return DesignEvaluation(np.full(len(self.objectives), FAILED_OBJECTIVE), FAILED_VIOLATION, reason)
 
 
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:
@@ -262,5 +260,5 @@ def _evaluator(
 
 
 def _one_of_many(problem: SearchProblem, genes: FloatArray) -> tuple[FloatArray, float]:
-    worth = problem.evaluate_genes(genes[:, None])
-    return worth.objectives[:, 0], float(worth.violation[0])
+    found = problem.evaluate_genes(genes[:, None])
+    return found.objectives[:, 0], float(found.violation[0])

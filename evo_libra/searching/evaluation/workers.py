@@ -1,4 +1,4 @@
-"""Processes that work on tasks one by one; one that takes too long or dies is ended and replaced."""
+"""Processes that work on tasks one by one; a process that takes too long or dies is replaced."""
 
 from __future__ import annotations
 
@@ -29,15 +29,7 @@ _SPAWN = get_context("spawn")  # A fork of a process with threads, such as Polar
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a task.
-
-    Attributes
-    ----------
-    task : its number, from `Workers.submit`.
-    result : what the function returned; None where it failed.
-    failure : why it failed, in words; empty where it did not.
-    died : whether it failed because its process ended; the function may be none the worse for it.
-    """
+    """The result of a task, or why it failed; `died` says that its process ended, which need not be its fault."""
 
     task: int
     result: Any
@@ -47,24 +39,15 @@ class Done:
 
 @dataclass
 class _Worker:
-    """A process and what it works on.
-
-    Attributes
-    ----------
-    process, pipe : it, and the way to it.
-    since : when it began, with its task or with starting up.
-    ready : whether it has started up.
-    task, sent : the number of its task and what that is.
-    stopped : looks in a row that have found it stopped.
-    """
+    """A process and its task."""
 
     process: Any
     pipe: connection.Connection
-    since: float
+    since: float  # when its task, or its start, began
     ready: bool = False
     task: int | None = None
     sent: Any = None
-    stopped: int = 0
+    stopped: int = 0  # looks in a row that found it stopped
 
 
 class Workers:

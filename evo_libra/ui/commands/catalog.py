@@ -16,7 +16,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import PartsSpec, is_parts, load_parts, load_parts_spec, parts_names
 from evo_libra.network.catalog.technologies import catalog_names, load_catalog
 from evo_libra.problem.file.registry import problem_names
-from evo_libra.searching.engine import engine_names
+from evo_libra.searching.registry import engine_names
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import print_json
 from evo_libra.units import nanoseconds

@@ -27,7 +27,7 @@ from evo_libra.front.indicators import hypervolume
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.quirks import Warned, warnings_of
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 from evo_libra.ui.commands.front import result_json, show_front
 from evo_libra.ui.output import new_console
 from evo_libra.ui.plots.pictures import figure_of

@@ -24,7 +24,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.conformance import SampleProblem
 
 HERE = Path(__file__).parent
 
@@ -47,7 +47,7 @@ def task():
 
 
 @dataclass(frozen=True)
-class Mortal(Toy):
+class Mortal(SampleProblem):
     name: str = "mortal"
 
     def evaluate_genes(self, genes):

@@ -22,7 +22,7 @@ from evo_libra.experiment.store.staging import Staging
 from evo_libra.faults import StorageError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.searching.engine import EngineState
-from evo_libra.searching.generations import Snapshot
+from evo_libra.searching.loop import Snapshot
 
 
 def snapshot(seed: int, evaluations: int = 7) -> Snapshot:

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engines.deap import DeapEngine, borrowed_random
 from evo_libra.searching.engines.survival import survivors
 
@@ -38,15 +38,15 @@ def test_survivors_of_nsga2_are_those_of_the_array_engine() -> None:
         values = generator.random((objectives, 60))
         violation = np.where(generator.random(60) < 0.3, generator.random(60), 0.0)
         engine = DeapEngine("nsga2")
-        state = engine.start(Toy().genome, objectives, 25, seed=0)
-        genes = Toy().genome.sample(generator, 60)
+        state = engine.start(SampleProblem().genome, objectives, 25, seed=0)
+        genes = SampleProblem().genome.sample(generator, 60)
         kept = engine.tell(state, genes, values, violation).arrays["objectives"]
         ours, *_ = survivors(values, violation, 25)
         assert sorted(map(tuple, kept.T)) == sorted(map(tuple, values[:, ours].T))
 
 
 def test_niches_of_nsga3_do_not_depend_on_where_the_origin_is() -> None:
-    toy = Toy(3, width=3)
+    toy = SampleProblem(3, width=3)
     genes = toy.genome.sample(np.random.default_rng(1), 80)
     worth = np.log10(toy.evaluate_genes(genes).objectives)
     found = []

@@ -19,7 +19,6 @@ from pymoo.util.ref_dirs import get_reference_directions
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.searching.engine import load_engine
 from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescaled
 from evo_libra.searching.engines.survival import (
     ENDS,
@@ -34,6 +33,7 @@ from evo_libra.searching.engines.survival import (
 )
 from evo_libra.searching.engines.variation import first_of_kind, row_hash
 from evo_libra.searching.generations import generations
+from evo_libra.searching.registry import load_engine
 
 SEEDS = st.integers(0, 2**32 - 1)
 RANDOM = settings(max_examples=60)

@@ -19,10 +19,11 @@ from evo_libra.experiment.results.benchmark import Task, run_task
 from evo_libra.experiment.run.settings import RunSpec, origin_of
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.problem.problem import Problem
-from evo_libra.searching.conformance import Toy
-from evo_libra.searching.engine import load_engine
+from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engines import optimize as optimize_engine
-from evo_libra.searching.generations import Snapshot, generations
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import Snapshot
+from evo_libra.searching.registry import load_engine
 
 SHAPE = "fabric.shape=RI(4)@chiplet_FC(8)@package_RI(4)@node_SW(32)@pod"
 TOTAL = ["sum(bw) == 500 GB/s"]
@@ -195,4 +196,4 @@ def test_parts_in_any_fraction_are_solved_for() -> None:
 
 def test_a_toy_is_no_problem_file() -> None:
     with pytest.raises(InputError, match="written in Python"):
-        load_engine("optimize", Toy())
+        load_engine("optimize", SampleProblem())

@@ -12,14 +12,15 @@ import pytest
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.indicators import hypervolume
-from evo_libra.searching.conformance import Toy
-from evo_libra.searching.engine import EngineState, load_engine
+from evo_libra.searching.conformance import SampleProblem
+from evo_libra.searching.engine import EngineState
 from evo_libra.searching.engines import pymoo_parts
 from evo_libra.searching.engines.niching import reference_directions
 from evo_libra.searching.engines.pymoo import PymooEngine
 from evo_libra.searching.generations import generations
+from evo_libra.searching.registry import load_engine
 
-TOY = Toy(width=8)
+TOY = SampleProblem(width=8)
 
 
 def volume(name: str, seed: int, evaluations: int = 1000, population: int = 40) -> float:
@@ -43,7 +44,7 @@ def test_every_algorithm_is_far_from_chance(name: str) -> None:
     assert volume(f"pymoo:{name}", seed=1) > 1.3 * median("random")
 
 
-def after(engine: PymooEngine, generations: int, toy: Toy = TOY, population: int = 20) -> EngineState:
+def after(engine: PymooEngine, generations: int, toy: SampleProblem = TOY, population: int = 20) -> EngineState:
     state = engine.start(toy.genome, toy.count, population, seed=5)
     for _ in range(generations):
         genes, state = engine.ask(state)
@@ -83,7 +84,7 @@ def test_no_infeasible_design_is_kept_for_a_feasible_one(name: str) -> None:
 
 
 def test_ctaea_keeps_two_archives_as_large_as_its_directions() -> None:
-    arrays = after(PymooEngine("ctaea"), 4, Toy(3, width=4), population=40).arrays
+    arrays = after(PymooEngine("ctaea"), 4, SampleProblem(3, width=4), population=40).arrays
     assert arrays["genes"].shape == arrays["diverse_genes"].shape == (6, len(reference_directions(3, 40)))
     assert not np.array_equal(arrays["genes"], arrays["diverse_genes"])
 
@@ -135,10 +136,10 @@ def imported(program: str) -> set[str]:
 
 def test_libraries_are_imported_only_when_they_are_chosen() -> None:
     program = """
-from evo_libra.searching.engine import engine_names, load_engine
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.registry import engine_names, load_engine
+from evo_libra.searching.conformance import SampleProblem
 engine_names()
-load_engine({!r}, Toy()).start(Toy().genome, 2, 20, 0)
+load_engine({!r}, SampleProblem()).start(SampleProblem().genome, 2, 20, 0)
 """
     assert not {"pymoo", "deap"} & imported(program.format("nsga2"))
     assert {"pymoo", "deap"} & imported(program.format("deap:nsga2")) == {"deap"}

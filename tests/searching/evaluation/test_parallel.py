@@ -19,13 +19,15 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.faults import StorageError
 from evo_libra.searching.asynchronous import completions
-from evo_libra.searching.conformance import Toy
-from evo_libra.searching.engine import SECONDS, STAGNATION, load_engine
+from evo_libra.searching.conformance import SampleProblem
+from evo_libra.searching.engine import SECONDS, STAGNATION
 from evo_libra.searching.evaluation import workers as workers_of
-from evo_libra.searching.evaluation.cache import Cache, Worth
+from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
 from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, ExpensiveProblem
 from evo_libra.searching.evaluation.workers import Done, Workers
-from evo_libra.searching.generations import Improve, Options, Snapshot, generations
+from evo_libra.searching.generations import generations
+from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot
+from evo_libra.searching.registry import load_engine
 from evo_libra.searching.stopping import Stagnation, Stop
 
 SIMULATOR = '''
@@ -33,7 +35,7 @@ import os, signal, subprocess, sys, time
 from dataclasses import dataclass
 
 from evo_libra.searching.stopping import Stagnation, Stop
-from evo_libra.searching.conformance import Toy
+from evo_libra.searching.conformance import SampleProblem
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,9 @@ class Simulator:
     sleep: float = 0.0
     fails: tuple = (1, 2, 3, 4)
     name = "simulator"
-    genome = Toy().genome
-    objectives = Toy().objectives
-    settings = Toy().settings
+    genome = SampleProblem().genome
+    objectives = SampleProblem().objectives
+    settings = SampleProblem().settings
 
     def evaluate_one(self, genes):
         with open(self.log, "a") as file:
@@ -67,11 +69,11 @@ class Simulator:
             raise OSError(28, "No space left on device")
         if kind == 4:
             return [float("nan"), 1.0], 0.0
-        worth = Toy().evaluate_genes(genes[:, None])
+        worth = SampleProblem().evaluate_genes(genes[:, None])
         return worth.objectives[:, 0], worth.violation[0]
 
     def describe(self, genes):
-        return Toy().describe(genes)
+        return SampleProblem().describe(genes)
 
     def identity(self):
         return {"problem": "simulator"}
@@ -98,12 +100,27 @@ def _sleep_once(path):
 '''
 
 
-@pytest.fixture
-def simulator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    (tmp_path / "simulator.py").write_text(SIMULATOR)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module("simulator")
-    del sys.modules["simulator"]
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the module of the simulator."""
+    folder = tmp_path_factory.mktemp("simulator")
+    (folder / "simulator.py").write_text(SIMULATOR)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def simulator(folder: Path) -> Iterator[Any]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        yield importlib.import_module("simulator")
+        del sys.modules["simulator"]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Iterator[ExpensiveProblem]:
+    """Return the sample problem with two processes, which all tests of this module share."""
+    with ExpensiveProblem(SampleProblem(), workers=2) as expensive:
+        yield expensive
 
 
 def calls(log: Path) -> list[str]:
@@ -130,7 +147,7 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(tmp_path: Path, simulato
     with ExpensiveProblem(problem, workers=2, timeout=1.0, cache=tmp_path / "kept.sqlite") as expensive:
         genes = genes_of(0, 1, 2, 3, 4, 0)
         worth = expensive.evaluate_genes(genes)
-        good = Toy().evaluate_genes(genes[:, :1])
+        good = SampleProblem().evaluate_genes(genes[:, :1])
         np.testing.assert_array_equal(worth.objectives[:, [0, 5]], np.repeat(good.objectives, 2, axis=1))
         np.testing.assert_array_equal(worth.violation, [0, *[FAILED_VIOLATION] * 4, 0])
         assert np.isfinite(worth.objectives).all()
@@ -165,7 +182,7 @@ def test_a_full_disk_says_nothing_about_a_design(tmp_path: Path, simulator: Any)
 
 
 def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: Any) -> None:
-    plain = Toy()
+    plain = SampleProblem()
     with ExpensiveProblem(simulator.Simulator(str(tmp_path / "log"), fails=()), workers=2) as expensive:
         options: dict[str, Any] = {"engine": "deap:nsga2", "population": 20, "evaluations": 60, "seed": 4}
         found = search(expensive, **options)
@@ -174,63 +191,66 @@ def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: 
     assert found.frame.equals(search(plain, **options).frame)
 
 
-def test_problems_that_evaluate_many_are_evaluated_one_by_one() -> None:
-    toy, genes = Toy(), genes_of(0, 1, 2)
-    with ExpensiveProblem(toy, workers=1, timeout=30.0) as expensive:
-        worth = expensive.evaluate_genes(genes)
-    np.testing.assert_array_equal(worth.objectives, toy.evaluate_genes(genes).objectives)
+def test_problems_that_evaluate_many_are_evaluated_one_by_one(sample: ExpensiveProblem) -> None:
+    genes = genes_of(0, 1, 2)
+    found = sample.evaluate_genes(genes)
+    np.testing.assert_array_equal(found.objectives, SampleProblem().evaluate_genes(genes).objectives)
 
 
 def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simulator: Any) -> None:
     problem = simulator.Simulator(str(tmp_path / "log"), fails=(2, 4))
     options: dict[str, Any] = {"population": 10, "seed": 1}
-    engine = load_engine("pymoo:moead", Toy())
+    engine = load_engine("pymoo:moead", SampleProblem())
     with ExpensiveProblem(problem, workers=2, timeout=0.3) as expensive:
         last: Snapshot | None = None
-        for snapshot in completions(expensive, engine, evaluations=25, **options):
+        for snapshot in completions(expensive, engine, evaluations=14, **options):
             assert len(expensive) <= 2
             last = snapshot
         assert last is not None
-        assert last.evaluations == 25 == len(calls(tmp_path / "log"))
-        resumed = list(completions(expensive, engine, evaluations=28, resume=last, **options))
-        assert [one.evaluations for one in resumed] == [26, 27, 28]
+        assert last.evaluations == 14 == len(calls(tmp_path / "log"))
+        resumed = list(completions(expensive, engine, evaluations=16, resume=last, **options))
+        assert [one.evaluations for one in resumed] == [15, 16]
     reasons = {failure.reason for failure in expensive.failures}
     assert "it took longer than 0.3 s" in reasons
     assert not np.isin(last.archive.genes[0], [2, 4]).any()
     assert len(last.archive) > 0
 
 
-def test_steady_state_starts_from_designs_stops_and_restarts() -> None:
+def test_steady_state_starts_from_designs_stops_and_restarts(sample: ExpensiveProblem) -> None:
     seen: list[FloatArray] = []
-    toy = Toy()
-    first = toy.genome.sample(np.random.default_rng(1), 8)
+    first = sample.genome.sample(np.random.default_rng(1), 8)
     numbers = {"population": 10, "seed": 1, "evaluations": 100_000}
-    options = Options(
-        stop=Stop(stagnation=Stagnation(150, 0.2)), restarts=1, first=first,
-        observe=lambda genes, _worth: seen.append(genes),
+    options = SearchOptions(
+        stop=Stop(stagnation=Stagnation(60, 0.2)), restarts=1, first=first,
+        observe=lambda genes, _evaluation: seen.append(genes),
     )  # fmt: skip
-    with ExpensiveProblem(toy, workers=2) as expensive:
-        snapshots = list(completions(expensive, load_engine("nsga2", toy), **numbers, options=options))
-        last = snapshots[-1]
-        assert (last.ended, last.restarts, last.evaluations) == (STAGNATION, 1, len(seen))
-        assert {genes.tobytes() for genes in seen[:8]} == {genes.tobytes() for genes in first.T}
-        (ended,) = completions(
-            expensive, load_engine("nsga2", toy), **numbers, resume=last, options=Options(stop=Stop(seconds=1e-3))
-        )
-        assert ended.ended == SECONDS
-        assert ended.seconds > last.seconds > 0
-        with pytest.raises(InputError, match="improves no designs"):
-            next(completions(expensive, load_engine("nsga2", toy), **numbers, options=Options(improve=Improve(abs))))
+    engine = load_engine("nsga2", sample)
+    *_, last = completions(sample, engine, **numbers, options=options)
+    assert (last.ended, last.restarts, last.evaluations) == (STAGNATION, 1, len(seen))
+    # The last of them may be overtaken by designs that the engine asks for.
+    assert (
+        {genes.tobytes() for genes in seen[:7]}
+        <= {genes.tobytes() for genes in first.T}
+        <= {genes.tobytes() for genes in seen}
+    )
+    short = SearchOptions(stop=Stop(seconds=1e-3))
+    (ended,) = completions(sample, engine, **numbers, resume=last, options=short)
+    assert ended.ended == SECONDS
+    assert ended.seconds > last.seconds > 0
+    with pytest.raises(InputError, match="improves no designs"):
+        completions(sample, engine, **numbers, options=SearchOptions(improve=MemeticStep(abs)))
 
 
 def test_steady_state_ends_when_the_space_does() -> None:
-    with ExpensiveProblem(Toy(kinds=6, width=-1), workers=2) as expensive:
-        *_, last = completions(expensive, load_engine("deap:nsga2", Toy()), population=20, seed=0, evaluations=100)
+    with ExpensiveProblem(SampleProblem(kinds=6, width=-1), workers=2) as expensive:
+        *_, last = completions(
+            expensive, load_engine("deap:nsga2", SampleProblem()), population=20, seed=0, evaluations=100
+        )
     assert last.exhausted
     assert last.evaluations <= 6
     exhaustive = load_engine("exhaustive", load_problem("gpt3-4k"))
     with pytest.raises(InputError, match="in order"):
-        next(completions(expensive, exhaustive, population=20, seed=0, evaluations=9))
+        completions(expensive, exhaustive, population=20, seed=0, evaluations=9)
 
 
 @pytest.mark.parametrize(("load", "message"), [("unable", "RuntimeError: no licence"), ("dying", "exit code 3")])
@@ -255,10 +275,10 @@ def test_a_process_that_is_stopped_is_replaced_and_its_task_done(
 
 def test_wrong_numbers_and_problems_are_refused() -> None:
     with pytest.raises(InputError, match="at least 1"):
-        ExpensiveProblem(Toy(), workers=0)
+        ExpensiveProblem(SampleProblem(), workers=0)
     with pytest.raises(InputError, match="timeout of 0 s"):
-        ExpensiveProblem(Toy(), workers=1, timeout=0.0)
-    local = ExpensiveProblem(Toy(), workers=1, load=lambda: Toy())  # noqa: PLW0108 - no function of a module
+        ExpensiveProblem(SampleProblem(), workers=1, timeout=0.0)
+    local = ExpensiveProblem(SampleProblem(), workers=1, load=lambda: SampleProblem())  # noqa: PLW0108 - no function of a module
     with local, pytest.raises(InputError, match="cannot be sent"):
         local.evaluate_genes(genes_of(0))
 
@@ -271,7 +291,7 @@ def test_a_file_that_is_no_cache_is_refused(tmp_path: Path) -> None:
 
 def test_cache_keeps_problems_apart_and_zero_is_zero(tmp_path: Path) -> None:
     one, two = Cache(tmp_path / "c", {"problem": 1}), Cache(tmp_path / "c", {"problem": 2})
-    one.put(np.array([0.0, 1.0]), Worth(np.array([0.1, 2.0]), 0.5))
+    one.put(np.array([0.0, 1.0]), DesignEvaluation(np.array([0.1, 2.0]), 0.5))
     found = one.get(np.array([-0.0, 1.0]))
     assert found is not None
     assert (found.objectives.tolist(), found.violation, found.failure) == ([0.1, 2.0], 0.5, "")
@@ -282,9 +302,9 @@ def test_cache_keeps_problems_apart_and_zero_is_zero(tmp_path: Path) -> None:
 
 KILLED = """
 import sys
-sys.path.insert(0, sys.argv[1])
+sys.path.insert(0, sys.argv[2])
 from simulator import Simulator
-from evo_libra import load_problem, search
+from evo_libra import search
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 
 if __name__ == "__main__":
@@ -294,10 +314,11 @@ if __name__ == "__main__":
 """
 
 
-def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, simulator: Any) -> None:
+def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, folder: Path, simulator: Any) -> None:
     script = tmp_path / "run.py"
     script.write_text(KILLED)
-    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env={**os.environ, "PYTHONPATH": "."})
+    command = [sys.executable, str(script), str(tmp_path), str(folder)]
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": "."})
     deadline = time.monotonic() + 60
     while len(calls(tmp_path / "log")) < 25:
         assert time.monotonic() < deadline
@@ -318,7 +339,7 @@ def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, s
     before = len(calls(tmp_path / "log"))
     again = simulator.Simulator(str(tmp_path / "log"), fails=())
     with ExpensiveProblem(again, workers=2, cache=tmp_path / "kept.sqlite") as expensive:
-        engine = load_engine("deap:nsga2", Toy())
+        engine = load_engine("deap:nsga2", SampleProblem())
         *_, last = generations(expensive, engine, population=20, seed=0, evaluations=20)
     assert last.evaluations == 20
     assert len(calls(tmp_path / "log")) == before

@@ -1,0 +1,205 @@
+"""The loop of every search: advance by a step, judge, restart or end."""
+
+from __future__ import annotations
+
+import abc
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError
+from evo_libra.front.archive import Archive, Collection
+from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.searching.engine import (
+    EVALUATIONS,
+    EXHAUSTED,
+    GAP,
+    SECONDS,
+    STAGNATION,
+    Engine,
+    EngineState,
+    evaluate,
+)
+from evo_libra.searching.stopping import Mark, Stop, grown, passed
+
+
+@dataclass(frozen=True)
+class MemeticStep:
+    """A step that improves designs of the archive now and then.
+
+    Attributes
+    ----------
+    better : returns better genes for (g, n) genes. They are evaluated, and the engine learns from them.
+    every : evaluations between two steps.
+    count : designs per step, spread over the archive.
+    """
+
+    better: Callable[[FloatArray], FloatArray]
+    every: int = 5_000
+    count: int = 250
+
+    def improve(self, archive: Archive, max_count: int) -> FloatArray:
+        """Return (g, k) better genes of designs of the archive, k at most `max_count`."""
+        count = min(self.count, max_count, len(archive))
+        return self.better(np.take(archive.genes, archive.spread(count), axis=1)) if count else archive.genes[:, :0]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A search between two steps.
+
+    Attributes
+    ----------
+    engine : the state of the engine.
+    found : every non-dominated design so far, and some that may be.
+    evaluations : designs evaluated so far.
+    exhausted : whether the engine has nothing left to try.
+    ended : why the search ended, as `evo_libra.searching.engine` names it; empty while it goes on.
+    mark : the archive when its hypervolume last grew.
+    restarts : how often the engine forgot all and began again.
+    seconds : wall time so far.
+    """
+
+    engine: EngineState
+    found: Collection
+    evaluations: int
+    exhausted: bool = False
+    ended: str = ""
+    mark: Mark = field(default_factory=Mark)
+    restarts: int = 0
+    seconds: float = 0.0
+
+    @property
+    def archive(self) -> Archive:
+        """Every non-dominated design so far."""
+        return self.found.archive
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How a search starts, stops and improves designs, besides what its engine does.
+
+    Attributes
+    ----------
+    stop : what ends the search before its evaluations are used up.
+    restarts : how often a search that stagnates begins again with other random numbers, instead of ending.
+    first : (g, k) genes of designs to start from.
+    improve : the memetic step, if there is one.
+    observe : called with the genes and the evaluation of all designs.
+    """
+
+    stop: Stop = field(default_factory=Stop)
+    restarts: int = 0
+    first: FloatArray | None = None
+    improve: MemeticStep | None = None
+    observe: Callable[[FloatArray, Evaluation], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.restarts < 0:
+            raise InputError(f"found {self.restarts} restarts; at least 0 are needed")
+        if self.restarts and self.stop.stagnation is None:
+            raise InputError("restarts belong to a search that ends by stagnation")
+
+
+NO_OPTIONS = SearchOptions()
+"""A search that only its evaluations end and only its engine directs."""
+
+
+@dataclass(frozen=True)
+class SearchLoop(abc.ABC):
+    """A search of a problem; subclasses define its step.
+
+    Attributes
+    ----------
+    population : designs per generation.
+    seed : of the random numbers.
+    """
+
+    problem: SearchProblem
+    engine: Engine
+    population: int
+    seed: int
+    options: SearchOptions
+
+    @abc.abstractmethod
+    def advance(self, now: Snapshot, left: int) -> Snapshot:
+        """Return the search after a step of at most `left` evaluations; after none, the engine is exhausted."""
+
+    def start(self, seed: int) -> EngineState:
+        """Return the state of an engine that knows nothing."""
+        return self.engine.start(self.problem.genome, len(self.problem.objectives), self.population, seed)
+
+    def first_seed(self) -> int:
+        """Return the seed of the first start; restarts have derived ones."""
+        return self.seed
+
+    def begin(self, now: Snapshot, first: FloatArray) -> Snapshot:
+        """Return the search once it knows the (g, k) designs to start from."""
+        return self.learn(now, first)
+
+    def snapshots(self, evaluations: int, resume: Snapshot | None = None) -> Iterator[Snapshot]:
+        """Yield a snapshot after each step until the search ends; `evaluations` include those before `resume`."""
+        begun = time.perf_counter() - (resume.seconds if resume else 0.0)
+        now = self._begun(evaluations, resume)
+        while now.evaluations < evaluations:
+            before = now.evaluations
+            now = replace(self.advance(now, evaluations - before), seconds=time.perf_counter() - begun)
+            now = self._judge(now, before, evaluations)
+            if now.ended == STAGNATION and now.restarts < self.options.restarts:
+                now = self._restart(now)
+            yield now
+            if now.ended:
+                return
+
+    def learn(self, now: Snapshot, genes: FloatArray, evaluation: Evaluation | None = None) -> Snapshot:
+        """Return the search once (g, n) genes are evaluated, observed, archived and told to the engine."""
+        known = evaluate(self.problem, genes) if evaluation is None else evaluation
+        now = self.archive(now, genes, known)
+        return replace(now, engine=self.engine.tell(now.engine, genes, np.log10(known.objectives), known.violation))
+
+    def archive(self, now: Snapshot, genes: FloatArray, evaluation: Evaluation) -> Snapshot:
+        """Return the search once evaluated designs are observed, counted and in the archive."""
+        if self.options.observe is not None:
+            self.options.observe(genes, evaluation)
+        found = now.found.add(genes, evaluation.objectives, evaluation.violation)
+        return replace(now, found=found, evaluations=now.evaluations + genes.shape[1])
+
+    def _begun(self, evaluations: int, resume: Snapshot | None) -> Snapshot:
+        state = self.start(self.first_seed())  # Also of a search that is resumed: the engine learns the genome here.
+        if resume is not None:
+            return replace(resume, exhausted=False, ended="")
+        nothing = Archive.empty(len(self.problem.genome), len(self.problem.objectives))
+        now = Snapshot(state, Collection(nothing), 0)
+        return now if self.options.first is None else self.begin(now, self.options.first[:, :evaluations])
+
+    def _judge(self, now: Snapshot, before: int, evaluations: int) -> Snapshot:
+        """Return the search with the reason why it ends, if there is one."""
+        stop, done = self.options.stop, now.evaluations
+        if done == before:
+            return replace(now, exhausted=True, ended=EXHAUSTED)
+        if done >= evaluations:
+            return replace(now, ended=EVALUATIONS)
+        if stop.seconds is not None and now.seconds >= stop.seconds:
+            return replace(now, ended=SECONDS)
+        if stop.gap is not None and stop.gap.due(before, done) and stop.gap.measure(now.archive) <= stop.gap.target:
+            return replace(now, ended=GAP)
+        if stop.stagnation is not None and passed(before, done, stop.stagnation.every):
+            mark = grown(now.mark, now.archive, done, stop.stagnation)
+            stagnated = done - mark.evaluations >= stop.stagnation.evaluations
+            return replace(now, mark=mark, ended=STAGNATION if stagnated else "")
+        return now
+
+    def _restart(self, now: Snapshot) -> Snapshot:
+        """Return the search with an engine that knows nothing; the archive stays, and the mark is as of now."""
+        restarts = now.restarts + 1
+        state = self.start(derived_seed(self.seed, restarts))
+        mark = replace(now.mark, evaluations=now.evaluations)
+        return replace(now, engine=state, restarts=restarts, mark=mark, ended="")
+
+
+def derived_seed(seed: int, *place: int) -> int:
+    """Return the seed of a part of a search, such as a restart or an island; parts of all searches differ."""
+    return int(np.random.SeedSequence(seed, spawn_key=place).generate_state(1, np.uint64)[0])
