@@ -15,7 +15,7 @@ from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front
 from evo_libra.network.bill import bill
 from evo_libra.network.blocks import ITEMS, Kit, Part
-from evo_libra.problem.designs import read_designs
+from evo_libra.problem.pricing.parts import hardware_of_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
 
@@ -73,7 +73,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     InputError : the problem has no catalogue of parts or solves for bandwidths, the front has no time, or a design
         is none of the problem.
     """
-    if not problem.tables.kits:
+    if not problem.pricing.kits:
         raise InputError(
             f"prices are drawn for parts; the catalogue '{problem.catalog.name}' of '{problem.name}' has none, but "
             "prices per bandwidth"
@@ -85,8 +85,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         )
     if TIME.column not in front.objectives:
         raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
-    designs = read_designs(problem, front.frame["design"].to_list())
-    parts = parts_of(problem.tables.kits)
+    designs = problem.read(front.frame["design"].to_list())
+    parts = parts_of(problem.pricing.kits)
     prices, counts = scenarios(parts, drawn, seed), pieces(problem, parts, designs)
     cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
     excess, factor = _regret(time, cost)
@@ -130,8 +130,8 @@ def scenarios(parts: Mapping[str, Part], drawn: int, seed: int) -> FloatArray:
 
 def pieces(problem: Problem, parts: Mapping[str, Part], designs: Population) -> FloatArray:
     """Return (part, n) how many pieces of each part designs take, with their ports from their bandwidths."""
-    kits, count = problem.tables.kits, len(designs)
-    hardware = problem.tables.hardware_of(designs.npus, designs.technology)
+    kits, count = problem.pricing.kits, len(designs)
+    hardware = hardware_of_designs(problem.pricing, designs)
     ports = hardware.ports(designs.bandwidth).astype(np.int64)
     items = bill(kits, designs.technology, designs.npus, ports)
     place = {name: row for row, name in enumerate(parts)}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evo_libra.arrays import BoolArray, IntArray
 from evo_libra.network.catalog import Technology
 
-MOST_STRUCTURES = 500_000
+MAX_STRUCTURES = 500_000
 """A larger space is counted (`evo_libra.problem.space_size`): its tables would take longer to make than they save."""
 
 T = TypeVar("T", bound=np.generic)
@@ -39,6 +39,11 @@ class Structures:
     def __len__(self) -> int:
         return int(self.npus.shape[1])
 
+    @property
+    def table(self) -> Structures:
+        """The table of all structures: itself."""
+        return self
+
     def select(self, chosen: BoolArray) -> Structures:
         """Return the chosen structures."""
         return Structures(self.npus[:, chosen], self.technology[:, chosen])
@@ -62,6 +67,10 @@ class Space(Protocol):
 
     def __len__(self) -> int:
         """Return how many there are."""
+
+    @property
+    def table(self) -> Structures | None:
+        """The table of all structures, which can hold every process group; None where there are too many."""
 
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
         """Return the (d, n) sizes and technologies of (n,) structures."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evo_libra.arrays import IntArray
 from evo_libra.errors import InputError
 from evo_libra.network.catalog import Technology
-from evo_libra.problem.space import DimensionRule, divisors_of, permits, ranks_of
+from evo_libra.problem.space import DimensionRule, Structures, divisors_of, permits, ranks_of
 
 _MOST = 2**53
 """Above that, a gene cannot hold every index."""
@@ -75,9 +75,14 @@ class CountedStructures:
     def __len__(self) -> int:
         return self.total
 
+    @property
+    def table(self) -> Structures | None:
+        """None: there are too many structures for a table."""
+        return None
+
     @cached_property
     def total(self) -> int:
-        """How many there are."""
+        """The number of structures."""
         return self.count(0, self.npus, -1)
 
     def count(self, depth: int, left: int, last: int) -> int:

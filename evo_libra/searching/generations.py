@@ -13,7 +13,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front, front_of
-from evo_libra.problem.local_search import best_bandwidths
+from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.protocol import Evaluation, SearchProblem, SearchSettings
 from evo_libra.searching.engine import (
     EVALUATIONS,

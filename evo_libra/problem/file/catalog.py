@@ -10,8 +10,8 @@ from evo_libra.errors import InputError, unknown
 from evo_libra.network.catalog import Catalog, load_catalog
 from evo_libra.network.catalog.parts import PartsCatalog, is_parts, load_parts, parts_files
 from evo_libra.network.catalog.technologies import catalog_file
-from evo_libra.problem.design_parts import catalog_of
 from evo_libra.problem.file.workloads import WorkloadLoader
+from evo_libra.problem.pricing.kits import catalog_of
 
 
 class CatalogLoader(WorkloadLoader):

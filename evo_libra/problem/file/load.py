@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,21 +15,21 @@ from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog import Catalog, Technology
 from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
-from evo_libra.problem.constraints import Constraint, parse_constraint
-from evo_libra.problem.design_parts import KitTechnology, kits_of, port_constraints
-from evo_libra.problem.evaluator import TimeModel
-from evo_libra.problem.feasibility import feasible_structures, reaching_structures
+from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.file.catalog import CatalogLoader
+from evo_libra.problem.file.mistakes import Stages
 from evo_libra.problem.file.spec import MOST_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec, ProblemSpec
-from evo_libra.problem.file.stages import Stages
-from evo_libra.problem.file.time import check_keys, fidelity_of, merging_of, time_spec
-from evo_libra.problem.hardware import buildable
+from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership
+from evo_libra.problem.pricing.kits import KitTechnology, kits_of, port_constraints
+from evo_libra.problem.pricing.pricing import DimensionChoice
+from evo_libra.problem.pricing.registry import pricing_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
-from evo_libra.problem.space import MOST_STRUCTURES, DimensionRule, Space, Structures, enumerate_structures
+from evo_libra.problem.space import MAX_STRUCTURES, DimensionRule, Space, enumerate_structures
 from evo_libra.problem.space_size import CountedStructures, count_structures
-from evo_libra.problem.tables import DimensionChoice, tables_of
+from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.training import Merging
 
 _LEAST, _MOST = 0.1 * GIGA, 1000 * GIGA
@@ -110,36 +110,26 @@ class _Loader(CatalogLoader):
         self.check_blocks(catalog)
         pins = self.pins()
         choices = self.choices(catalog, pins)
-        kits = kits_of(catalog)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.source)
-        self.check_mode(parts=bool(kits))
-        time = TimeModel.of(self.loops(fidelity, merging_of(fidelity, kits)), fidelity, kits)
+        self.check_mode(parts=bool(kits_of(catalog)))
+        time = time_model(self.loops, fidelity, kits_of(catalog))
         tco = self.tco()
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
-        rules = [
-            DimensionRule(
-                pins[d].npus if d in pins else None, tuple(t for t, blocks in enumerate(choice.blocks) if blocks)
-            )
-            for d, choice in enumerate(choices)
-        ]
-        counted = self._count(catalog, rules, pins)
-        structures = self._space(counted, catalog, time, choices, constraints)
-        settings = self.spec.search
+        counted = self._count(catalog, choices, pins)
         return Problem(
             self.spec.name,
             self.spec.npus,
             catalog,
-            structures,
+            self._space(counted, catalog, time, choices, constraints),
             choices,
             time,
             tuple(MEASURES[name].objective for name in dict.fromkeys(self.spec.objectives)),
             constraints,
-            SearchSettings(**settings.model_dump()),
+            SearchSettings(**self.spec.search.model_dump()),
             self.identity(catalog),
             counted,
             self._bandwidth().mode == "optimal",
             tco,
-            time if fidelity is None else TimeModel.of(self.loops(None, merging_of(None, kits)), None, kits),
         )
 
     def check_mode(self, *, parts: bool) -> None:
@@ -166,15 +156,19 @@ class _Loader(CatalogLoader):
 
     def tco(self) -> TotalCostOfOwnership | None:
         """Return what it costs to run a network, if the file says it."""
-        given, asked = self.spec.tco, "tco" in self.spec.objectives
+        given, asked = self.spec.tco, [name for name in self.spec.objectives if MEASURES[name].owned]
         if asked and given is None:
-            raise self.fail((), "the objective tco needs the key 'tco': years, usd_per_kWh and pue")
+            raise self.fail((), f"the objective {asked[0]} needs the key 'tco': years, usd_per_kWh and pue")
         return None if given is None else TotalCostOfOwnership(given.years, given.usd_per_kWh, given.pue)
 
     def _rescoring(self) -> str:
         return f"with `time: {time_spec(self.spec).model}` they are searched, or a front of LIBRA's time is rescored"
 
-    def _count(self, catalog: Catalog, rules: Sequence[DimensionRule], pins: dict[int, PinSpec]) -> CountedStructures:
+    def _count(
+        self, catalog: Catalog, choices: Sequence[DimensionChoice], pins: dict[int, PinSpec]
+    ) -> CountedStructures:
+        built = (tuple(t for t, blocks in enumerate(choice.blocks) if blocks) for choice in choices)
+        rules = [DimensionRule(pins[d].npus if d in pins else None, mine) for d, mine in enumerate(built)]
         one_each = self.spec.fabric.one_dimension_per_technology
         try:
             return count_structures(self.spec.npus, catalog.technologies, rules, self._fewest(pins), one_each=one_each)
@@ -190,7 +184,7 @@ class _Loader(CatalogLoader):
         constraints: tuple[Constraint, ...],
     ) -> Space:
         """Return the structures of the space: a table where it is small enough, else what counts them."""
-        if counted.total > MOST_STRUCTURES:
+        if counted.total > MAX_STRUCTURES:
             return counted
         structures = enumerate_structures(
             counted.npus, counted.technologies, counted.rules, counted.fewest, one_each=counted.one_each
@@ -201,19 +195,11 @@ class _Loader(CatalogLoader):
                 place, f"{self.spec.npus} NPUs cannot be built: {self._why_no_shape(catalog, len(choices))}"
             )
         structures = structures.select(time.fits(structures.npus))
-        if time.kits and len(structures):
-            # What a kit costs depends on its size: no linear program holds for all structures of some kits.
-            built = buildable(time.kits, structures.npus, structures.technology)
-            structures = structures.select(built) if built.any() else structures
-            tables = tables_of(structures, choices, catalog, time, self.spec.npus)
-            return self._feasible(lambda: reaching_structures(structures, tables, constraints))
         if not len(structures):
             raise self.fail(("workloads",), "no shape of the space can hold the process groups of every workload")
-        return self._feasible(lambda: feasible_structures(structures, choices, constraints, catalog, self.spec.npus))
-
-    def _feasible(self, choose: Callable[[], Structures]) -> Structures:
+        pricing = pricing_of(catalog, choices, self.spec.npus, structures, fractional=False)
         try:
-            return choose()
+            return pricing.feasible(structures, constraints)
         except ConflictError as error:
             raise ConflictError(self.source.mistake(("constraints",), str(error)), error.conflict) from None
 

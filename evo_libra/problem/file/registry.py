@@ -26,7 +26,7 @@ _SOME_GBPS = 1e-6
 
 def problem_folders() -> list[Path]:
     """Return the folders that hold problem files by name: that of the wheel or the checkout, and the user's."""
-    package = Path(__file__).parent.parent
+    package = Path(__file__).parents[2]
     packaged = package / "problems" if (package / "problems").is_dir() else package.parent / "problems"
     return [folder for folder in dict.fromkeys((packaged, Path("problems").resolve())) if folder.is_dir()]
 
@@ -87,7 +87,7 @@ def _is_path(name: str) -> bool:
 
 def _searched(problem: Problem) -> Mapping[str, str | float | None]:
     """Return the bandwidths of a problem that solves for them as one that searches: within its bounds, above 0."""
-    known, mode = problem.spec["bandwidth"], "ports" if problem.tables.kits else "search"
+    known, mode = problem.spec["bandwidth"], "ports" if problem.pricing.kits else "search"
     if isinstance(known, str):
         return {"mode": mode}
     return {**known, "mode": mode, "min_GBps": _SOME_GBPS if known["min_GBps"] == 0 else known["min_GBps"]}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
 from pydantic_core import PydanticCustomError
 
 from evo_libra.network.catalog.technologies import BlockName
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
 from evo_libra.workload.language_models import ModelSpec
 
@@ -189,7 +190,10 @@ class TimeSpec(_Strict):
     )
 
 
-ObjectiveName = Literal["time", "cost", "power", "tco", "energy", "time-cost", "bisection"]
+if TYPE_CHECKING:
+    ObjectiveName: TypeAlias = str
+else:
+    ObjectiveName = Literal[tuple(MEASURES)]
 
 
 class TcoSpec(_Strict):

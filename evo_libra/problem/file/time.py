@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -15,8 +15,11 @@ from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.blocks import PHYSICS, Kit
 from evo_libra.network.catalog import Catalog
 from evo_libra.network.fabric import BLOCK_NAMES
-from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
+from evo_libra.problem.pricing.kits import kits_of
+from evo_libra.problem.time_models.astra import AstraTime
+from evo_libra.problem.time_models.libra import LibraTime
+from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import (
     ALGORITHMS,
@@ -96,10 +99,26 @@ def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
     return kits
 
 
-def merging_of(fidelity: Fidelity | None, kits: Sequence[Kit]) -> Merging:
-    """Return which collectives are one stream."""
-    if fidelity is not None:
-        return Merging.NONE
+def time_model(
+    loops: Callable[[Fidelity | None, Merging], Sequence[WeightedLoop]],
+    fidelity: Fidelity | None,
+    kits: tuple[Kit, ...],
+) -> TimeModel:
+    """Return the time model of workloads.
+
+    Parameters
+    ----------
+    loops : compiles the workloads for a fidelity and a merging of collectives.
+    fidelity : how collectives are timed; None is LIBRA's time.
+    kits : of the catalogue.
+    """
+    timed = None if fidelity is None else tuple(loops(fidelity, Merging.NONE))
+    libra = LibraTime(tuple(loops(None, _merging(kits))), kits)
+    return libra if fidelity is None or timed is None else AstraTime(timed, kits, collectives=fidelity, libra=libra)
+
+
+def _merging(kits: Sequence[Kit]) -> Merging:
+    """Return which collectives are one stream under LIBRA's time."""
     both = np.array([2])
     reduces = any(PHYSICS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
     return Merging.COLLECTIVE if reduces else Merging.PATTERN

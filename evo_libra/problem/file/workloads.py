@@ -14,10 +14,10 @@ from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import KeyPath, Source, file_digest, files_digest, validate
-from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
-from evo_libra.problem.file.gather import Gather
+from evo_libra.problem.file.mistakes import Gather
 from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
+from evo_libra.problem.time_models.time_model import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import Accelerator, TracedWorkload, traced_workload
 from evo_libra.workload.generators.dlrm import dlrm

@@ -1,4 +1,4 @@
-"""All mistakes of a problem file: its stages are tried one by one, each where what it reads has no mistakes."""
+"""All mistakes of a problem file at once: its stages are tried one by one, each where its keys have no mistakes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from evo_libra.errors import InputError, Mistake
 from evo_libra.files.source import KeyPath, Source, key_path, validate
-from evo_libra.problem.file.gather import Gather
 from evo_libra.problem.file.spec import ProblemSpec
 
 T = TypeVar("T")
@@ -21,6 +20,36 @@ _INSTEAD: dict[str, Any] = {"name": "unnamed", "npus": 2, "fabric": {"catalog": 
 """Values that stand for required keys with mistakes; no stage that reads such a key is tried."""
 _ROUNDS = 3
 """Keys that have mistakes, those at the top that need them, and such as pydantic has not come to before."""
+
+
+class Gather:
+    """Tries one thing after the other, and collects what is wrong with each.
+
+    Attributes
+    ----------
+    mistakes : found so far.
+    """
+
+    def __init__(self) -> None:
+        self.mistakes: list[Mistake] = []
+
+    def attempt(self, stage: Callable[[], T]) -> T | None:
+        """Return the result of a function; None where it raises an InputError, whose mistakes are kept."""
+        try:
+            return stage()
+        except InputError as error:
+            self.mistakes += error.mistakes
+            return None
+
+    def check(self) -> None:
+        """Raise what was found.
+
+        Raises
+        ------
+        InputError : something was.
+        """
+        if self.mistakes:
+            raise InputError(self.mistakes)
 
 
 class Stages:

@@ -14,7 +14,8 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.catalog import Catalog, Technology
 from evo_libra.network.catalog.parts import PartsCatalog
 from evo_libra.network.fabric import BLOCK_NAMES
-from evo_libra.problem.constraints import Constraint, parse_constraint
+from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.constraints import Constraint
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""What process groups get of the dimensions that they lie on, where these are built of parts."""
+"""Process groups on the dimensions of networks, and the share of the bandwidth that each group gets there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,8 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
 from evo_libra.network.blocks import PHYSICS, Kit
 from evo_libra.network.blocks.block import Physics
+from evo_libra.timing.trace_time import MEMBER, Layout
+from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,23 @@ class Placed:
 
     extent: IntArray
     stride: IntArray
+
+
+def placed_groups(groups: Iterable[tuple[Layout, str]], npus: IntArray) -> dict[tuple[Layout, str], Placed]:
+    """Return where process groups lie on (d, n) dimensions, and all NPUs together."""
+    found: dict[tuple[Layout, str], Placed] = {((), ALL): Placed(npus, np.ones_like(npus))}
+    laid = dict[Layout, IntArray]()
+    for layout, group in groups:
+        if group == ALL:
+            continue
+        if layout not in laid:
+            laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+        # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
+        mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
+        extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
+        # Groups of several parts lie as far apart as the innermost one.
+        found[layout, group] = Placed(extent, laid[layout][: mine[0]].prod(axis=0))
+    return found
 
 
 def relative_bytes(

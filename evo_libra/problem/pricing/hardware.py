@@ -11,12 +11,10 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.network.bill import counting, inner_npus, part_figures
 from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.problem.constraints import TOLERANCE, Constraint
-from evo_libra.problem.repair import violation
+from evo_libra.problem.constraints import TOLERANCE
 from evo_libra.problem.space import columns
 
 _ROUNDING = 1e-9
-_PORTS = Constraint("ports of a technology", "bandwidth", False, (), (), 0.0, 1.0, ports=True)  # noqa: FBT003 - a record
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Hardware:
         return Hardware(*(_columns(array, designs) for array in vars(self).values()))
 
     def part(self, designs: slice) -> Hardware:
-        """Return the hardware of designs next to each other."""
+        """Return the hardware of adjacent designs, without a copy."""
         return Hardware(*(array[..., designs] for array in vars(self).values()))
 
     @property
@@ -218,71 +216,3 @@ def _shared(kits: Sequence[Kit], technology: IntArray) -> FloatArray:
             found[rows[first], e, first] = np.where(alike[e - d, first], taken[e, first], 0.0)
         rows[first] += 1
     return found[: rows.max(initial=0)]
-
-
-def port_rows(shared: FloatArray) -> list[tuple[Constraint, FloatArray]]:
-    """Return that no technology has more ports than it has, as constraints with their (d, n) coefficients."""
-    return [(_PORTS, row) for row in shared]
-
-
-def whole_ports(
-    hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
-) -> FloatArray:
-    """Return the (d, n) bandwidths of the nearest numbers of ports; of fewer, or of more, where that breaks less.
-
-    Parameters
-    ----------
-    hardware : of the designs.
-    bandwidth : (d, n) B/s.
-    constraints : linear ones beside the ports of technologies, each with its (d, n) coefficients.
-    """
-    found = hardware.ports(bandwidth) * hardware.rate
-    broken = _broken(hardware, found, constraints)
-    for rounding in (np.floor, np.ceil):
-        some = np.flatnonzero(broken)
-        if not len(some):
-            break
-        part = hardware.select(some)
-        other = part.ports(bandwidth[:, some], rounding) * part.rate
-        breaks = _broken(part, other, [(constraint, row[:, some]) for constraint, row in constraints])
-        better = breaks < broken[some]
-        found[:, some[better]], broken[some[better]] = other[:, better], breaks[better]
-    return found
-
-
-def _broken(
-    hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
-) -> FloatArray:
-    """Return (n,) the relative violation of constraints by whole ports, whose parts come in whole numbers, too."""
-    broken = hardware.excess(bandwidth)
-    bought = [constraint for constraint, _ in constraints if constraint.bought]
-    for constraint, row in constraints:
-        if not constraint.bought:
-            broken += violation(constraint, row, bandwidth)
-    if bought:
-        cost, watts = hardware.totals(hardware.ports(bandwidth))
-        for constraint in bought:
-            broken += constraint.excess_of(cost, watts)
-    return broken
-
-
-def within_ports(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
-    """Return (d, n) bandwidths in their box, and in the ports that technologies have where the fewest are not too many.
-
-    Of a technology with too many, what dimensions have beyond their fewest ports is scaled down alike.
-    """
-    low = hardware.low
-    found = np.maximum(bandwidth, low)
-    np.minimum(found, hardware.high, out=found)
-    for row in hardware.shared:
-        taken = np.einsum("dn,dn->n", row, found)
-        over = taken > 1.0
-        if over.any():
-            fewest = np.einsum("dn,dn->n", row, low)
-            part = np.divide(1.0 - fewest, taken - fewest, out=np.ones_like(taken), where=over & (taken > fewest))
-            np.maximum(part, 0.0, out=part)
-            scaled = found - low
-            scaled *= part
-            scaled += low
-            np.copyto(found, scaled, where=(row > 0) & over)
-    return found

@@ -1,0 +1,1 @@
+"""Pricings: which dimensions can be built, and what they cost."""

@@ -1,0 +1,1 @@
+"""Sections of the genome: each owns some genes and what they decide of a design."""
