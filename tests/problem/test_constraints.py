@@ -320,7 +320,7 @@ def test_the_equal_split_of_parts_is_of_whole_lanes(constraints: tuple[str, ...]
         feasible = each[problem.evaluate(tried).violation <= 0]
         for most in (np.inf, 100e9):
             possible = feasible[feasible <= most]
-            equal = equal_split(problem, one, most=most)
+            equal = equal_split(problem, one, max_bandwidth=most)
             assert (equal is None) == (not len(possible))
             if equal is not None:
                 found += 1
