@@ -6,7 +6,8 @@ import copy
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from evo_libra.errors import InputError, Mistake
@@ -20,6 +21,36 @@ _INSTEAD: dict[str, Any] = {"name": "unnamed", "npus": 2, "fabric": {"catalog": 
 """Values that stand for required keys with mistakes; no stage that reads such a key is tried."""
 _ROUNDS = 3
 """Keys that have mistakes, those at the top that need them, and such as pydantic has not come to before."""
+
+
+@dataclass(frozen=True)
+class ProblemFile:
+    """A problem file by its schema, which knows the place of every key.
+
+    Attributes
+    ----------
+    source : the data, with the place of every key.
+    folder : of the file, which paths in it are relative to.
+    spec : the contents of the file.
+    """
+
+    source: Source
+    folder: Path
+    spec: ProblemSpec
+
+    @staticmethod
+    def of(source: Source, folder: Path) -> ProblemFile:
+        """Return the file of some data.
+
+        Raises
+        ------
+        InputError : the data does not follow the schema.
+        """
+        return ProblemFile(source, folder, validate(ProblemSpec, source))
+
+    def fail(self, path: KeyPath, message: str) -> InputError:
+        """Return the error for a key of the file."""
+        return InputError(self.source.mistake(path, message))
 
 
 class Gather:

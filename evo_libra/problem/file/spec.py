@@ -13,7 +13,7 @@ from evo_libra.problem.objectives import MEASURES
 from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
 from evo_libra.workload.language_models import ModelSpec
 
-MOST_DIMENSIONS = 8
+MAX_DIMENSIONS = 8
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
 
@@ -38,7 +38,7 @@ class _Strict(BaseModel):
 class PinSpec(_Strict):
     """What is fixed of one dimension."""
 
-    dimension: int = Field(ge=0, lt=MOST_DIMENSIONS, description="which dimension; 0 is the innermost")
+    dimension: int = Field(ge=0, lt=MAX_DIMENSIONS, description="which dimension; 0 is the innermost")
     npus: int | None = Field(None, ge=2, description="its size")
     block: BlockName | None = Field(None, description="its building block")
     technology: str | None = Field(None, description="its technology")
@@ -55,8 +55,8 @@ class FabricSpec(_Strict):
         description="technologies that may be used, innermost first; all of the catalogue when left out",
     )
     blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
-    min_dimensions: int = Field(1, ge=1, le=MOST_DIMENSIONS, description="fewest dimensions")
-    max_dimensions: int = Field(4, ge=1, le=MOST_DIMENSIONS, description="most dimensions")
+    min_dimensions: int = Field(1, ge=1, le=MAX_DIMENSIONS, description="fewest dimensions")
+    max_dimensions: int = Field(4, ge=1, le=MAX_DIMENSIONS, description="most dimensions")
     one_dimension_per_technology: bool = Field(default=False, description="whether a technology serves at most one")
     shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")

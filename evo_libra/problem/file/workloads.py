@@ -14,9 +14,9 @@ from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.integrity import opened
-from evo_libra.files.source import KeyPath, Source, file_digest, files_digest, validate
-from evo_libra.problem.file.mistakes import Gather
-from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
+from evo_libra.files.source import KeyPath, file_digest, files_digest
+from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
 from evo_libra.problem.time_models.time_model import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.timing.fidelity import Fidelity
@@ -34,26 +34,10 @@ Model = TransformerSpec | MoeSpec | DlrmSpec | TableSpec
 
 
 class WorkloadLoader:
-    """Reads the workloads of one problem file; knows the place of every key.
+    """Reads the workloads of a problem file."""
 
-    Parameters
-    ----------
-    source : the data, with the place of every key.
-    folder : what paths in the file are relative to.
-    spec : what the file says; the data by its schema when left out.
-
-    Raises
-    ------
-    InputError : the data does not follow the schema.
-    """
-
-    def __init__(self, source: Source, folder: Path, spec: ProblemSpec | None = None) -> None:
-        self.source, self.folder = source, folder
-        self.spec = validate(ProblemSpec, source) if spec is None else spec
-
-    def fail(self, path: KeyPath, message: str) -> InputError:
-        """Return the error for a key of the file."""
-        return InputError(self.source.mistake(path, message))
+    def __init__(self, file: ProblemFile) -> None:
+        self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
 
     def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
         """Return the compiled workloads of the file."""

@@ -30,7 +30,7 @@ class ExhaustiveEngine:
     its optima tries whole ports: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves.
 
-    Of a space without a table, structures that are beaten at every cost are sifted out first (`.optimality.pruning`).
+    Of a space without a table, topologies that are beaten at every cost are pruned first (`.optimality.pruning`).
     """
 
     def __init__(self, problem: Problem) -> None:
