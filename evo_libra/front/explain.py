@@ -1,4 +1,4 @@
-"""Why a design is worth what it is: time by collective and dimension, cost by part."""
+"""The breakdown of a design: time by collective and dimension, cost by part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A front under uncertain prices: what its designs cost in scenarios, and which of them stay worth having."""
+"""A front under uncertain prices: the costs of its designs in scenarios, and the designs that stay on the front."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.arrays import BoolArray, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.front import Front
+from evo_libra.front.front import Front, ranks
 from evo_libra.network.bill import bill
 from evo_libra.network.blocks import ITEMS, Kit, Part
 from evo_libra.problem.pricing.parts import hardware_of_designs
@@ -36,7 +36,7 @@ class Priced:
 
     Attributes
     ----------
-    frame : a row a design, in the order of the front: ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``,
+    frame : one row per design, in the order of the front: ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``,
         ``cost_high_usd``, ``mean_usd``, ``worst_usd``, ``regret_usd``, ``regret_factor`` (null where the cheapest
         design costs nothing), ``rank`` by cost at the stated prices and ``rank_scored`` by score (1 is the least),
         ``on_front``, ``design``.
@@ -66,7 +66,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     problem : that they are designs of, built of parts.
     drawn : scenarios to draw, at least 1.
     seed : of the draws; the first of more scenarios are those of fewer.
-    score : which of the three decides who is on the front, and the rank.
+    score : which of the three decides the rank, and which designs are on the front.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         **{f"cost_{name}_usd": cost[:, s] for s, name in enumerate(NAMED)},
         **{f"{name}_usd": values for name, values in scores.items()},
         "regret_factor": [value if np.isfinite(value) else None for value in factor.tolist()],
-        "rank": _ranks(cost[:, _VALUE]),
-        "rank_scored": _ranks(scores[score]),
+        "rank": ranks(cost[:, _VALUE]),
+        "rank_scored": ranks(scores[score]),
         "on_front": kept,
         "design": front.frame["design"],
     })  # fmt: skip
@@ -177,8 +177,3 @@ def _least_regret(time: FloatArray, cost: FloatArray, regret: FloatArray) -> Boo
         better = (against < regret[n]) | ((against == regret[n]) & (time[others] < time[n]))
         kept[n] = not better.any()
     return kept
-
-
-def _ranks(values: FloatArray) -> IntArray:
-    """Return (n,) ranks from 1; equal values share the least one."""
-    return np.asarray(np.searchsorted(np.sort(values), values, side="left") + 1, dtype=np.int64)

@@ -244,19 +244,6 @@ def unit_of(quantity: str) -> str:
     return MEASURES[quantity].unit if quantity in MEASURES else "bandwidth"
 
 
-def reference_table() -> str:
-    """Return the objectives as the Markdown table of the reference.
-
-    >>> print(reference_table().splitlines()[2])
-    | `time` | `time_ms` | weighted iteration time of the workloads | s, ms, us |
-    """
-    rows = (
-        f"| `{measure.objective.name}` | `{measure.objective.column}` | {measure.meaning} | {units_of(measure.unit)} |"
-        for measure in MEASURES.values()
-    )
-    return "\n".join(("| name | column | meaning | units in constraints |", "|---|---|---|---|", *rows))
-
-
 def values(objectives: Sequence[Objective], figures: Figures) -> FloatArray:
     """Return the (m, n) values of objectives in SI; all are minimised."""
     measures = [MEASURES[objective.name] for objective in objectives]

@@ -18,12 +18,12 @@ from evo_libra.problem.allocate import TrafficTable, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.genome import Genome
 from evo_libra.problem.notation import read_fabrics
-from evo_libra.problem.objectives import MEASURES, Figures, TotalCostOfOwnership, values
+from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, values
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.pricing.registry import pricing_of
 from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
 from evo_libra.problem.sections.registry import Sections
-from evo_libra.problem.sections.section import Draft
+from evo_libra.problem.sections.section import Draft, Rules
 from evo_libra.problem.space import Space
 from evo_libra.problem.space_size import CountedStructures
 from evo_libra.problem.time_models.time_model import TimeModel
@@ -101,7 +101,11 @@ class Problem:
     @cached_property
     def sections(self) -> Sections:
         """The sections of the genome."""
-        return Sections.of(self)
+        priced = self.optimal and any(objective.name == COST.name for objective in self.objectives)
+        budgets = self.budgets() if priced else None
+        return Sections.of(
+            Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
+        )
 
     @property
     def genome(self) -> Genome:

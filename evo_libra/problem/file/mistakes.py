@@ -146,7 +146,7 @@ def _what_is_right(source: Source, error: InputError) -> tuple[ProblemSpec, froz
     """
     wrong = frozenset(one.key for one in error.mistakes)
     if "" in wrong:
-        raise error  # More mistakes than are told of, or one of the whole file.
+        raise error  # More mistakes than are named, or one of the whole file.
     for _ in range(_ROUNDS):
         try:
             return validate(ProblemSpec, _without(source, wrong)), wrong

@@ -16,7 +16,6 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.problem.allocate import TrafficTable, allocate
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.genome import Gene
-from evo_libra.problem.objectives import COST
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
 
@@ -33,10 +32,9 @@ class BandwidthSection(Section):
     @staticmethod
     def of(rules: Rules) -> BandwidthSection:
         """Return the section of a problem."""
-        if not rules.optimal:
-            return SearchedBandwidths(rules.choices, rules.constraints)
-        priced = any(objective.name == COST.name for objective in rules.objectives)
-        return SolvedBandwidths(rules.traffic, rules.constraints, rules.budgets() if priced else None)
+        if rules.optimal:
+            return SolvedBandwidths(rules.traffic, rules.constraints, rules.budgets)
+        return SearchedBandwidths(rules.choices, rules.constraints)
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:  # noqa: ARG002 - others need them
         """Return (n,) ones: bandwidths are moved into the space."""

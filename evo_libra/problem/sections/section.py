@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.genome import Gene
-from evo_libra.problem.objectives import Objective
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.time_models.time_model import TimeModel
 
@@ -55,39 +54,25 @@ class Draft:
         return self.topologies
 
 
-class Rules(Protocol):
-    """What sections know of a problem."""
+@dataclass(frozen=True)
+class Rules:
+    """What sections know of a problem.
 
-    @property
-    def choices(self) -> tuple[DimensionChoice, ...]:
-        """What is left to choose of each dimension."""
+    Attributes
+    ----------
+    choices : what is left to choose of each dimension.
+    pricing, time, traffic, constraints : of the problem.
+    optimal : whether bandwidths are solved for.
+    budgets : smallest and largest useful budget in USD, where a budget is traded against time.
+    """
 
-    @property
-    def pricing(self) -> Pricing:
-        """What dimensions cost."""
-
-    @property
-    def time(self) -> TimeModel:
-        """The time model."""
-
-    @property
-    def traffic(self) -> TrafficTable:
-        """The traffic of topologies."""
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints."""
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """The objectives."""
-
-    @property
-    def optimal(self) -> bool:
-        """Whether bandwidths are solved for."""
-
-    def budgets(self) -> tuple[float, float]:
-        """Return the smallest and the largest useful budget in USD."""
+    choices: tuple[DimensionChoice, ...]
+    pricing: Pricing
+    time: TimeModel
+    traffic: TrafficTable
+    constraints: tuple[Constraint, ...]
+    optimal: bool
+    budgets: tuple[float, float] | None
 
 
 class Section(ABC):
