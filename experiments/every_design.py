@@ -35,14 +35,14 @@ def designs_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
     hardware = problem.pricing.hardware_of(space.npus, space.technology)
     depth, count = space.npus.shape
     shared = hardware.shared.reshape(-1, count)
-    keys = np.vstack([hardware.rate, hardware.quantum, hardware.fewest, hardware.most, shared])
+    keys = np.vstack([hardware.rate, hardware.quantum, hardware.min_ports, hardware.max_ports, shared])
     _, kind = np.unique(keys, axis=1, return_inverse=True)
     for one in range(int(kind.max()) + 1):
         alike = np.flatnonzero(kind.ravel() == one)
-        rate, quantum, fewest, most = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
+        rate, quantum, min_ports, max_ports = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
         ports = [
             np.arange(low, high + 1, step) if step else np.zeros(1)
-            for low, high, step in zip(fewest, most, quantum, strict=True)
+            for low, high, step in zip(min_ports, max_ports, quantum, strict=True)
         ]
         bandwidth = np.stack(np.meshgrid(*ports, indexing="ij")).reshape(depth, -1) * rate[:, None]
         taken = shared[:, alike[0]].reshape(-1, depth) @ bandwidth

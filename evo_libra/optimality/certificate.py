@@ -173,23 +173,23 @@ def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
 
     The cheapest design's cost is known; what it and the fastest design take and cost, a short search tells.
     """
-    least = max(min_cost(problem), problem.budgets()[0])
-    ends = np.array([least * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])
+    lowest = max(min_cost(problem), problem.budgets()[0])
+    ends = np.array([lowest * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
         time, spent = found.time, found.spent
     slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()
     highest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]
-    best = np.array([min(time[1], designs.time.min()), min(least, designs.cost[0])])
+    best = np.array([min(time[1], designs.time.min()), min(lowest, designs.cost[0])])
     return best, np.array([max(slowest, best[0]), max(highest, best[1])])
 
 
-def _branch_levels(problem: Problem, designs: _Designs, least: float, most: float) -> tuple[FloatArray, FloatArray]:
+def _branch_levels(problem: Problem, designs: _Designs, lowest: float, highest: float) -> tuple[FloatArray, FloatArray]:
     """Return costs to prove a bound at, and the best time of the front at each: infinite below its cheapest design."""
-    low, high = designs.cost[0], max(designs.cost[-1], most)
+    low, high = designs.cost[0], max(designs.cost[-1], highest)
     thinned = designs.cost[np.unique(np.linspace(0, len(designs.cost) - 1, _BRANCH_LEVELS).astype(np.int64))]
-    beyond = most * (most / least) ** (REFERENCE - 1.0)
+    beyond = highest * (highest / lowest) ** (REFERENCE - 1.0)
     # At the last level every budget is enough.
-    ends = [*np.geomspace(least, low, _END_LEVELS), *np.geomspace(designs.cost[-1], max(high, beyond), _END_LEVELS)]
+    ends = [*np.geomspace(lowest, low, _END_LEVELS), *np.geomspace(designs.cost[-1], max(high, beyond), _END_LEVELS)]
     cost = np.unique([*ends, *thinned, max(problem.pricing.max_cost(), 2.0 * max(high, beyond))])
     known = np.minimum.accumulate(designs.time)
     place = np.searchsorted(designs.cost, cost, side="right") - 1

@@ -113,9 +113,9 @@ def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ide
 def _lowest(waiting: FloatArray) -> tuple[IntArray, IntArray]:
     """Return rows and columns of the lowest entries of each column, so many that a batch is worth its calls."""
     columns = np.flatnonzero(np.isfinite(waiting).any(axis=0))
-    most = int(np.clip(_BATCH // len(columns), 1, len(waiting)))
-    rows = np.argpartition(waiting[:, columns], most - 1, axis=0)[:most]
-    row, column = rows.ravel(), np.tile(columns, most)
+    count = int(np.clip(_BATCH // len(columns), 1, len(waiting)))
+    rows = np.argpartition(waiting[:, columns], count - 1, axis=0)[:count]
+    row, column = rows.ravel(), np.tile(columns, count)
     finite = np.isfinite(waiting[row, column])
     return row[finite], column[finite]
 
@@ -170,12 +170,12 @@ def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
     """
     if all(objective.name != COST.name for objective in problem.objectives):
         return np.array([2.0 * problem.pricing.max_cost()])
-    low, most = problem.budgets()
+    low, highest = problem.budgets()
     low = max(low, float(bounds.min_cost.min()))
     fastest = np.flatnonzero(bounds.min_time <= bounds.min_time.min() * (1.0 + EXACT))
     designs = topologies_of(problem, bounds.select(fastest))
     cost = _saturation_cost(problem, designs)
-    high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(most, low)
+    high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(highest, low)
     # Next to the cheapest design the ideal is steep.
     coarse = np.unique([*np.geomspace(low, high, _COARSE), *(low + (high - low) * np.geomspace(1e-7, 1, _COARSE))])
     # Where a structure becomes affordable the ideal may jump.

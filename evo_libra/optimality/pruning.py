@@ -111,10 +111,10 @@ def _unbeaten(problem: Problem, every: Every, rough: _Rough, count: int) -> IntA
     Between two costs a structure is no faster than its bound at the higher one, and the best design is no slower than
     the design that was found at the lower one.
     """
-    least = rough.min_cost[np.isfinite(rough.min_cost)]
-    if not len(least):
+    lowest = rough.min_cost[np.isfinite(rough.min_cost)]
+    if not len(lowest):
         return np.arange(len(rough.min_cost))
-    low = float(least.min())
+    low = float(lowest.min())
     cost = np.geomspace(low, max(problem.pricing.max_cost(), low) * 2.0, count)
     best = [int(rough.at(level).argmin()) for level in cost.tolist()]
     promising = np.unique(best)

@@ -104,14 +104,14 @@ def _time(problem: Problem, designs: Topologies, program: Program) -> Allocation
         if len(free):
             return _unbounded(problem, designs, n, f"nothing limits the bandwidth of {_dimensions(free)}")
     found = optimal_bandwidth(program, _ACCURACY)
-    least = float(found.objective.min())
-    if not np.isfinite(least):
+    min_time = float(found.objective.min())
+    if not np.isfinite(min_time):
         raise _conflict(problem)
-    _check_least_time(problem, least)
+    _check_least_time(problem, min_time)
     # Of equally fast designs the cheapest one.
     bandwidth = _least_bandwidth(program, designs.price, shrunk(program, found.bandwidth))
     cost = (designs.price * bandwidth).sum(axis=0)
-    best = int(np.where(found.objective <= least * (1.0 + _SAME), cost, np.inf).argmin())
+    best = int(np.where(found.objective <= min_time * (1.0 + _SAME), cost, np.inf).argmin())
     _check_rest(problem, _network(designs, best, bandwidth[:, best]), "time")
     one = np.array([best])
     return _allocation(

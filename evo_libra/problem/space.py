@@ -109,7 +109,12 @@ def padded(npus: IntArray, technology: IntArray) -> IntArray:
 
 
 def enumerate_structures(
-    npus: int, technologies: Sequence[Technology], rules: Sequence[DimensionRule], fewest: int, *, one_each: bool
+    npus: int,
+    technologies: Sequence[Technology],
+    rules: Sequence[DimensionRule],
+    min_dimensions: int,
+    *,
+    one_each: bool,
 ) -> Structures:
     """Enumerate all structures whose dimensions multiply to the NPUs.
 
@@ -121,7 +126,7 @@ def enumerate_structures(
     npus : NPUs of the network.
     technologies : the technologies, innermost first.
     rules : one for each possible dimension, the innermost first.
-    fewest : fewest dimensions in use.
+    min_dimensions : in use.
     one_each : whether a technology serves one dimension at most.
     """
     ranks = ranks_of(technologies)
@@ -145,7 +150,7 @@ def enumerate_structures(
         kind = np.repeat([technology for technology, *_ in grown], [len(p) for *_, p in grown]).astype(np.int64)
         left = left[parents] // size
         sizes, chosen = np.vstack([sizes[:, parents], size]), np.vstack([chosen[:, parents], kind])
-        if depth + 1 >= fewest:
+        if depth + 1 >= min_dimensions:
             done.append(_padded(sizes[:, left == 1], chosen[:, left == 1], len(rules)))
         sizes, chosen, left = sizes[:, left > 1], chosen[:, left > 1], left[left > 1]
     return _sorted(done, len(rules))

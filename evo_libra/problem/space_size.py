@@ -63,13 +63,13 @@ class CountedStructures:
     Attributes
     ----------
     npus : of the network.
-    technologies, rules, fewest, one_each : as for `evo_libra.problem.space.enumerate_structures`.
+    technologies, rules, min_dimensions, one_each : as for `evo_libra.problem.space.enumerate_structures`.
     """
 
     npus: int
     technologies: tuple[Technology, ...]
     rules: tuple[DimensionRule, ...]
-    fewest: int
+    min_dimensions: int
     one_each: bool
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class CountedStructures:
         last : technology of the last one, -1 for none.
         """
         if left == 1:
-            return int(depth >= self.fewest)
+            return int(depth >= self.min_dimensions)
         if depth == len(self.rules):
             return 0
         options = self.options(depth, left, last)
@@ -244,7 +244,12 @@ class CountedStructures:
 
 
 def count_structures(
-    npus: int, technologies: Sequence[Technology], rules: Sequence[DimensionRule], fewest: int, *, one_each: bool
+    npus: int,
+    technologies: Sequence[Technology],
+    rules: Sequence[DimensionRule],
+    min_dimensions: int,
+    *,
+    one_each: bool,
 ) -> CountedStructures:
     """Return the structures of a large space; see `evo_libra.problem.space.enumerate_structures` for the parameters.
 
@@ -252,11 +257,11 @@ def count_structures(
     ------
     InputError : there are more than a gene can tell apart.
     """
-    structures = CountedStructures(npus, tuple(technologies), tuple(rules), fewest, one_each)
+    structures = CountedStructures(npus, tuple(technologies), tuple(rules), min_dimensions, one_each)
     total = structures.total
     if total >= _MOST:
         raise InputError(
-            f"the space has {total:.3g} structures, more than {_MOST:.3g}; fewer dimensions or technologies, or a "
+            f"the space has {total:.3g} topologies, more than {_MOST:.3g}; fewer dimensions or technologies, or a "
             "largest dimension in the catalogue, make it smaller"
         )
     return structures

@@ -185,8 +185,8 @@ class _Loader:
         rules = [DimensionRule(pins[d].npus if d in pins else None, mine) for d, mine in enumerate(built)]
         one_each = self.spec.fabric.one_dimension_per_technology
         try:
-            fewest = self.fabric.min_dimensions(pins)
-            return count_structures(self.spec.npus, catalog.technologies, rules, fewest, one_each=one_each)
+            min_dimensions = self.fabric.min_dimensions(pins)
+            return count_structures(self.spec.npus, catalog.technologies, rules, min_dimensions, one_each=one_each)
         except InputError as error:
             raise self.fail(("fabric",), str(error)) from None
 
@@ -202,7 +202,7 @@ class _Loader:
         if counted.total > MAX_STRUCTURES:
             return counted
         structures = enumerate_structures(
-            counted.npus, counted.technologies, counted.rules, counted.fewest, one_each=counted.one_each
+            counted.npus, counted.technologies, counted.rules, counted.min_dimensions, one_each=counted.one_each
         )
         if not len(structures):
             place: KeyPath = ("fabric", "shape") if self.spec.fabric.shape is not None else ("npus",)

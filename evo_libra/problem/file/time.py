@@ -131,10 +131,10 @@ def check_chunks(fidelity: Fidelity | None, workload: Workload | TracedWorkload)
     ------
     InputError : an all-gather has fewer bytes than chunks; ASTRA-sim would never end.
     """
-    most = 0 if fidelity is None else max(fidelity.chunks)
+    max_chunks = 0 if fidelity is None else max(fidelity.chunks)
     for place, size in _all_gathers(workload):
-        if size < most:
-            raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {most} chunks")
+        if size < max_chunks:
+            raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {max_chunks} chunks")
 
 
 def _all_gathers(workload: Workload | TracedWorkload) -> Iterator[tuple[str, float]]:

@@ -24,7 +24,7 @@ class Hardware:
     Attributes
     ----------
     rate : (d, n) B/s of a port; `whole` : of `quantum` ports, 1 in unused dimensions, to divide by.
-    quantum, fewest, most : (d, n) ports of an NPU come in multiples of `quantum`, from `fewest` to `most`.
+    quantum, min_ports, max_ports : (d, n) ports of an NPU come in multiples of `quantum`, between these two.
     per_port : (2, d, n) USD and W of the whole network for a port of each NPU, of what is bought by the port.
     per_step : (2, item, d, n) USD and W of each further ``ceil(ports * slope)`` of what is not.
     slope : (item, d, n).
@@ -36,8 +36,8 @@ class Hardware:
     rate: FloatArray
     whole: FloatArray
     quantum: FloatArray
-    fewest: FloatArray
-    most: FloatArray
+    min_ports: FloatArray
+    max_ports: FloatArray
     per_port: FloatArray
     per_step: FloatArray
     slope: FloatArray
@@ -61,18 +61,18 @@ class Hardware:
     @property
     def low(self) -> FloatArray:
         """(d, n) B/s of the fewest ports."""
-        return np.asarray(self.fewest * self.rate)
+        return np.asarray(self.min_ports * self.rate)
 
     @property
     def high(self) -> FloatArray:
         """(d, n) B/s of the most ports."""
-        return np.asarray(self.most * self.rate)
+        return np.asarray(self.max_ports * self.rate)
 
     @property
     def possible(self) -> FloatArray:
         """`shared`, with zeros where even the fewest ports are too many, so that nothing that is moved would help."""
-        fewest = np.einsum("gdn,dn->gn", self.shared, self.low)
-        return np.asarray(self.shared * (fewest <= 1.0)[:, None])
+        taken = np.einsum("gdn,dn->gn", self.shared, self.low)
+        return np.asarray(self.shared * (taken <= 1.0)[:, None])
 
     def ports(self, bandwidth: FloatArray, rounding: np.ufunc = np.rint) -> FloatArray:
         """Return the (d, n) numbers of ports of (d, n) B/s: the nearest, no more (`floor`) or no fewer (`ceil`)."""
@@ -82,16 +82,16 @@ class Hardware:
             count *= 1.0 + (_ROUNDING if rounding is np.floor else -_ROUNDING)
         rounding(count, out=count)
         count *= self.quantum
-        np.maximum(count, self.fewest, out=count)
-        return np.asarray(np.minimum(count, self.most, out=count))
+        np.maximum(count, self.min_ports, out=count)
+        return np.asarray(np.minimum(count, self.max_ports, out=count))
 
     def within(self, low: FloatArray, high: FloatArray) -> Hardware:
         """Return the hardware with ports within (d, n) B/s, but for at least the fewest that can be built."""
         whole = np.where(self.rate > 0, self.rate * self.quantum, 1.0)
-        fewest = np.ceil(low / whole * (1.0 - _ROUNDING)) * self.quantum
-        most = np.minimum(np.floor(high / whole * (1.0 + _ROUNDING)) * np.maximum(self.quantum, 1.0), self.most)
-        most = np.clip(most, self.fewest, self.most)
-        return replace(self, fewest=np.clip(fewest, self.fewest, most), most=most)
+        min_ports = np.ceil(low / whole * (1.0 - _ROUNDING)) * self.quantum
+        max_ports = np.floor(high / whole * (1.0 + _ROUNDING)) * np.maximum(self.quantum, 1.0)
+        max_ports = np.clip(np.minimum(max_ports, self.max_ports), self.min_ports, self.max_ports)
+        return replace(self, min_ports=np.clip(min_ports, self.min_ports, max_ports), max_ports=max_ports)
 
     def totals(self, ports: FloatArray, *, power: bool = True) -> tuple[FloatArray, FloatArray]:
         """Return (n,) USD and (n,) W of (d, n) ports; 0 W unless power is asked for."""
@@ -162,11 +162,11 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
     found = counting(kits, technology, npus)
     figures = np.stack([part_figures(kit) for kit in kits], axis=2)[:, :, technology] * used
     rate = np.array([kit.port_rate for kit in kits])[technology] * used
-    quantum, most = np.zeros(npus.shape), np.zeros(npus.shape)
+    quantum, max_ports = np.zeros(npus.shape), np.zeros(npus.shape)
     for k in np.unique(technology[used]).tolist():
         mine = used & (technology == k)
         quantum[mine] = PHYSICS[kits[k].block].quantum(npus[mine], kits[k])
-        most[mine] = kits[k].ports // quantum[mine] * quantum[mine]
+        max_ports[mine] = kits[k].ports // quantum[mine] * quantum[mine]
     stepped = np.flatnonzero(found.step.any(axis=(1, 2)))
     per_port, per_step = (figures * found.linear).sum(axis=1), (figures * found.step)[:, stepped]
     slope = found.slope[stepped]
@@ -178,7 +178,7 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
         np.maximum(rate * quantum, 1.0),
         quantum,
         quantum.copy(),
-        most,
+        max_ports,
         per_port,
         per_step,
         slope,

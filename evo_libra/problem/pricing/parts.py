@@ -255,8 +255,8 @@ def within_ports(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
         taken = np.einsum("dn,dn->n", row, found)
         over = taken > 1.0
         if over.any():
-            fewest = np.einsum("dn,dn->n", row, low)
-            part = np.divide(1.0 - fewest, taken - fewest, out=np.ones_like(taken), where=over & (taken > fewest))
+            fixed = np.einsum("dn,dn->n", row, low)
+            part = np.divide(1.0 - fixed, taken - fixed, out=np.ones_like(taken), where=over & (taken > fixed))
             np.maximum(part, 0.0, out=part)
             scaled = found - low
             scaled *= part

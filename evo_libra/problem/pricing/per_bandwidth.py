@@ -52,14 +52,14 @@ class PerBandwidth(Pricing):
         self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None
     ) -> Topologies:
         """Return the topologies of (d, n) sizes, technologies and block genes."""
-        depth, kinds, most = self.blocks.shape
+        depth, kinds, choices_each = self.blocks.shape
         used = (npus > 1).astype(np.float64)
         row = np.arange(depth)[:, None] * kinds + technology
         low, high = np.take(self.low, row), np.take(self.high, row)
         if not used.all():
             low *= used
             high = np.where(used > 0, high, 0.0)
-        block = np.take(self.blocks, row * most + gene)
+        block = np.take(self.blocks, row * choices_each + gene)
         price = np.take(self.prices, block * kinds + technology) * (used * self.npus)
         index = np.full(npus.shape[1], -1) if structure is None else structure
         return PricedTopologies(index, npus, technology, block, price, low, high, used)

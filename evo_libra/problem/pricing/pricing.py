@@ -201,7 +201,7 @@ class Pricing(ABC):
 
 def choice_tables(choices: Sequence[DimensionChoice]) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return `low`, `high` and `blocks` of a `Pricing` from the choices of each dimension."""
-    most = max(len(blocks) for choice in choices for blocks in choice.blocks)
-    blocks = [[np.resize(np.array(blocks or (0,)), most) for blocks in choice.blocks] for choice in choices]
+    choices_each = max(len(blocks) for choice in choices for blocks in choice.blocks)
+    blocks = [[np.resize(np.array(blocks or (0,)), choices_each) for blocks in choice.blocks] for choice in choices]
     low, high = np.array([choice.low for choice in choices]), np.array([choice.high for choice in choices])
     return low, high, np.array(blocks, dtype=np.int64)

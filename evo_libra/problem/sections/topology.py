@@ -65,8 +65,8 @@ class BlockSection(Section):
 
     def genes(self) -> Sequence[Gene]:
         """Return the genes, innermost dimension first."""
-        most = (max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.choices)
-        return [Gene(f"block{d}", 0.0, float(highest)) for d, highest in enumerate(most)]
+        counts = (max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.choices)
+        return [Gene(f"block{d}", 0.0, float(highest)) for d, highest in enumerate(counts)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
         """Return the draft with its topologies."""

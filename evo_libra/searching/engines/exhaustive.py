@@ -111,7 +111,7 @@ def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> Floa
     assert isinstance(designs, BuiltTopologies), "only parts are whole"  # noqa: S101 - our mistake
     hardware = designs.hardware.select(every)
     ports = hardware.ports(bandwidth[:, every]) + np.repeat(steps, count, axis=0).T * hardware.quantum
-    whole = np.clip(ports, hardware.fewest, hardware.most) * hardware.rate
+    whole = np.clip(ports, hardware.min_ports, hardware.max_ports) * hardware.rate
     _, first = np.unique(np.vstack([part.structure[every], whole]), axis=1, return_index=True)
     structure, gene = part.structure[every[first]], part.gene[:, every[first]]
     genes = problem.encode(structure, gene, whole[:, first], np.ones(len(first)))

@@ -34,8 +34,8 @@ def brute_force(problem: Problem) -> FloatArray:
         npus, technology = problem.structures.look_up(np.array([s]))
         one = problem.pricing.hardware_of(npus, technology)
         ports = [
-            np.arange(low, most + 1, max(step, 1))
-            for low, most, step in zip(one.fewest[:, 0], one.most[:, 0], one.quantum[:, 0], strict=True)
+            np.arange(low, high + 1, max(step, 1))
+            for low, high, step in zip(one.min_ports[:, 0], one.max_ports[:, 0], one.quantum[:, 0], strict=True)
         ]
         bandwidth = np.array(list(itertools.product(*ports))).T * one.rate
         shape = bandwidth.shape
