@@ -159,13 +159,13 @@ def test_a_front_that_lacks_its_cheap_end_misses_it(
     turing: tuple[Problem, Front, Certificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, whole, best = turing
-    dear = Front(whole.frame.head(20), whole.objectives)
+    expensive = Front(whole.frame.head(20), whole.objectives)
     scale = best.max_hypervolume
     for limit in (1_000, 0):
         monkeypatch.setattr("evo_libra.optimality.certificate.ENUMERATED", limit)
-        proof = certify(problem, dear)
+        proof = certify(problem, expensive)
         assert proof.missed_hypervolume > 0.2 * proof.hypervolume
-        volumes = {(found.hypervolume, found.waiting == 0) for found in certificates(problem, dear)}
+        volumes = {(found.hypervolume, found.waiting == 0) for found in certificates(problem, expensive)}
         assert len({volume for volume, _ in volumes}) == 1
         if limit:
             assert proof.max_hypervolume == pytest.approx(scale, rel=1e-6)

@@ -308,7 +308,7 @@ def test_the_equal_split_is_the_best_that_can_be_built(constraint: str) -> None:
 
 
 @pytest.mark.parametrize("constraints", [(), ("cost <= 300 kUSD",), ("power <= 5 kW",), ("bisection >= 5 TB/s",)])
-def test_the_equal_split_of_parts_is_of_whole_lanes(constraints: tuple[str, ...]) -> None:
+def test_the_equal_split_of_parts_is_of_whole_ports(constraints: tuple[str, ...]) -> None:
     problem = load("ports", *constraints)
     designs = problem.decode(problem.genome.sample(np.random.default_rng(4), 40))
     found = 0

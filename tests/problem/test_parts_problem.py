@@ -59,7 +59,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Problem:
 
 @given(SEEDS)
 @SETTINGS
-def test_designs_are_of_whole_lanes_and_cost_what_their_bills_say(small: Problem, seed: int) -> None:
+def test_designs_are_of_whole_ports_and_cost_what_their_bills_say(small: Problem, seed: int) -> None:
     genes = small.genome.sample(np.random.default_rng(seed), 30)
     designs, worth = small.decode(genes), small.evaluate_genes(genes)
     kits = small.pricing.kits
@@ -215,7 +215,7 @@ def test_fronts_of_many_objectives_are_the_archives(tmp_path: Path, engine: str)
     assert len(front.objectives) == 4
 
 
-def test_bandwidths_that_are_no_whole_lanes_are_told(small: Problem) -> None:
+def test_bandwidths_that_are_no_whole_ports_are_told(small: Problem) -> None:
     broken = violations(small, small.read("SW(32)@near:151_SW(16)@far:50"))
     assert broken == ["dimension 0 has 151 GB/s; the nearest it can be built with is 150"]
     assert violations(small, small.read("SW(32)@near:150_SW(16)@far:50")) == []
