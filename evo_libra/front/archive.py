@@ -27,7 +27,7 @@ class ParetoFilter:
     Attributes
     ----------
     lowest, highest : (m - 1, 1) range of the objectives that has cells; values outside belong to the outer cells.
-    origin, factor : (m - 1, 1) the number of a cell is what an objective has above the origin, times the factor.
+    origin, factor : (m - 1, 1) the number of a cell is the distance of an objective from the origin, times the factor.
     minimum : ((k + 1) ** (m - 1),) lowest last objective in all lower cells; infinite if these are empty.
     cells : number of cells of each objective, k.
     """
@@ -136,7 +136,7 @@ class Collection:
 
     Attributes
     ----------
-    settled : the archive of what has been merged.
+    settled : the archive of all merged designs.
     fresh : genes, objectives and violations of generations as they came.
     waiting : genes and objectives of designs that came after those of the archive and before the fresh ones, without
         those that others of them dominate.
@@ -173,7 +173,7 @@ class Collection:
 
     @cached_property
     def archive(self) -> Archive:
-        """Everything that nothing dominates; it does not depend on what was merged when."""
+        """All non-dominated designs, whatever the order of merging."""
         waiting = (*self.waiting, self._candidates()) if self.fresh else self.waiting
         return _merged(self.settled, waiting) if waiting else self.settled
 
@@ -227,7 +227,7 @@ def stable_order(values: FloatArray) -> IntArray:
 
 
 def _staircase(first: FloatArray, second: FloatArray) -> IntArray:
-    """Return what `front` does for two objectives, in a third of moocore's time."""
+    """Return the result of `front` for two objectives, in a third of moocore's time."""
     if not len(first):
         return np.empty(0, dtype=np.int64)
     order = stable_order(first)

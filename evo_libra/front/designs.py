@@ -1,4 +1,4 @@
-"""Genes of the designs of a front: what another search may start from."""
+"""Genes of the designs of a front, from which another search may start."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Front:
 
         Raises
         ------
-        DamagedError : they are not what `write` wrote.
+        DamagedError : `write` did not write them so.
         """
         frame, metadata = parse_table(path, raw)
         objectives = tuple(metadata.get("objectives", "").split(","))

@@ -32,7 +32,7 @@ _LOW, _VALUE, _HIGH = range(len(NAMED))
 
 @dataclass(frozen=True)
 class Priced:
-    """Designs of a front with what they cost where prices are uncertain.
+    """Designs of a front with their costs under uncertain prices.
 
     Attributes
     ----------

@@ -1,9 +1,10 @@
 """Branch and bound over partial structures: a bound of the ideal where a space is too large to look at each structure.
 
-A partial structure has its inner dimensions; the others are relaxed to one that holds all NPUs that are left. A
-process group sends as many bytes over it as over all of them together (shrinking messages: exactly; all-to-all: at
-most), for ``max_i a_i / b_i >= sum a_i / sum b_i``; it is as cheap as the cheapest of them may be, carries what all of
-them may carry at most and at least what one must. So its best time at any budget is below that of every completion.
+A partial structure has its inner dimensions; one relaxed dimension with all remaining NPUs stands for the others. A
+process group sends as many bytes over the relaxed dimension as over the others together (shrinking messages: exactly;
+all-to-all: at most), as ``max_i a_i / b_i >= sum a_i / sum b_i``. Its price is the lowest one of the others, its cap is
+the sum of their caps, and its floor is their lowest floor. So its best time at any budget is below that of every
+completion.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _CHUNK = 4096
 
 @dataclass(frozen=True)
 class _Open:
-    """Partial structures, m of them, of which some completion may still be better than what is known.
+    """Partial structures, m of them, of which some completion may still be better than the best known design.
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     waiting, leaves, looked = root, None, 1
     proven = np.zeros(len(cost))
     while True:
-        # Parts may have a looser bound than the whole had; what is proven stays proven.
+        # Completions may have a looser bound than the partial structure had; a proven bound stays.
         proven = np.maximum(proven, _bound(waiting, ideal))
         yield Progress(
             cost, ideal.time, proven, _spent(problem, leaves, ideal), looked, len(waiting.score), len(ideal.lines.at)
@@ -186,7 +187,7 @@ def _children(space: CountedStructures, nodes: _Open) -> tuple[IntArray, IntArra
 def _with_leaves(
     problem: Problem, leaves: VariantBounds | None, ideal: Ideal, npus: IntArray, technology: IntArray
 ) -> tuple[VariantBounds | None, Ideal]:
-    """Bound complete structures and solve those that may be better than what is known."""
+    """Bound complete structures and solve those that may be better than the best known designs."""
     fits = problem.time.fits(npus)
     npus, technology = npus[:, fits], technology[:, fits]
     if not npus.shape[1]:
@@ -205,7 +206,7 @@ def _relaxed(
     problem: Problem, space: CountedStructures, npus: IntArray, technology: IntArray, depth: IntArray, left: IntArray,
     last: IntArray, ideal: Ideal,
 ) -> _Open:  # fmt: skip
-    """Bound partial structures by merging the dimensions that are still to come, and drop what cannot be better."""
+    """Bound partial structures by merging their open dimensions, and drop those that cannot be better."""
     every = np.arange(npus.shape[1])
     whole = npus.copy()
     whole[depth, every] = left
@@ -217,7 +218,7 @@ def _relaxed(
     price, low, high = _merged(problem, space, depth, last)
     for target, values in ((designs.price, price), (designs.low, low), (designs.high, high)):
         target[depth, every] = values
-    # In what is still open, a group gets all the bandwidth: no share of it can be more.
+    # In an open dimension a group gets all the bandwidth: no share of it can be more.
     open_ = designs.technology.copy()
     open_[depth, every] = -1
     program = problem.traffic.program(replace(designs, technology=open_))
@@ -238,7 +239,7 @@ def _relaxed(
 def _merged(
     problem: Problem, space: CountedStructures, depth: IntArray, last: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return price, floor and cap of what stands for all dimensions from a depth on: (m,) each."""
+    """Return price, floor and cap of the one dimension that stands for all from a depth on: (m,) each."""
     pricing = problem.pricing
     kinds, which = np.unique(np.stack([depth, last]), axis=1, return_inverse=True)
     values = np.empty((3, kinds.shape[1]))

@@ -69,7 +69,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class _Designs:
-    """Time and cost of a front, cheapest first; `order` puts what belongs to them in the order of the front."""
+    """Time and cost of a front, cheapest first; `order` puts figures of them in the order of the front."""
 
     time: FloatArray
     cost: FloatArray
@@ -171,7 +171,7 @@ def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
 def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the best front known: (2,) seconds and USD that are its best, and that are its worst.
 
-    The cheapest design's cost is known; what it and the fastest design take and cost, a short search tells.
+    The cost of the cheapest design is known; a short branch and bound finds the other three figures.
     """
     lowest = max(min_cost(problem), problem.budgets()[0])
     ends = np.array([lowest * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])

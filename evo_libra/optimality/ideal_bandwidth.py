@@ -50,7 +50,7 @@ class Ideal:
     time : (k,) seconds of the best designs found; infinite where there are none.
     variant : (k,) their index in the bounds; `bandwidth` : (d, k) theirs.
     bound : (k,) seconds that none of the variants undercuts.
-    lines : what was proven on the way.
+    lines : bounds that were proven on the way.
     """
 
     cost: FloatArray
@@ -78,7 +78,7 @@ def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ide
     live = np.arange(len(part))
     while True:
         waiting = np.where(solved[live] | (lower[live] >= time * (1.0 - EXACT)), np.inf, lower[live])
-        # Times only fall and bounds only rise: what waits for nothing now never will.
+        # Times only fall and bounds only rise: a variant without open levels is done.
         some = np.isfinite(waiting).any(axis=1)
         live, waiting = live[some], waiting[some]
         if not len(live):

@@ -27,8 +27,8 @@ class Binding:
     quantity : ``bandwidth``, or the objective that is limited.
     price : seconds saved per B/s, USD or W that the limit is loosened by; where a product is minimised, its change over
         the cost.
-    loosened_by : ``raising``, or ``lowering`` for what asks for bandwidth; an equality is raised, and its price may be
-        below 0.
+    loosened_by : ``raising``, or ``lowering`` for a limit that asks for bandwidth; an equality is raised, and its price
+        may be below 0.
     """
 
     limit: str
@@ -58,12 +58,12 @@ class Allocation:
 
     Attributes
     ----------
-    status : ``optimal``, or ``unbounded`` where nothing holds bandwidth back, and `reason` says what.
+    status : ``optimal``, or ``unbounded`` where nothing holds bandwidth back, with the `reason`.
     design : the network in the notation; `network` is the same as arrays, with technologies chosen.
     bandwidth : (d,) B/s per NPU, innermost dimension first.
     time, cost : seconds, USD.
     bound : no feasible bandwidths have less time (or time times cost) than this; `gap` is the distance to it.
-    binding : what holds it back, with shadow prices.
+    binding : the limits that hold it back, with shadow prices.
     exchange : USD that one second is worth at the optimum of time times cost; None for time.
     equal : the best design of the same network whose dimensions all have the same bandwidth, within the same limits;
         None where there is none.

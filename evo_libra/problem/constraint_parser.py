@@ -146,11 +146,11 @@ def parse_constraint(
     text : the constraint, with units.
     dimensions : most dimensions of a design.
     technologies : names that ``bw[...]`` may use.
-    tco : what it costs to run a network, where that is known.
+    tco : figures of the total cost of ownership, where there are some.
 
     Raises
     ------
-    InputError : the sentence says what is not understood.
+    InputError : the sentence quotes the words that are not understood.
     """
     parser = _Parser(text, dimensions, technologies)
     sides, relations, texts = parser.chain()
@@ -194,7 +194,7 @@ def _check_units(parser: _Parser, present: Sequence[str], found: set[str]) -> No
 
     Raises
     ------
-    InputError : the sentence says what it compares.
+    InputError : the sentence names the quantities that are compared.
     """
     if len(present) != 1:
         listed = " and ".join(present) or "only numbers"

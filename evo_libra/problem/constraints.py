@@ -45,7 +45,7 @@ class Constraint:
     limit : in SI.
     at_least : whether it was written with ``>=``; the terms are then those of the other direction.
     ports : whether it says that dimensions of one technology share its ports; catalogues say so, users do not.
-    tco : what it costs to run a network, where the objective needs it.
+    tco : figures of the total cost of ownership, where the objective needs them.
     """
 
     text: str
@@ -73,7 +73,7 @@ class Constraint:
 
     @property
     def bought(self) -> bool:
-        """Whether it limits what the bill of a network says: its cost, its power, or both."""
+        """Whether it limits a figure of the bill of materials: cost, power, or both."""
         return self.measure is not None and self.measure.summed is not None
 
     @property
@@ -114,7 +114,7 @@ class Constraint:
         return excess(self, self.objective * MEASURES[self.quantity].value(figures), 0.0)
 
     def excess_of(self, cost: FloatArray, watts: FloatArray) -> FloatArray:
-        """Return the relative violation (n,) of what is `bought`, for (n,) USD and (n,) W."""
+        """Return the relative violation (n,) of a constraint that is `bought`, for (n,) USD and (n,) W."""
         no_dimension, no_bandwidth = np.empty((0, len(cost)), dtype=np.int64), np.empty((0, len(cost)))
         return self.excess(Figures(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.tco))
 

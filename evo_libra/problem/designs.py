@@ -17,7 +17,7 @@ from evo_libra.problem.protocol import COST, TIME, SearchProblem
 
 
 def violations(problem: Problem, population: Population) -> list[str]:
-    """Return what the first design of a population breaks, one sentence each; none where its violation is 0."""
+    """Return the limits that the first design breaks, one sentence each; none where its violation is 0."""
     one = population.select([0])
     found = []
     for d in np.flatnonzero(one.npus[:, 0] > 1).tolist():

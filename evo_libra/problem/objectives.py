@@ -36,7 +36,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class TotalCostOfOwnership:
-    """What it costs to run a network.
+    """Figures of the total cost of ownership of a network.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Figures:
     time : (n,) s of an iteration.
     cost : (n,) USD; `watts` : (n,) W.
     npus, block : (d, n); `bandwidth` : (d, n) B/s per NPU.
-    tco : what it costs to run a network, where the problem says it.
+    tco : figures of the total cost of ownership, where the problem has some.
     """
 
     time: FloatArray
@@ -141,7 +141,7 @@ class Measure:
     ----------
     objective : its name, column, scale and label.
     meaning : one line for the reference.
-    unit : what its units in constraints measure, as in `UNITS`.
+    unit : the kind of its units in constraints, as in `UNITS`.
     value : (n,) in SI; the quantity that constraints limit.
     minimised : (n,) in SI, where it is not the value itself.
     power, timed, owned : whether it needs the power of a network, which only catalogues of parts know; the iteration
@@ -223,7 +223,7 @@ UNITS: dict[str, tuple[str, float]] = {
     "kUSD s": ("time times cost", 1e3),
     "MUSD s": ("time times cost", 1e6),
 }
-"""Units of constraints: what each one measures, and its size in SI."""
+"""Units of constraints: the kind of each unit, and its size in SI."""
 
 
 def units_of(kind: str) -> str:
@@ -236,7 +236,7 @@ def units_of(kind: str) -> str:
 
 
 def unit_of(quantity: str) -> str:
-    """Return what the units of a constraint on an objective, or on bandwidths, measure.
+    """Return the kind of units of a constraint on an objective, or on bandwidths.
 
     >>> unit_of("tco"), unit_of("bandwidth")
     ('cost', 'bandwidth')

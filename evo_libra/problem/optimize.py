@@ -1,4 +1,4 @@
-"""The best bandwidths of one network, with what holds them back: LIBRA's own question, answered with a proof."""
+"""The best bandwidths of one network, with a proof and the limits that hold them back: LIBRA's own question."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def optimize(
     ----------
     problem : name or path of a problem file, whose least and largest bandwidths, caps and constraints hold; bounds that
         it leaves out do not exist here. Or a problem, with its own bounds, and without the next four parameters.
-    shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None takes what the problem allows.
+    shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None allows every network of the problem.
     total : B/s per NPU over all dimensions, exactly.
     cost : USD at most.
     constraints : more of them, as in a problem file.

@@ -42,15 +42,15 @@ class Problem:
     npus : NPUs of every design.
     catalog : the technologies of the space, innermost first.
     structures : sizes and technologies of the dimensions, every structure of the space.
-    choices : what is left to choose of each dimension.
+    choices : the open choices of each dimension.
     time : iteration time.
-    objectives : what is minimised.
-    constraints : what designs must meet.
+    objectives : quantities to minimise.
+    constraints : limits that designs must meet.
     settings : default settings of a search.
     spec : the validated problem file as plain data.
     counted : the structures as they grow, dimension by dimension.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
-    tco : what it costs to run a network, where the file says it.
+    tco : figures of the total cost of ownership, where the file has some.
     """
 
     name: str
@@ -231,7 +231,7 @@ class Problem:
         Returns
         -------
         Objectives in SI (seconds, USD), in the order of `objectives`, and the violation of the constraints, of the
-        smallest and largest bandwidths, of ports, and of what technologies connect.
+        smallest and largest bandwidths, of ports, and of the sizes of dimensions.
 
         Raises
         ------

@@ -32,7 +32,7 @@ class Structures:
     technology: IntArray
 
     def __post_init__(self) -> None:
-        # Rows are what is looked up, a population at a time: in one piece they are five times as fast.
+        # Look-ups are by row, for a whole population: rows in one piece are five times as fast.
         object.__setattr__(self, "npus", np.ascontiguousarray(self.npus))
         object.__setattr__(self, "technology", np.ascontiguousarray(self.technology))
 
@@ -53,7 +53,7 @@ class Structures:
         return columns(self.npus, structure), columns(self.technology, structure)
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
         every = np.concatenate([self.npus, self.technology]), np.concatenate([npus, padded(npus, technology)])
         _, kind = np.unique(np.concatenate(every, axis=1), axis=1, return_inverse=True)
         known, asked = np.split(kind.ravel(), [len(self)])
@@ -76,7 +76,7 @@ class Space(Protocol):
         """Return the (d, n) sizes and technologies of (n,) structures."""
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
 
 
 @dataclass(frozen=True)

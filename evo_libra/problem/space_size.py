@@ -121,7 +121,7 @@ class CountedStructures:
         return tuple(divisor for divisor in divisors_of(self.npus) if divisor > 1)
 
     def options(self, depth: int, left: int, last: int) -> Options:
-        """Return what the next dimension may be, without ways that lead nowhere; parameters as for `count`."""
+        """Return the options of the next dimension that lead to a structure; parameters as for `count`."""
         # Technologies of one rank may be followed by the same ones.
         key = depth, left, -1 if last < 0 else self._ranks[last]
         if key not in self._known:
@@ -223,7 +223,7 @@ class CountedStructures:
         return npus, technology
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
         found, left, last = (
             np.zeros(npus.shape[1], np.int64),
             np.full(npus.shape[1], self.npus),

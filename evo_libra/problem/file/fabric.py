@@ -34,7 +34,7 @@ class FabricLoader:
         self.source, self.spec, self.fail, self.open_box = file.source, file.spec, file.fail, open_box
 
     def pins(self) -> dict[int, PinSpec]:
-        """Return what is fixed of dimensions."""
+        """Return the pinned figures of each dimension that has some."""
         fabric = self.spec.fabric
         pins = {pin.dimension: pin for pin in fabric.pin}
         if fabric.shape is None:
@@ -66,7 +66,7 @@ class FabricLoader:
         }
 
     def max_dimensions(self, pins: dict[int, PinSpec]) -> int:
-        """Return the most dimensions of a design."""
+        """Return the largest number of dimensions of a design."""
         fabric = self.spec.fabric
         if fabric.shape is not None:
             return len(pins)
@@ -84,7 +84,7 @@ class FabricLoader:
         return fabric.max_dimensions
 
     def min_dimensions(self, pins: dict[int, PinSpec]) -> int:
-        """Return the fewest dimensions of a design."""
+        """Return the smallest number of dimensions of a design."""
         return max([self.spec.fabric.min_dimensions, *(d + 1 for d in pins)])
 
     def check_blocks(self, catalog: Catalog) -> None:
@@ -99,7 +99,7 @@ class FabricLoader:
             raise InputError(mistakes)
 
     def choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
-        """Return what each dimension may be built of."""
+        """Return the blocks, technologies and bandwidths that each dimension may have."""
         self.check_bandwidth()
         bandwidth = self.bandwidth()
         return tuple(self._choice(d, catalog, pins.get(d), bandwidth) for d in range(self.max_dimensions(pins)))
@@ -173,7 +173,7 @@ def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
 
 
 def _largest(technology: Technology) -> str:
-    """Return how many NPUs a technology connects at most: in a dimension, of parts in a domain."""
+    """Return the most NPUs that a technology connects in a dimension, or of parts in a domain."""
     kit = technology.kit if isinstance(technology, KitTechnology) else None
     if kit is not None and kit.domain_size is not None:
         return f"{kit.domain_size} with all inside it"

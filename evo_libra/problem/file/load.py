@@ -40,12 +40,12 @@ def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Probl
     Parameters
     ----------
     source : the data, with the place of every key.
-    folder : what paths in the file are relative to.
+    folder : of the file, which paths in it are relative to.
     open_box : solve for bandwidths; bounds that the file leaves out are 0 and infinity instead of the schema's.
 
     Raises
     ------
-    InputError : with all mistakes of the file, those of later stages included that do not depend on others.
+    InputError : with all mistakes of the file, including those of later stages that do not depend on others.
     """
     try:
         return _Loader(ProblemFile.of(source, folder), open_box=open_box).load()
@@ -169,7 +169,7 @@ class _Loader:
             raise self.fail(("objectives",), f"{' and '.join(watts)} {'needs' if len(watts) == 1 else 'need'} {_PARTS}")
 
     def tco(self) -> TotalCostOfOwnership | None:
-        """Return what it costs to run a network, if the file says it."""
+        """Return the figures of the total cost of ownership, if the file has some."""
         given, asked = self.spec.tco, [name for name in self.spec.objectives if MEASURES[name].owned]
         if asked and given is None:
             raise self.fail((), f"the objective {asked[0]} needs the key 'tco': years, usd_per_kWh and pue")
@@ -198,7 +198,7 @@ class _Loader:
         choices: tuple[DimensionChoice, ...],
         constraints: tuple[Constraint, ...],
     ) -> Space:
-        """Return the structures of the space: a table where it is small enough, else what counts them."""
+        """Return the structures of the space: a table where it is small enough, else a counter."""
         if counted.total > MAX_STRUCTURES:
             return counted
         structures = enumerate_structures(

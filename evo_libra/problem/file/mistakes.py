@@ -54,7 +54,7 @@ class ProblemFile:
 
 
 class Gather:
-    """Tries one thing after the other, and collects what is wrong with each.
+    """Tries stages one after the other, and collects their mistakes.
 
     Attributes
     ----------
@@ -73,11 +73,11 @@ class Gather:
             return None
 
     def check(self) -> None:
-        """Raise what was found.
+        """Raise the mistakes that were found.
 
         Raises
         ------
-        InputError : something was.
+        InputError : there are some.
         """
         if self.mistakes:
             raise InputError(self.mistakes)
@@ -92,7 +92,7 @@ class Stages:
 
     Attributes
     ----------
-    spec : what the file says, without the keys that have mistakes.
+    spec : the contents of the file without the keys that have mistakes.
 
     Raises
     ------
@@ -136,13 +136,13 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _what_is_right(source: Source, error: InputError) -> tuple[ProblemSpec, frozenset[str]]:
-    """Return what a file says without the keys that have mistakes, and these keys.
+    """Return the contents of a file without the keys that have mistakes, and these keys.
 
     A key that is needed is left out with the workload, or the key at the top of the file, that holds it.
 
     Raises
     ------
-    InputError : what is left has mistakes still.
+    InputError : the rest still has mistakes.
     """
     wrong = frozenset(one.key for one in error.mistakes)
     if "" in wrong:
@@ -159,7 +159,7 @@ def _what_is_right(source: Source, error: InputError) -> tuple[ProblemSpec, froz
 def _without(source: Source, keys: frozenset[str]) -> Source:
     """Return a problem file without some of its keys."""
     data = copy.deepcopy(source.data)
-    for key in sorted(keys, reverse=True):  # what is inside of another key comes first
+    for key in sorted(keys, reverse=True):  # inner keys come first
         if key in _INSTEAD:
             data[key] = _INSTEAD[key]
         elif _WORKLOAD.fullmatch(key):
@@ -169,7 +169,7 @@ def _without(source: Source, keys: frozenset[str]) -> Source:
     return replace(source, data=data)
 
 
-def _drop(data: Any, path: KeyPath) -> None:  # noqa: ANN401 - what a file holds
+def _drop(data: Any, path: KeyPath) -> None:  # noqa: ANN401 - any data of a file
     """Remove the innermost key of a path from data, with the whole list where the path ends in one."""
     while path and isinstance(path[-1], int):
         path = path[:-1]

@@ -67,7 +67,7 @@ class WorkloadLoader:
         return {name: files_digest(paths) for name, paths in self._files()}
 
     def models(self) -> dict[str, Any]:
-        """Return what the catalogue has for each of its models that a workload is."""
+        """Return the figures of the catalogue for each of its models that a workload names."""
         known = load_models()
         found = {}
         for name in dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model is not None):
@@ -77,13 +77,13 @@ class WorkloadLoader:
         return found
 
     def paths(self) -> list[Path]:
-        """Return every file that workloads are read from; what is not there or not named well is left out."""
+        """Return every file that workloads are read from; files that are missing or wrongly named are left out."""
         named = dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model in load_models())
         tables = [path for name in named for path in self._tables(str(name))]
         return [MODELS_FILE, *tables, *(path for _, paths in self._files(found=_there) for path in paths)]
 
     def _files(self, found: Callable[[Path], tuple[Path, ...]] = trace_files) -> Iterator[tuple[str, tuple[Path, ...]]]:
-        """Give what the problem file calls files of workloads, and the files; `found` gives those of a trace."""
+        """Yield the names of files of workloads in the problem file, and the files; `found` returns a trace's."""
         for spec in self.spec.workloads:
             if spec.trace is not None:
                 yield spec.trace, found(self.folder / spec.trace)
@@ -170,7 +170,7 @@ class WorkloadLoader:
         return traces
 
     def _model(self, path: KeyPath, spec: WorkloadSpec) -> Model:
-        """Return what a workload without a trace is."""
+        """Return the model of a workload without a trace."""
         given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"

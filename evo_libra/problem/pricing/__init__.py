@@ -1,1 +1,1 @@
-"""Pricings: which dimensions can be built, and what they cost."""
+"""Pricings: which dimensions can be built, and at which prices."""

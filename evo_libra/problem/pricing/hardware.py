@@ -19,14 +19,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Hardware:
-    """Ports of the dimensions of some designs, and what they take; 0 in unused dimensions.
+    """Ports of the dimensions of some designs, with their parts; 0 in unused dimensions.
 
     Attributes
     ----------
     rate : (d, n) B/s of a port; `whole` : of `quantum` ports, 1 in unused dimensions, to divide by.
     quantum, min_ports, max_ports : (d, n) ports of an NPU come in multiples of `quantum`, between these two.
-    per_port : (2, d, n) USD and W of the whole network for a port of each NPU, of what is bought by the port.
-    per_step : (2, item, d, n) USD and W of each further ``ceil(ports * slope)`` of what is not.
+    per_port : (2, d, n) USD and W of the whole network for a port of each NPU, of parts that are bought by the port.
+    per_step : (2, item, d, n) USD and W of each further ``ceil(ports * slope)`` of the other parts.
     slope : (item, d, n).
     relaxed_price : (d, n) USD per B/s that no whole number of parts undercuts.
     shared : (g, d, n) part of a technology's ports that a B/s takes, where several dimensions share them: a row for
@@ -105,7 +105,7 @@ class Hardware:
         return found[0], found[1]
 
     def excess(self, bandwidth: FloatArray) -> FloatArray:
-        """Return (n,) the relative violation of what dimensions of one technology share, 0 where there is none."""
+        """Return (n,) the relative violation of the ports that dimensions of one technology share."""
         over = np.einsum("gdn,dn->gn", self.shared, bandwidth) - 1.0
         if not over.size or over.max() <= TOLERANCE:
             return np.zeros(bandwidth.shape[1])
@@ -185,7 +185,7 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
         price,
         shared,
     )
-    # Rows are what is looked up: not in one piece, all of them would be copied each time.
+    # Look-ups are by row: rows that are not in one piece would all be copied each time.
     return Hardware(*map(np.ascontiguousarray, arrays))
 
 

@@ -20,7 +20,7 @@ from evo_libra.problem.constraints import Constraint
 
 @dataclass(frozen=True)
 class KitTechnology(Technology):
-    """A kit as a technology; what it costs is in its parts and not in prices per bandwidth.
+    """A kit as a technology, whose cost is that of its parts.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The interface of a pricing: which dimensions can be built, with which bandwidths, and what they cost."""
+"""The interface of a pricing: which dimensions can be built, with which bandwidths, at which prices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = Sequence[tuple[Constraint, FloatArray]]
 
 @dataclass(frozen=True)
 class DimensionChoice:
-    """What is left to choose of one dimension.
+    """The open choices of one dimension.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Topologies(ABC):
 
 @dataclass(frozen=True)
 class Pricing(ABC):
-    """What the dimensions of a space may be, and what they cost.
+    """Blocks, bandwidths and prices of the dimensions of a space.
 
     Attributes
     ----------

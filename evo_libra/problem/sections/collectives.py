@@ -1,4 +1,4 @@
-"""Genes of what a problem leaves open of how collectives run: chunks, scheduler, and algorithms."""
+"""Genes of the open choices of how collectives run: chunks, scheduler, and algorithms."""
 
 from __future__ import annotations
 

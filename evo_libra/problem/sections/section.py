@@ -1,4 +1,4 @@
-"""The interface of a section of the genome, and what sections know of the problem."""
+"""The interface of a section of the genome."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Draft:
 
 @dataclass(frozen=True)
 class Rules:
-    """What sections know of a problem.
+    """The parts of a problem that sections need.
 
     Attributes
     ----------
-    choices : what is left to choose of each dimension.
+    choices : the open choices of each dimension.
     pricing, time, traffic, constraints : of the problem.
     optimal : whether bandwidths are solved for.
     budgets : smallest and largest useful budget in USD, where a budget is traded against time.
@@ -76,7 +76,7 @@ class Rules:
 
 
 class Section(ABC):
-    """A section of the genome: its genes, and what they decide of a design."""
+    """A section of the genome: some genes, and the decisions about a design that they stand for."""
 
     segment: ClassVar[Segment]
 
@@ -90,11 +90,11 @@ class Section(ABC):
 
     @abstractmethod
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the decisions that were taken for designs, -1 for what is none of the choices."""
+        """Return the draft with the decisions behind designs, -1 where none of the choices was taken."""
 
     @abstractmethod
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (k, n) genes of decisions, -1 for what is none of the choices; `decode` undoes it."""
+        """Return the (k, n) genes of decisions, -1 where none of the choices was taken; `decode` undoes it."""
 
     @abstractmethod
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:

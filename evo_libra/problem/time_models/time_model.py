@@ -94,7 +94,7 @@ class TimeModel(ABC):
     Attributes
     ----------
     loops : the workloads.
-    kits : what dimensions are built of; without any, every group has all the bandwidth of its NPUs, as in LIBRA.
+    kits : the parts of dimensions; without any, every group has all the bandwidth of its NPUs, as in LIBRA.
     """
 
     loops: tuple[WeightedLoop, ...]
