@@ -16,7 +16,7 @@ from evo_libra.network.cost import cost_by_part, part_prices
 from evo_libra.network.fabric import BLOCK_NAMES, PARTS
 from evo_libra.problem.pricing.parts import hardware_of_designs
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.process_groups import Placed, relative_bytes
+from evo_libra.problem.time_models.process_groups import Placement, relative_bytes
 from evo_libra.problem.time_models.time_model import WeightedLoop
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.workload.parallelism import ALL, offsets
@@ -101,7 +101,7 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
     return entries
 
 
-def _per_byte(problem: Problem, collective: Collective, where: Placed, population: Population) -> FloatArray:
+def _per_byte(problem: Problem, collective: Collective, where: Placement, population: Population) -> FloatArray:
     """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs; 1 but for parts."""
     kits = problem.pricing.kits
     if not kits:

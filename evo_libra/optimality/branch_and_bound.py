@@ -65,7 +65,7 @@ class _Open:
 
 
 @dataclass(frozen=True)
-class Progress:
+class BoundProgress:
     """What is proven so far.
 
     Attributes
@@ -85,7 +85,7 @@ class Progress:
     solved: int
 
 
-def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> Iterator[Progress]:
+def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> Iterator[BoundProgress]:
     """Yield ever tighter bounds of the least time at some costs; ends when each structure is excluded or solved.
 
     Linear constraints hold in complete structures; partial ones leave them out, which can only lower the bound.
@@ -108,7 +108,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     while True:
         # Completions may have a looser bound than the partial structure had; a proven bound stays.
         proven = np.maximum(proven, _bound(waiting, ideal))
-        yield Progress(
+        yield BoundProgress(
             cost, ideal.time, proven, _spent(problem, leaves, ideal), looked, len(waiting.score), len(ideal.lines.at)
         )
         # Better designs may have been found since these were put aside.

@@ -26,7 +26,7 @@ _BATCH = 256
 
 
 @dataclass(frozen=True)
-class Lines:
+class TangentLines:
     """What solved variants prove at every cost: ``height - slope * (cost - at)``, m of them."""
 
     variant: IntArray
@@ -34,10 +34,10 @@ class Lines:
     height: FloatArray
     slope: FloatArray
 
-    def join(self, other: Lines) -> Lines:
+    def join(self, other: TangentLines) -> TangentLines:
         """Return both."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Lines(*map(np.concatenate, pairs))
+        return TangentLines(*map(np.concatenate, pairs))
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Ideal:
     variant: IntArray
     bandwidth: FloatArray
     bound: FloatArray
-    lines: Lines
+    lines: TangentLines
 
 
 def empty_ideal(cost: FloatArray, depth: int) -> Ideal:
     """Return an ideal before any variant has been looked at."""
     count, empty = len(cost), np.empty(0)
-    lines = Lines(np.empty(0, dtype=np.int64), empty, empty, empty)
+    lines = TangentLines(np.empty(0, dtype=np.int64), empty, empty, empty)
     none = np.full(count, np.inf)
     return Ideal(cost, none, np.full(count, -1), np.zeros((depth, count)), none.copy(), lines)
 
@@ -95,7 +95,7 @@ def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ide
         time[target], bandwidth[:, target] = found.objective[better], found.bandwidth[:, better]
         variant[target] = chosen[which[better]]
         finite = np.flatnonzero(np.isfinite(found.bound))
-        new = Lines(
+        new = TangentLines(
             chosen[which[finite]],
             ideal.cost[levels[finite]],
             found.bound[finite],

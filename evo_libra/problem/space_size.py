@@ -22,7 +22,7 @@ _Tails = tuple[IntArray, NDArray[np.int16]]
 
 
 @dataclass(frozen=True)
-class Options:
+class NextDimensions:
     """What the next dimension of a partial structure may be, k ways.
 
     Attributes
@@ -109,7 +109,7 @@ class CountedStructures:
         return rank > before or (rank == before and not self.one_each)
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int, int], Options]:
+    def _known(self) -> dict[tuple[int, int, int], NextDimensions]:
         return {}
 
     @cached_property
@@ -120,7 +120,7 @@ class CountedStructures:
     def _divisors(self) -> tuple[int, ...]:
         return tuple(divisor for divisor in divisors_of(self.npus) if divisor > 1)
 
-    def options(self, depth: int, left: int, last: int) -> Options:
+    def options(self, depth: int, left: int, last: int) -> NextDimensions:
         """Return the options of the next dimension that lead to a structure; parameters as for `count`."""
         # Technologies of one rank may be followed by the same ones.
         key = depth, left, -1 if last < 0 else self._ranks[last]
@@ -133,7 +133,7 @@ class CountedStructures:
                 if count:
                     ways.append((technology, size, count))
             table = np.array(ways, dtype=np.int64).reshape(-1, 3)
-            self._known[key] = Options(table[:, 0], table[:, 1], np.cumsum(table[:, 2]))
+            self._known[key] = NextDimensions(table[:, 0], table[:, 1], np.cumsum(table[:, 2]))
         return self._known[key]
 
     def _permitted(self, depth: int, left: int) -> list[tuple[int, int]]:

@@ -244,9 +244,7 @@ class ProblemSpec(_Strict):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
     fabric: FabricSpec = Field(description="the networks that may be built")
-    workloads: tuple[WorkloadSpec, ...] = Field(
-        min_length=1, description="the workloads that are trained on it"
-    )
+    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that are trained on it")
     time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
     objectives: tuple[ObjectiveName, ...] = Field(
         ("time", "cost"),

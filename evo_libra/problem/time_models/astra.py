@@ -11,7 +11,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
 from evo_libra.collective import Collective
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placed, bandwidth_share
+from evo_libra.problem.time_models.process_groups import Placement, bandwidth_share
 from evo_libra.problem.time_models.time_model import Channel, TimeModel
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.workload.training import Message, Operation
@@ -56,7 +56,7 @@ class AstraTime(TimeModel):
             found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
 
-    def seconds(self, collective: Collective, size: float, placed: Placed, designs: Population) -> FloatArray:
+    def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) seconds of a collective of whole bytes."""
         share = bandwidth_share(self.kits, placed, designs.npus, designs.technology) if self.kits else None
         return self.collectives.seconds(collective, round(size), placed.extent, designs, share)

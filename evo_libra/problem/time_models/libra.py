@@ -13,7 +13,7 @@ from evo_libra.bandwidth.program import Program
 from evo_libra.collective import Collective, pattern_of, time_per_byte, traffic, unit_traffic
 from evo_libra.errors import InputError
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placed, relative_bytes
+from evo_libra.problem.time_models.process_groups import Placement, relative_bytes
 from evo_libra.problem.time_models.time_model import Channel, Load, TimeModel, channel_of
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import IterationTime, Message, Operation, Race
@@ -39,7 +39,7 @@ class LibraTime(TimeModel):
         rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
         return np.array(rows).reshape(len(rows), *npus.shape)
 
-    def _traffic(self, load: Load, placed: Placed, npus: IntArray, technology: IntArray) -> FloatArray:
+    def _traffic(self, load: Load, placed: Placement, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):
             return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
         assert not isinstance(load, Operation), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
@@ -57,7 +57,7 @@ class LibraTime(TimeModel):
         rows = self.traffic(designs.npus, designs.technology) if known is None else known
         return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
 
-    def seconds(self, collective: Collective, size: float, placed: Placed, designs: Population) -> FloatArray:
+    def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) seconds of a collective."""
         sent = traffic(collective, size, placed.extent)
         if self.kits:

@@ -16,7 +16,7 @@ from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     """Where the process groups of a kind lie.
 
     Attributes
@@ -29,9 +29,9 @@ class Placed:
     stride: IntArray
 
 
-def placed_groups(groups: Iterable[tuple[Layout, str]], npus: IntArray) -> dict[tuple[Layout, str], Placed]:
+def placed_groups(groups: Iterable[tuple[Layout, str]], npus: IntArray) -> dict[tuple[Layout, str], Placement]:
     """Return where process groups lie on (d, n) dimensions, and all NPUs together."""
-    found: dict[tuple[Layout, str], Placed] = {((), ALL): Placed(npus, np.ones_like(npus))}
+    found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
     laid = dict[Layout, IntArray]()
     for layout, group in groups:
         if group == ALL:
@@ -42,12 +42,17 @@ def placed_groups(groups: Iterable[tuple[Layout, str]], npus: IntArray) -> dict[
         mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
         extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
         # Groups of several parts lie as far apart as the innermost one.
-        found[layout, group] = Placed(extent, laid[layout][: mine[0]].prod(axis=0))
+        found[layout, group] = Placement(extent, laid[layout][: mine[0]].prod(axis=0))
     return found
 
 
 def relative_bytes(
-    kits: Sequence[Kit], pattern: Pattern, collective: Collective, placed: Placed, npus: IntArray, kit_index: IntArray
+    kits: Sequence[Kit],
+    pattern: Pattern,
+    collective: Collective,
+    placed: Placement,
+    npus: IntArray,
+    kit_index: IntArray,
 ) -> FloatArray:
     """Return (d, n) the time that the bytes of a group take, over that with all the bandwidth of its NPUs for itself.
 
@@ -69,7 +74,7 @@ def relative_bytes(
     return _by_block(kits, kit_index, placed.extent > 1, of_block)
 
 
-def bandwidth_share(kits: Sequence[Kit], placed: Placed, npus: IntArray, kit_index: IntArray) -> FloatArray:
+def bandwidth_share(kits: Sequence[Kit], placed: Placement, npus: IntArray, kit_index: IntArray) -> FloatArray:
     """Return (d, n) which part of the bandwidth of its NPUs a group gets whose messages shrink."""
 
     def of_block(block: Physics, mine: IntArray) -> FloatArray:

@@ -17,7 +17,7 @@ from evo_libra.collective import Collective, Pattern
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placed, placed_groups
+from evo_libra.problem.time_models.process_groups import Placement, placed_groups
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
 from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
@@ -135,7 +135,7 @@ class TimeModel(ABC):
         """
 
     @abstractmethod
-    def seconds(self, collective: Collective, size: float, placed: Placed, designs: Population) -> FloatArray:
+    def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
         """Return (n,) seconds of a collective of some bytes among process groups."""
 
     @abstractmethod
@@ -173,7 +173,7 @@ class TimeModel(ABC):
             fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
         return fits
 
-    def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placed]:
+    def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placement]:
         """Return where each process group lies on (d, n) dimensions."""
         return placed_groups({(layout, group) for layout, group, _ in self.channels}, npus)
 
