@@ -14,8 +14,10 @@ import numpy as np
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
 from evo_libra.files.source import read_source
-from evo_libra.problem.hardware import Hardware
-from evo_libra.problem.tables import Tables
+from evo_libra.problem.pricing.hardware import Hardware
+from evo_libra.problem.pricing.parts import BillOfMaterials
+from evo_libra.problem.pricing.pricing import Pricing
+from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.workload.language_models import MODELS_FILE
 
 BOX = 8
@@ -30,8 +32,8 @@ def load(name: str, assignments: Sequence[str] = ()) -> Problem:
     return found
 
 
-class _Fractions(Tables):
-    """Tables of parts that come in any fraction."""
+class _Fractions(BillOfMaterials):
+    """Prices of ports and of parts that come in any fraction."""
 
     def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
         """Return the hardware with what is bought by the step bought by the port."""
@@ -44,19 +46,23 @@ class _FractionalProblem(Problem):
     """A problem in which a switch with half of its ports in use costs half."""
 
     @cached_property
-    def tables(self) -> Tables:
-        """The tables with parts in any fraction."""
-        return _Fractions(**_fields(super().tables))
+    def pricing(self) -> Pricing:
+        """The prices with parts in any fraction."""
+        known = super().pricing
+        assert isinstance(known, BillOfMaterials)  # noqa: S101 - only parts come in fractions
+        return _Fractions(**_fields(known))
 
 
-def _fields(record: Problem | Tables) -> dict[str, Any]:
+def _fields(record: Problem | Pricing) -> dict[str, Any]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
 def without_shares(problem: Problem) -> Problem:
     """Return the problem in which every group has all the bandwidth of its NPUs, and only NPUs reduce: LIBRA's."""
-    bounding = None if problem.bounding is None else replace(problem.bounding, kits=())
-    return replace(problem, time=replace(problem.time, kits=()), bounding=bounding)
+    time = replace(problem.time, kits=())
+    return replace(
+        problem, time=replace(time, libra=replace(time.libra, kits=())) if isinstance(time, AstraTime) else time
+    )
 
 
 def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:

@@ -14,6 +14,7 @@ import numpy as np
 from evo_libra import Problem
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.front.archive import non_dominated
+from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.space import Structures
 
 _CHUNK = 100_000
@@ -30,17 +31,18 @@ def designs_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
     """
     space = problem.structures
     assert isinstance(space, Structures)  # noqa: S101 - the problems that are asked for are tabulated
-    hardware = problem.tables.hardware_of(space.npus, space.technology)
+    assert isinstance(problem.pricing, BillOfMaterials)  # noqa: S101 - they are built of parts
+    hardware = problem.pricing.hardware_of(space.npus, space.technology)
     depth, count = space.npus.shape
     shared = hardware.shared.reshape(-1, count)
-    keys = np.vstack([hardware.rate, hardware.quantum, hardware.fewest, hardware.most, shared])
+    keys = np.vstack([hardware.rate, hardware.quantum, hardware.min_ports, hardware.max_ports, shared])
     _, kind = np.unique(keys, axis=1, return_inverse=True)
     for one in range(int(kind.max()) + 1):
         alike = np.flatnonzero(kind.ravel() == one)
-        rate, quantum, fewest, most = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
+        rate, quantum, min_ports, max_ports = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
         ports = [
             np.arange(low, high + 1, step) if step else np.zeros(1)
-            for low, high, step in zip(fewest, most, quantum, strict=True)
+            for low, high, step in zip(min_ports, max_ports, quantum, strict=True)
         ]
         bandwidth = np.stack(np.meshgrid(*ports, indexing="ij")).reshape(depth, -1) * rate[:, None]
         taken = shared[:, alike[0]].reshape(-1, depth) @ bandwidth
@@ -54,7 +56,7 @@ def designs_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
 def population_of(problem: Problem, structure: IntArray, bandwidth: FloatArray) -> Population:
     """Return designs of (n,) structures and (d, n) B/s."""
     npus, technology = problem.structures.look_up(structure)
-    block = problem.tables.skeletons(structure, np.zeros_like(npus)).block
+    block = problem.pricing.topologies(structure, np.zeros_like(npus)).block
     fidelity = problem.time.fidelity
     if fidelity is None:
         return Population(npus, block, technology, bandwidth)
@@ -76,7 +78,8 @@ def exact_front(problem: Problem, known: FloatArray | None = None) -> tuple[list
     designs in the notation, the cheapest first; their (2, n) s and USD; the number of all designs.
     """
     problem.relaxed()  # refuses where LIBRA's time is no bound
-    bounding = None if problem.bounding is None else replace(problem, time=problem.bounding, bounding=None)
+    bound = problem.time.lower_bound
+    bounding = None if bound is None or problem.time.exact else replace(problem, time=bound)
     # A design that is known is not to be beaten by its own figures in other digits.
     best = np.empty((2, 0)) if known is None else known * (1.0 + _ROUNDING)
     found: list[tuple[IntArray, FloatArray, FloatArray]] = []
@@ -104,9 +107,9 @@ def exact_front(problem: Problem, known: FloatArray | None = None) -> tuple[list
 def _worth(problem: Problem, structure: IntArray, bandwidth: FloatArray) -> FloatArray:
     """Return (2, n) s and USD in 12 digits, so that sums in another order are equal; infinite if not feasible."""
     designs = population_of(problem, structure, bandwidth)
-    skeletons = problem.tables.skeletons(structure, np.zeros_like(designs.npus))
-    traffic = problem.tables.traffic_of(skeletons)
-    worth = problem.evaluate_prepared(designs, skeletons.price, traffic, skeletons.hardware)
+    topologies = problem.pricing.topologies(structure, np.zeros_like(designs.npus))
+    traffic = problem.traffic.of(topologies)
+    worth = problem.evaluate_prepared(designs, topologies, traffic)
     scale = 10.0 ** (_DIGITS - np.ceil(np.log10(worth.objectives)))
     return np.where(worth.violation <= 0, np.rint(worth.objectives * scale) / scale, np.inf)
 

@@ -14,7 +14,6 @@ from common import in_gigabytes, markdown, picture
 from runs import Best, best_or_exit, times
 
 from evo_libra.front.explain import explain
-from evo_libra.problem.designs import read_designs
 from evo_libra.ui.plots.figure import COLOURS
 from evo_libra.workload.language_models import load_models
 
@@ -59,7 +58,7 @@ def degree(best: Best) -> int:
 
 def split(best: Best, reference: str) -> Split:
     """Return a parallelisation on its fastest bandwidths, compared with the design that is best for the reference."""
-    (parts,) = explain(best.problem, read_designs(best.problem, best.design))["workloads"]
+    (parts,) = explain(best.problem, best.problem.read(best.design))["workloads"]
     tensor, data = (sum(c["time_ms"] for c in parts["collectives"] if c["group"] == group) for group in ("tp", "dp"))
     (there,) = times(best.problem, [reference])
     return Split(

@@ -18,9 +18,10 @@ from matplotlib.ticker import NullFormatter
 from evo_libra import optimize
 from evo_libra.arrays import GIGA
 from evo_libra.network.catalog.technologies import Technology
-from evo_libra.problem.evaluator import TimeModel, WeightedLoop, weighted_loop
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.time_models.libra import LibraTime
+from evo_libra.problem.time_models.time_model import WeightedLoop, weighted_loop
 from evo_libra.ui.plots.figure import COLOURS
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.workload import Workload
@@ -99,7 +100,7 @@ def problem_of(net: str, workload: str) -> Problem:
     assignments = [*settings(LIBRA_RATE, count), "npus=1024", "time=libra"]
     problem = load_open_problem(WORKLOADS[workload], assignments, "_".join(NETS[net]), [total(BUDGET)])
     technologies = tuple(priced(one) for one in problem.catalog.technologies)
-    time = TimeModel.of([recomputed_loop(loop) for loop in problem.time.loops])
+    time = LibraTime(tuple(recomputed_loop(loop) for loop in problem.time.loops))
     return replace(problem, time=time, catalog=replace(problem.catalog, technologies=technologies))
 
 

@@ -24,7 +24,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from evo_libra import Problem, search
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.front.indicators import hypervolume
-from evo_libra.optimality.bounds import screen
+from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.ui.plots.figure import COLOURS
 
@@ -91,11 +91,11 @@ def exact(effect: str, problem: Problem, known: FloatArray | None = None) -> Cas
 def in_any_fraction(problem: Problem, cost: FloatArray) -> Case:
     """Return the best design at each of (k,) costs where ports and parts come in any fraction, under LIBRA's time."""
     relaxed = problem.relaxed()
-    bounds = screen(relaxed)
+    bounds = bound_variants(relaxed)
     ideal = ideal_of(relaxed, cost, bounds)
     some = np.flatnonzero(ideal.variant >= 0)
     part = bounds.select(ideal.variant[some])
-    block = relaxed.tables.skeletons(part.structure, part.gene).block
+    block = relaxed.pricing.topologies(part.structure, part.gene).block
     best = Population(part.npus, block, part.technology, ideal.bandwidth[:, some])
     designs = tuple(map(str, relaxed.fabrics(best)))
     return Case("whole ports and parts", designs, np.stack([ideal.time[some], ideal.cost[some]]), 0)

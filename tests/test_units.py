@@ -19,7 +19,6 @@ from evo_libra.chakra.write import compute_node
 from evo_libra.collective import Collective
 from evo_libra.files.source import parse_source
 from evo_libra.network.fabric import Dimension, Fabric
-from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
@@ -56,9 +55,7 @@ def timed(*assignments: str, **time: Any) -> tuple[Problem, Fidelity]:
 def networks(block: int, problem: Problem) -> Population:
     """Return networks of one dimension, read from their notation, of links of all bandwidths."""
     bandwidth = [gigabytes * 2**30 * LINKS[block] for gigabytes in GIGABYTES]
-    return read_designs(
-        problem, [str(Fabric((Dimension(block, NPUS, TECHNOLOGY[block], each),))) for each in bandwidth]
-    )
+    return problem.read([str(Fabric((Dimension(block, NPUS, TECHNOLOGY[block], each),))) for each in bandwidth])
 
 
 def test_every_bandwidth_of_a_file_is_that_of_the_simulator_and_comes_back() -> None:
@@ -89,7 +86,7 @@ def test_a_message_takes_what_it_takes_in_the_simulator() -> None:
 def test_a_ring_of_sixteen_loses_no_nanosecond_of_its_fifteen_messages() -> None:
     """A GiB at 125 GiB/s takes 8 ms; a last digit less, and each message loses a nanosecond, 15 in all."""
     problem, fidelity = timed()
-    design = read_designs(problem, f"RI(16)@chiplet:{125 * 2**30 / 1e9!r}")
+    design = problem.read(f"RI(16)@chiplet:{125 * 2**30 / 1e9!r}")
     found = float(fidelity.seconds(Collective.ALL_GATHER, SIZE, design.npus, design)[0]) * 1e9
     assert round(found) == 10 + 15 * (500 + 8_000_000 + 10) == 120_007_660
 
@@ -120,7 +117,7 @@ def test_a_design_becomes_links_of_these_bandwidths_and_comes_back(block: int) -
 def test_bandwidths_of_any_digits_go_into_a_file_and_come_back() -> None:
     random, (problem, fidelity) = np.random.default_rng(1), timed()
     for bandwidth in random.uniform(1e9, 2e12, 100).tolist():
-        design = read_designs(problem, str(Fabric((Dimension(FULLY_CONNECTED, NPUS, "chiplet", bandwidth),))))
+        design = problem.read(str(Fabric((Dimension(FULLY_CONNECTED, NPUS, "chiplet", bandwidth),))))
         cluster = cluster_of(fidelity, design)
         (back,) = imported(cluster.network, cluster.system).fabric.dimensions
         assert back.bandwidth is not None

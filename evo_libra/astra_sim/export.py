@@ -25,10 +25,9 @@ from evo_libra.chakra.schema import TODAY
 from evo_libra.chakra.trace import Kind, Metadata, Node
 from evo_libra.chakra.write import encode_metadata, encode_node, framed
 from evo_libra.errors import InputError, Mistake
-from evo_libra.problem.designs import read_designs
-from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
+from evo_libra.problem.time_models.time_model import WeightedLoop
 from evo_libra.timing.input_files.files import (
     memory_text,
     network_text,
@@ -77,12 +76,12 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
         )
     if problem.npus > MOST_NPUS:
         raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MOST_NPUS}")
-    population = read_designs(problem, design)
+    population = problem.read(design)
     with _new_folder(folder):
         export = _Export(problem, population, folder)
         export.write()
         origin = searched or problem
-        before = origin.time.workload_times(read_designs(origin, design) if searched else population)
+        before = origin.time.workload_times(origin.read(design) if searched else population)
         exported = export.exported((_model(origin), _model(problem)), [float(time[0]) for time in before])
         (folder / README).write_text(readme_text(exported), encoding="utf-8")
     return exported

@@ -13,7 +13,7 @@ from evo_libra.astra_sim.cluster import PEAK, dimension_algorithms, npu_bandwidt
 from evo_libra.collective import Collective
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.fabric import Dimension, Fabric
-from evo_libra.problem.file.spec import MOST_DIMENSIONS
+from evo_libra.problem.file.spec import MAX_DIMENSIONS
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.fidelity import NATURAL
 from evo_libra.timing.input_files.files import NetworkFile, SystemFile
@@ -67,8 +67,8 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
     time = {
         **_how(system), **told, "latency_ns": latencies[0] if one else dict(zip(names, latencies, strict=True)),
     }  # fmt: skip
-    if len(dimensions) > MOST_DIMENSIONS:
-        without.append(f"the network has {len(dimensions)} dimensions, a design has {MOST_DIMENSIONS} at most")
+    if len(dimensions) > MAX_DIMENSIONS:
+        without.append(f"the network has {len(dimensions)} dimensions, a design has {MAX_DIMENSIONS} at most")
     compute = system.compute.peak / TERA if system.compute.roofline and system.compute.peak != PEAK else None
     return Imported(Fabric(dimensions, options), time, compute, (*without, *_replayed(system)))
 

@@ -13,7 +13,7 @@ from evo_libra.astra_sim.groups import ExportedGroup
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
 from evo_libra.collective import Collective
-from evo_libra.problem.evaluator import TimeModel, WeightedLoop
+from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations

@@ -17,33 +17,33 @@ _MANY = 2048
 
 
 @dataclass(frozen=True)
-class Sieve:
-    """The least last objective of the known designs that are in lower cells of all other objectives.
+class ParetoFilter:
+    """A table that rejects most dominated designs without comparing them with every known design.
 
-    A cell is a range of an objective. Whoever is in lower cells of all of them is better in all of them, as the number
-    of a cell never falls with the objective.
+    A cell is a range of an objective, and the number of a cell never falls with the objective. So a known design in
+    lower cells of all objectives but the last is better in all of these; the table has the lowest last objective of
+    such designs for every combination of cells.
 
     Attributes
     ----------
-    lowest, highest : (m - 1, 1) range of the objectives that has cells; what is outside belongs to the outer cells.
-    origin, factor : (m - 1, 1) the number of a cell is what an objective has above the origin, times the factor.
-    least : ((k + 1) ** (m - 1),) of k cells an objective, for each of them what all lower cells have; infinite if that
-        is nothing.
-    cells : how many an objective has.
+    lowest, highest : (m - 1, 1) range of the objectives that has cells; values outside belong to the outer cells.
+    origin, factor : (m - 1, 1) the number of a cell is the distance of an objective from the origin, times the factor.
+    minimum : ((k + 1) ** (m - 1),) lowest last objective in all lower cells; infinite if these are empty.
+    cells : number of cells of each objective, k.
     """
 
     lowest: FloatArray
     highest: FloatArray
     origin: FloatArray | IntArray
     factor: FloatArray
-    least: FloatArray
+    minimum: FloatArray
     cells: int
 
     def passes(self, objectives: FloatArray) -> BoolArray:
-        """Return (n,) which of (m, n) designs may be ones that no known one dominates; most others are left out."""
-        if not len(self.least):
+        """Return (n,) which of (m, n) designs may be non-dominated by the known ones; most others are rejected."""
+        if not len(self.minimum):
             return np.ones(objectives.shape[1], dtype=np.bool_)
-        return np.asarray(objectives[-1] < self.least.take(self.place(objectives), mode="clip"))
+        return np.asarray(objectives[-1] < self.minimum.take(self.place(objectives), mode="clip"))
 
     def place(self, objectives: FloatArray) -> IntArray:
         """Return the (n,) places of (m, n) designs in the table."""
@@ -55,26 +55,26 @@ class Sieve:
         return np.asarray(place)
 
 
-def sieve(objectives: FloatArray) -> Sieve:
-    """Return the sieve of (m, n) known designs; one that lets all pass where there are none or m is 1 or above 4."""
+def pareto_filter(objectives: FloatArray) -> ParetoFilter:
+    """Return the filter of (m, n) known designs; it passes all designs where none are known, or m is 1 or above 4."""
     count, known = objectives.shape
     cells = (_FEW if known < _MANY else _CELLS).get(count, 0)
     if not cells or not known:
         nothing = np.empty((0, 1))
-        return Sieve(nothing, nothing, nothing, nothing, np.empty(0), 0)
+        return ParetoFilter(nothing, nothing, nothing, nothing, np.empty(0), 0)
     lowest, highest = objectives[:-1].min(axis=1, keepdims=True), objectives[:-1].max(axis=1, keepdims=True)
     # The bits of a positive number are, as a whole number, nearly its logarithm, and in order without rounding.
     bits = bool((lowest > 0).all())
     origin, end = (each.view(np.int64) if bits else each for each in (lowest, highest))
     span = np.asarray(end - origin, dtype=np.float64)
     factor = np.divide(cells - 0.5, span, out=np.zeros_like(span), where=(span > 0) & np.isfinite(span))
-    empty = Sieve(lowest, highest, origin, factor, np.empty(0), cells)
+    empty = ParetoFilter(lowest, highest, origin, factor, np.empty(0), cells)
     table = np.full((cells + 1,) * (count - 1), np.inf)
     above = sum((cells + 1) ** axis for axis in range(count - 1))
     np.minimum.at(table.reshape(-1), empty.place(objectives) + above, objectives[-1])
     for axis in range(count - 1):
         np.minimum.accumulate(table, axis=axis, out=table)
-    return replace(empty, least=table.reshape(-1))
+    return replace(empty, minimum=table.reshape(-1))
 
 
 def _scaled(values: FloatArray, origin: FloatArray | IntArray) -> FloatArray | IntArray:
@@ -116,9 +116,9 @@ class Archive:
         return np.unique(np.linspace(0, len(self) - 1, min(most, len(self))).round().astype(np.int64))
 
     @cached_property
-    def sieve(self) -> Sieve:
-        """What leaves out most designs that do not belong here."""
-        return sieve(self.objectives)
+    def pareto_filter(self) -> ParetoFilter:
+        """The filter that rejects most designs that do not belong here."""
+        return pareto_filter(self.objectives)
 
     def may_lack(self, objectives: FloatArray) -> IntArray:
         """Return which of (m, n) designs may belong here; of two objectives, which are not dominated."""
@@ -136,7 +136,7 @@ class Collection:
 
     Attributes
     ----------
-    settled : the archive of what has been merged.
+    settled : the archive of all merged designs.
     fresh : genes, objectives and violations of generations as they came.
     waiting : genes and objectives of designs that came after those of the archive and before the fresh ones, without
         those that others of them dominate.
@@ -152,16 +152,16 @@ class Collection:
         more = Collection(self.settled, fresh, self.waiting)
         if sum(len(violation) for *_, violation in fresh) < _BATCH:
             return more
-        waiting = (*self.waiting, more._sifted())
+        waiting = (*self.waiting, more._candidates())
         if sum(objectives.shape[1] for _, objectives in waiting) < max(_MERGED, len(self.settled)):
             return Collection(self.settled, (), waiting)
         return Collection(_merged(self.settled, waiting))
 
-    def _sifted(self) -> tuple[FloatArray, FloatArray]:
+    def _candidates(self) -> tuple[FloatArray, FloatArray]:
         """Return genes and objectives of the fresh designs that may belong to the archive."""
         violation = np.concatenate([violation for *_, violation in self.fresh])
         objectives = np.concatenate([objectives for _, objectives, _ in self.fresh], axis=1)
-        new = np.flatnonzero((violation <= 0) & self.settled.sieve.passes(objectives))
+        new = np.flatnonzero((violation <= 0) & self.settled.pareto_filter.passes(objectives))
         new = new[non_dominated(columns(objectives, new))]
         new = new[self.settled.may_lack(columns(objectives, new))]
         bounds = np.cumsum([0, *(len(violation) for *_, violation in self.fresh)])
@@ -173,8 +173,8 @@ class Collection:
 
     @cached_property
     def archive(self) -> Archive:
-        """Everything that nothing dominates; it does not depend on what was merged when."""
-        waiting = (*self.waiting, self._sifted()) if self.fresh else self.waiting
+        """All non-dominated designs, whatever the order of merging."""
+        waiting = (*self.waiting, self._candidates()) if self.fresh else self.waiting
         return _merged(self.settled, waiting) if waiting else self.settled
 
 
@@ -227,7 +227,7 @@ def stable_order(values: FloatArray) -> IntArray:
 
 
 def _staircase(first: FloatArray, second: FloatArray) -> IntArray:
-    """Return what `front` does for two objectives, in a third of moocore's time."""
+    """Return the result of `front` for two objectives, in a third of moocore's time."""
     if not len(first):
         return np.empty(0, dtype=np.int64)
     order = stable_order(first)

@@ -1,4 +1,4 @@
-"""Genes of the designs of a front: what another search may start from."""
+"""Genes of the designs of a front, from which another search may start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.problem.designs import genes_of, read_designs
+from evo_libra.problem.designs import genes_of
 from evo_libra.problem.problem import Problem
 
 _DESIGN = "design"
@@ -52,13 +52,13 @@ def front_genes(problem: Problem, front: Front) -> Known:
     if not designs:
         raise InputError("the front is empty: there is nothing to start from")
     try:
-        return Known(genes_of(problem, read_designs(problem, designs)), ())
+        return Known(genes_of(problem, problem.read(designs)), ())
     except InputError:
         pass  # One by one, to tell which.
     found, left_out, reason = [], [], ""
     for design in designs:
         try:
-            found.append(genes_of(problem, read_designs(problem, design)))
+            found.append(genes_of(problem, problem.read(design)))
         except InputError as error:
             left_out.append(design)
             reason = str(error)

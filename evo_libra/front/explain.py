@@ -1,4 +1,4 @@
-"""Why a design is worth what it is: time by collective and dimension, cost by part."""
+"""The breakdown of a design: time by collective and dimension, cost by part."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.collective import Collective, pattern_of, traffic
-from evo_libra.network.bill import bill, cost_by_item, power_by_item
-from evo_libra.network.blocks import ITEMS
+from evo_libra.network.bill import ITEMS, bill, cost_by_item, power_by_item
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.cost import PARTS, cost_by_part, part_prices
-from evo_libra.problem.evaluator import WeightedLoop
-from evo_libra.problem.group_bandwidth import Placed, relative_bytes
+from evo_libra.problem.pricing.parts import hardware_of_designs
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.time_models.process_groups import Placement, relative_bytes
+from evo_libra.problem.time_models.time_model import WeightedLoop
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.workload.parallelism import ALL, offsets
 from evo_libra.workload.training import Message
@@ -50,7 +50,7 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
             for loop, time in zip(problem.time.loops, times, strict=True)
         ],
         "dimensions": _dimensions(problem, population, used),
-        **({"bill": bill_of(problem, population)} if problem.tables.kits and not problem.optimal else {}),
+        **({"bill": bill_of(problem, population)} if problem.pricing.kits and not problem.optimal else {}),
     }
 
 
@@ -101,16 +101,16 @@ def _collectives(problem: Problem, loop: WeightedLoop, population: Population, u
     return entries
 
 
-def _per_byte(problem: Problem, collective: Collective, where: Placed, population: Population) -> FloatArray:
+def _per_byte(problem: Problem, collective: Collective, where: Placement, population: Population) -> FloatArray:
     """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs; 1 but for parts."""
-    kits = problem.tables.kits
+    kits = problem.pricing.kits
     if not kits:
         return np.ones(population.npus.shape)
     return relative_bytes(kits, pattern_of(collective), collective, where, population.npus, population.technology)
 
 
 def _built(problem: Problem, population: Population, d: int) -> dict[str, Any]:
-    kit = problem.tables.kits[int(population.technology[d, 0])]
+    kit = problem.pricing.kits[int(population.technology[d, 0])]
     bandwidth = float(population.bandwidth[d, 0])
     return {
         "dimension": d,
@@ -131,7 +131,7 @@ def _pieces(problem: Problem, population: Population, d: int, ports: float) -> d
 
 def _fractions(problem: Problem, population: Population, d: int, ports: float) -> dict[str, float]:
     """Return ports, cost and power of a dimension of parts in any fraction."""
-    hardware = problem.tables.hardware_of(population.npus, population.technology)
+    hardware = hardware_of_designs(problem.pricing, population)
     each = (hardware.relaxed_price[d, 0], hardware.relaxed_watts[d, 0])
     cost, power = (float(one * population.bandwidth[d, 0]) for one in each)
     return {"ports": ports, "cost_usd": cost, "power_W": power}
@@ -204,10 +204,10 @@ def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:
 
     The sums over all rows are the design's cost and power. It is empty where prices are per bandwidth.
     """
-    kits, one = problem.tables.kits, population.select([0])
+    kits, one = problem.pricing.kits, population.select([0])
     if not kits:
         return []
-    hardware = problem.tables.hardware_of(one.npus, one.technology)
+    hardware = hardware_of_designs(problem.pricing, one)
     items = bill(kits, one.technology, one.npus, hardware.ports(one.bandwidth).astype(np.int64))
     usd, watts = cost_by_item(items, kits, one.technology), power_by_item(items, kits, one.technology)
     rows = []
@@ -223,7 +223,7 @@ def bill_of(problem: Problem, population: Population) -> list[dict[str, Any]]:
 
 
 def _dimensions(problem: Problem, population: Population, used: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - indices
-    if problem.tables.kits:
+    if problem.pricing.kits:
         return [_built(problem, population, int(d)) for d in used]
     cost = cost_by_part(population, part_prices(problem.catalog))
     return [

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
+from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, InvalidFrontError
 from evo_libra.files.integrity import DamagedError, read_bytes
 from evo_libra.front.archive import Archive
@@ -19,7 +20,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Objective, SearchProblem
 
 NOISE = 1e-9
-"""Relative difference of an objective that no decision hangs on: times of solved bandwidths are exact to about that."""
+"""Relative difference of an objective that is rounding: times of solved bandwidths are exact to about that."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Front:
 
     Attributes
     ----------
-    frame : a row a design: ``id``, the objectives with their units, then what the design is.
+    frame : one row per design: ``id``, the objectives with their units, then the description of the design.
     objectives : columns of the frame that are minimised.
 
     >>> from evo_libra import load_problem, search
@@ -83,17 +84,22 @@ class Front:
 
         Raises
         ------
-        DamagedError : they are not what `write` wrote.
+        DamagedError : `write` did not write them so.
         """
         frame, metadata = parse_table(path, raw)
         objectives = tuple(metadata.get("objectives", "").split(","))
         if {"id", *objectives} - set(frame.columns):
-            raise DamagedError(f"the front {path} cannot be read: it is a table of something else")
+            raise DamagedError(f"the front {path} cannot be read: it is the table of something else")
         return Front(frame, objectives)
 
     def write(self, path: Path | BinaryIO) -> None:
         """Write the front as a Parquet file that carries its checksum; the same front gives the same bytes."""
         write_table(path, self.frame, {"objectives": ",".join(self.objectives)})
+
+
+def ranks(values: FloatArray) -> pl.Series:
+    """Return (n,) ranks from 1; equal values share the lowest one."""
+    return pl.Series(values).rank("min").cast(pl.Int64)
 
 
 def front_of(problem: SearchProblem, archive: Archive) -> Front:
@@ -112,7 +118,7 @@ def front_of(problem: SearchProblem, archive: Archive) -> Front:
 
 
 def _check(problem: SearchProblem, archive: Archive) -> None:
-    """Look at the designs again, as networks and not as genes, whether each is what a front may hold."""
+    """Refuse designs, looked at as networks and not as genes, that may not be on a front."""
     wrong = ~np.isfinite(archive.objectives).all(axis=0)
     if isinstance(problem, Problem) and len(archive):
         wrong |= problem.violation(problem.decode(archive.genes)) > 0
@@ -137,9 +143,9 @@ def _without_noise(archive: Archive) -> Archive:
     kept = np.arange(len(archive))
     while True:
         time, cost = archive.objectives[:, kept]
-        slower, dearer = time[1:] / time[:-1] - 1.0, cost[:-1] / cost[1:] - 1.0
-        drop_first = (slower <= NOISE) & (dearer > NOISE)
-        drop_second = (dearer <= NOISE) & (slower > NOISE)
+        slower, costlier = time[1:] / time[:-1] - 1.0, cost[:-1] / cost[1:] - 1.0
+        drop_first = (slower <= NOISE) & (costlier > NOISE)
+        drop_second = (costlier <= NOISE) & (slower > NOISE)
         dropped = np.append(drop_first, False) | np.insert(drop_second, 0, False)
         if not dropped.any():
             return Archive(archive.genes[:, kept], archive.objectives[:, kept])

@@ -92,13 +92,13 @@ _NOWHERE = 1e300
 
 
 def attainment_surfaces(fronts: Sequence[FloatArray], percentages: Sequence[int] = QUARTILES) -> list[FloatArray]:
-    """Return what at least some share of the fronts attains (Grunert da Fonseca et al. 2001).
+    """Return the surfaces that at least some share of the fronts attains (Grunert da Fonseca et al. 2001).
 
     A point is attained by a front that has a design no worse in every objective.
 
     Parameters
     ----------
-    fronts : (m, k_i) values of what each search found, m is 2 or 3; a search that found nothing has none, and counts.
+    fronts : (m, k_i) values of the front of each search, m is 2 or 3; an empty front counts, too.
     percentages : of the fronts.
 
     Returns
@@ -118,7 +118,7 @@ def attainment_surfaces(fronts: Sequence[FloatArray], percentages: Sequence[int]
 
 
 def staircase(corners: FloatArray, worst: FloatArray) -> FloatArray:
-    """Return the (2, s) line that bounds what a surface of two objectives attains.
+    """Return the (2, s) line that bounds the region that a surface of two objectives attains.
 
     Parameters
     ----------

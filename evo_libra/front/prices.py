@@ -1,4 +1,4 @@
-"""A front under uncertain prices: what its designs cost in scenarios, and which of them stay worth having."""
+"""A front under uncertain prices: the costs of its designs in scenarios, and the designs that stay on the front."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import polars as pl
 from evo_libra.arrays import BoolArray, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.front import Front
+from evo_libra.front.front import Front, ranks
 from evo_libra.network.bill import bill
 from evo_libra.network.blocks import ITEMS, Kit, Part
-from evo_libra.problem.designs import read_designs
+from evo_libra.problem.pricing.parts import hardware_of_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
 
@@ -32,11 +32,11 @@ _LOW, _VALUE, _HIGH = range(len(NAMED))
 
 @dataclass(frozen=True)
 class Priced:
-    """Designs of a front with what they cost where prices are uncertain.
+    """Designs of a front with their costs under uncertain prices.
 
     Attributes
     ----------
-    frame : a row a design, in the order of the front: ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``,
+    frame : one row per design, in the order of the front: ``id``, ``time_ms``, ``cost_low_usd``, ``cost_value_usd``,
         ``cost_high_usd``, ``mean_usd``, ``worst_usd``, ``regret_usd``, ``regret_factor`` (null where the cheapest
         design costs nothing), ``rank`` by cost at the stated prices and ``rank_scored`` by score (1 is the least),
         ``on_front``, ``design``.
@@ -66,14 +66,14 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     problem : that they are designs of, built of parts.
     drawn : scenarios to draw, at least 1.
     seed : of the draws; the first of more scenarios are those of fewer.
-    score : which of the three decides who is on the front, and the rank.
+    score : which of the three decides the rank, and which designs are on the front.
 
     Raises
     ------
     InputError : the problem has no catalogue of parts or solves for bandwidths, the front has no time, or a design
         is none of the problem.
     """
-    if not problem.tables.kits:
+    if not problem.pricing.kits:
         raise InputError(
             f"prices are drawn for parts; the catalogue '{problem.catalog.name}' of '{problem.name}' has none, but "
             "prices per bandwidth"
@@ -85,8 +85,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         )
     if TIME.column not in front.objectives:
         raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
-    designs = read_designs(problem, front.frame["design"].to_list())
-    parts = parts_of(problem.tables.kits)
+    designs = problem.read(front.frame["design"].to_list())
+    parts = parts_of(problem.pricing.kits)
     prices, counts = scenarios(parts, drawn, seed), pieces(problem, parts, designs)
     cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
     excess, factor = _regret(time, cost)
@@ -98,8 +98,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         **{f"cost_{name}_usd": cost[:, s] for s, name in enumerate(NAMED)},
         **{f"{name}_usd": values for name, values in scores.items()},
         "regret_factor": [value if np.isfinite(value) else None for value in factor.tolist()],
-        "rank": pl.Series(cost[:, _VALUE]).rank("min").cast(pl.Int64),
-        "rank_scored": pl.Series(scores[score]).rank("min").cast(pl.Int64),
+        "rank": ranks(cost[:, _VALUE]),
+        "rank_scored": ranks(scores[score]),
         "on_front": kept,
         "design": front.frame["design"],
     })  # fmt: skip
@@ -130,8 +130,8 @@ def scenarios(parts: Mapping[str, Part], drawn: int, seed: int) -> FloatArray:
 
 def pieces(problem: Problem, parts: Mapping[str, Part], designs: Population) -> FloatArray:
     """Return (part, n) how many pieces of each part designs take, with their ports from their bandwidths."""
-    kits, count = problem.tables.kits, len(designs)
-    hardware = problem.tables.hardware_of(designs.npus, designs.technology)
+    kits, count = problem.pricing.kits, len(designs)
+    hardware = hardware_of_designs(problem.pricing, designs)
     ports = hardware.ports(designs.bandwidth).astype(np.int64)
     items = bill(kits, designs.technology, designs.npus, ports)
     place = {name: row for row, name in enumerate(parts)}

@@ -10,7 +10,7 @@ import polars as pl
 
 from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.front import Front
+from evo_libra.front.front import Front, ranks
 from evo_libra.network.fabric import Fabric, parse_fabric
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
@@ -19,11 +19,11 @@ from evo_libra.timing.fidelity import Fidelity
 
 @dataclass(frozen=True)
 class Rescored:
-    """Designs of a front with their worth under both times.
+    """Designs of a front with their objectives under both times.
 
     Attributes
     ----------
-    frame : a row a design: ``id``, the objectives before, ``<objective>_rescored`` after, ``rank`` and
+    frame : one row per design: ``id``, the objectives before, ``<objective>_rescored`` after, ``rank`` and
         ``rank_rescored`` (1 is the fastest), ``feasible``, ``on_front`` (whether none of the others is better
         now), ``design``.
     dropped : options of designs, such as ``chunks``, that the other time does not have or does not offer; it takes its
@@ -53,20 +53,20 @@ def rescore(front: Front, problem: Problem) -> Rescored:
     """
     designs = front.frame["design"].to_list()
     kept_options, dropped = _offered(map(parse_fabric, designs), problem.time.fidelity)
-    worth = problem.evaluate(kept_options)
+    found = problem.evaluate(kept_options)
     before = front.frame[TIME.column].to_numpy()
-    after = worth.objectives / np.array([[objective.scale] for objective in problem.objectives])
+    after = found.objectives / np.array([[objective.scale] for objective in problem.objectives])
     columns = {f"{o.column}_rescored": row for o, row in zip(problem.objectives, after, strict=True)}
     rescored = columns[f"{TIME.column}_rescored"]
-    feasible = worth.violation <= 0
+    feasible = found.violation <= 0
     kept = np.zeros(len(designs), dtype=np.bool_)
     kept[feasible] = non_dominated(after[:, feasible])
     frame = pl.DataFrame({
         "id": front.frame["id"],
         **{name: front.frame[name] for name in front.objectives},
         **columns,
-        "rank": pl.Series(before).rank("min").cast(pl.Int64),
-        "rank_rescored": pl.Series(rescored).rank("min").cast(pl.Int64),
+        "rank": ranks(before),
+        "rank_rescored": ranks(rescored),
         "feasible": feasible,
         "on_front": kept,
         "design": designs,
@@ -85,9 +85,10 @@ def _offered(fabrics: Iterable[Fabric], fidelity: Fidelity | None) -> tuple[list
 
 
 def _kendall(first: FloatArray, second: FloatArray) -> float | None:
-    """Return Kendall's rank correlation (tau-b), which ties take part in neither way."""
+    """Return Kendall's rank correlation (tau-b), to which ties do not contribute; None without an order."""
     if len(first) < 2:  # noqa: PLR2004 - an order needs two
         return None
-    a, b = (np.sign(values[:, None] - values) for values in (first, second))
-    spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
-    return float((a * b).sum()) / spread if spread else None
+    from scipy.stats import kendalltau  # noqa: PLC0415 - takes half a second, and few commands need it
+
+    found = float(kendalltau(first, second).statistic)
+    return None if np.isnan(found) else found

@@ -42,7 +42,7 @@ def parse_table(path: Path, raw: bytes) -> tuple[pl.DataFrame, Mapping[str, str]
 
     Raises
     ------
-    DamagedError : they are not what `write_table` wrote.
+    DamagedError : `write_table` did not write them so.
     """
     check_table(path, raw)
     try:

@@ -1,4 +1,4 @@
-"""Cheap bounds of every structure of a space, which tell the few that are worth solving."""
+"""Cheap lower bounds of every topology of a space, which leave few topologies to solve exactly."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evo_libra.bandwidth.program import BandwidthProgram, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import program_for, variants
+from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space import Structures
-from evo_libra.problem.tables import Skeletons
+from evo_libra.problem.protocol import TIME
 
 EXACT = 1e-9
 """Relative gap up to which a time counts as the least one."""
@@ -24,16 +24,16 @@ _BATCH = 256
 
 
 @dataclass(frozen=True)
-class Screen:
-    """Cheap bounds of every variant of a space; a variant is a structure with a choice of blocks, v of them.
+class VariantBounds:
+    """Cheap bounds of v variants; a variant is a structure with a choice of blocks.
 
     Attributes
     ----------
     structure : (v,) index of the structure, -1 for one that is not in a table.
     npus, technology, gene : (d, v) sizes, technologies and block genes.
     base, kappa : (v,) time is at least ``base + kappa / cost``.
-    saturated : (v,) seconds that no budget undercuts.
-    least : (v,) USD that no feasible bandwidths undercut.
+    min_time : (v,) seconds that no budget undercuts.
+    min_cost : (v,) USD that no feasible bandwidths undercut.
     """
 
     structure: IntArray
@@ -42,30 +42,29 @@ class Screen:
     gene: IntArray
     base: FloatArray
     kappa: FloatArray
-    saturated: FloatArray
-    least: FloatArray
+    min_time: FloatArray
+    min_cost: FloatArray
 
     def __len__(self) -> int:
         return len(self.structure)
 
-    def select(self, chosen: IntArray) -> Screen:
+    def select(self, chosen: IntArray) -> VariantBounds:
         """Return some of the variants."""
-        fields = ("structure", "npus", "technology", "gene", "base", "kappa", "saturated", "least")
-        return Screen(*(getattr(self, name)[..., chosen] for name in fields))
+        return VariantBounds(*(array[..., chosen] for array in vars(self).values()))
 
-    def join(self, other: Screen) -> Screen:
+    def join(self, other: VariantBounds) -> VariantBounds:
         """Return both, this one's variants first."""
         pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return Screen(*(np.concatenate(pair, axis=-1) for pair in pairs))
+        return VariantBounds(*(np.concatenate(pair, axis=-1) for pair in pairs))
 
     def bound(self, cost: FloatArray) -> FloatArray:
-        """Return the (v, k) seconds that no variant undercuts at (k,) costs; infinite below its least cost."""
-        bound = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.saturated[:, None])
-        return np.where(cost < self.least[:, None] * (1.0 - EXACT), np.inf, bound)
+        """Return the (v, k) seconds that no variant undercuts at (k,) costs; infinite below its lowest cost."""
+        bound = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.min_time[:, None])
+        return np.where(cost < self.min_cost[:, None] * (1.0 - EXACT), np.inf, bound)
 
 
-def screen(problem: Problem) -> Screen:
-    """Bound every variant of a space.
+def bound_variants(problem: Problem) -> VariantBounds:
+    """Return bounds of every variant of a space.
 
     Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
 
@@ -73,40 +72,44 @@ def screen(problem: Problem) -> Screen:
     ------
     InputError : the problem does not minimise time.
     """
-    if "time" not in [objective.name for objective in problem.objectives]:
+    if TIME.name not in [objective.name for objective in problem.objectives]:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")
-    if not isinstance(problem.structures, Structures):
+    table = problem.structures.table
+    if table is None:
         raise InputError(
-            f"the space has {len(problem.structures):,} structures, too many to look at each; "
+            f"the space has {len(problem.structures):,} topologies, too many to look at each; "
             "search it with another engine and certify the front"
         )
-    npus, technology = problem.structures.npus, problem.structures.technology
-    structure, gene = variants(problem.tables, problem.constraints, npus, technology)
-    found = bounded(problem, structure, npus[:, structure], technology[:, structure], gene)
+    npus, technology = table.npus, table.technology
+    structure, gene = variants(problem.pricing, problem.constraints, npus, technology)
+    found = bounds_of(problem, structure, npus[:, structure], technology[:, structure], gene)
     return _fastest_exact(problem, found) if _only_ports(problem) else found
 
 
-def bounded(problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray) -> Screen:
-    """Bound variants; the parameters are those of `Screen`."""
+def bounds_of(
+    problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray
+) -> VariantBounds:
+    """Return bounds of some variants; the parameters are those of `VariantBounds`."""
     tiles = [slice(start, start + TILE) for start in range(0, max(len(structure), 1), TILE)]
-    designs = [problem.tables.skeletons_of(npus[:, t], technology[:, t], gene[:, t], structure[t]) for t in tiles]
+    designs = [problem.pricing.topologies_of(npus[:, t], technology[:, t], gene[:, t], structure[t]) for t in tiles]
     parts = [_bounds(problem, part) for part in designs]
-    return Screen(structure, npus, technology, gene, *(np.concatenate(column) for column in zip(*parts, strict=True)))
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return VariantBounds(structure, npus, technology, gene, *columns)
 
 
-def _bounds(problem: Problem, designs: Skeletons) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    program = program_for(problem.tables, problem.constraints, designs, None)
+def _bounds(problem: Problem, designs: Topologies) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    program = program_for(problem.traffic, problem.constraints, designs, None)
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
-    least = (designs.price * designs.low).sum(axis=0)
+    min_cost = (designs.price * designs.low).sum(axis=0)
     if _only_ports(problem):
-        return base, kappa, _saturated(program), np.where(_affords(program), least, np.inf)
+        return base, kappa, _min_time(program), np.where(_affords(program), min_cost, np.inf)
     if len(program.limit):
-        least = np.maximum(least, optimal_bandwidth(only_price(program, designs.price)).bound)
-    return base, kappa, optimal_bandwidth(program).bound, least
+        min_cost = np.maximum(min_cost, optimal_bandwidth(only_price(program, designs.price)).bound)
+    return base, kappa, optimal_bandwidth(program).bound, min_cost
 
 
 def _only_ports(problem: Problem) -> bool:
-    return bool(problem.tables.kits) and all(c.ports or not c.linear for c in problem.constraints)
+    return bool(problem.pricing.kits) and all(c.ports or not c.linear for c in problem.constraints)
 
 
 def _affords(program: BandwidthProgram) -> BoolArray:
@@ -114,7 +117,7 @@ def _affords(program: BandwidthProgram) -> BoolArray:
     return np.asarray(((program.rows * program.low).sum(axis=1) <= program.limit * (1.0 + EXACT)).all(axis=0))
 
 
-def _saturated(program: BandwidthProgram) -> FloatArray:
+def _min_time(program: BandwidthProgram) -> FloatArray:
     """Return (n,) seconds that no bandwidths undercut: those of the box, and of each row for itself."""
     free = replace(program, rows=program.rows[:0], limit=program.limit[:0], equality=program.equality[:0])
     found = optimal_bandwidth(free).bound
@@ -126,21 +129,21 @@ def _saturated(program: BandwidthProgram) -> FloatArray:
     return found
 
 
-def _fastest_exact(problem: Problem, bounds: Screen) -> Screen:
-    """Return the bounds with exact saturated times of the fastest variants, so that no others are as fast."""
-    saturated, best = bounds.saturated.copy(), np.inf
-    order = np.argsort(saturated, kind="stable")
+def _fastest_exact(problem: Problem, bounds: VariantBounds) -> VariantBounds:
+    """Return the bounds with exact `min_time` of the fastest variants, so that no others are as fast."""
+    min_time, best = bounds.min_time.copy(), np.inf
+    order = np.argsort(min_time, kind="stable")
     for start in range(0, len(order), _BATCH):
         some = order[start : start + _BATCH]
-        if saturated[some[0]] > best * (1.0 + EXACT):
+        if min_time[some[0]] > best * (1.0 + EXACT):
             break
-        designs = skeletons(problem, bounds.select(some))
-        found = optimal_bandwidth(program_for(problem.tables, problem.constraints, designs, None))
-        saturated[some] = np.maximum(saturated[some], found.bound)
+        designs = topologies_of(problem, bounds.select(some))
+        found = optimal_bandwidth(program_for(problem.traffic, problem.constraints, designs, None))
+        min_time[some] = np.maximum(min_time[some], found.bound)
         best = min(best, float(found.objective.min()))
-    return replace(bounds, saturated=saturated)
+    return replace(bounds, min_time=min_time)
 
 
-def skeletons(problem: Problem, part: Screen) -> Skeletons:
-    """Return the designs of a screen without their bandwidths."""
-    return problem.tables.skeletons_of(part.npus, part.technology, part.gene, part.structure)
+def topologies_of(problem: Problem, part: VariantBounds) -> Topologies:
+    """Return the topologies of variants."""
+    return problem.pricing.topologies_of(part.npus, part.technology, part.gene, part.structure)

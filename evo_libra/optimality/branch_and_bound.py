@@ -1,9 +1,10 @@
 """Branch and bound over partial structures: a bound of the ideal where a space is too large to look at each structure.
 
-A partial structure has its inner dimensions; the others are relaxed to one that holds all NPUs that are left. A
-process group sends as many bytes over it as over all of them together (shrinking messages: exactly; all-to-all: at
-most), for ``max_i a_i / b_i >= sum a_i / sum b_i``; it is as cheap as the cheapest of them may be, carries what all of
-them may carry at most and at least what one must. So its best time at any budget is below that of every completion.
+A partial structure has its inner dimensions; one relaxed dimension with all remaining NPUs stands for the others. A
+process group sends as many bytes over the relaxed dimension as over the others together (shrinking messages: exactly;
+all-to-all: at most), as ``max_i a_i / b_i >= sum a_i / sum b_i``. Its price is the lowest one of the others, its cap is
+the sum of their caps, and its floor is their lowest floor. So its best time at any budget is below that of every
+completion.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.optimality.bounds import Screen, bounded, skeletons
-from evo_libra.optimality.ideal_bandwidth import Ideal, nothing_yet, with_variants
+from evo_libra.optimality.bounds import VariantBounds, bounds_of, topologies_of
+from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, with_variants
 from evo_libra.problem.allocate import variants
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space_size import CountedStructures
@@ -29,13 +30,13 @@ _CHUNK = 4096
 
 @dataclass(frozen=True)
 class _Open:
-    """Partial structures that may still hold something better, m of them.
+    """Partial structures, m of them, of which some completion may still be better than the best known design.
 
     Attributes
     ----------
     npus, technology : (d, m) of the dimensions that are chosen, 1 and 0 for the others.
     depth, left, last : (m,) dimensions chosen, NPUs left, technology of the last one.
-    base, kappa, saturated, least : (m,) as in `Screen`.
+    base, kappa, min_time, min_cost : (m,) as in `VariantBounds`.
     score : (m,) how far below the best known time it may be at some cost, as a ratio.
     """
 
@@ -46,8 +47,8 @@ class _Open:
     last: IntArray
     base: FloatArray
     kappa: FloatArray
-    saturated: FloatArray
-    least: FloatArray
+    min_time: FloatArray
+    min_cost: FloatArray
     score: FloatArray
 
     def select(self, chosen: IntArray) -> _Open:
@@ -59,12 +60,12 @@ class _Open:
 
     def bound(self, cost: FloatArray) -> FloatArray:
         """Return (m, k) seconds that no completion undercuts."""
-        found = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.saturated[:, None])
-        return np.where(cost < self.least[:, None], np.inf, found)
+        found = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.min_time[:, None])
+        return np.where(cost < self.min_cost[:, None], np.inf, found)
 
 
 @dataclass(frozen=True)
-class Progress:
+class BoundProgress:
     """What is proven so far.
 
     Attributes
@@ -84,7 +85,7 @@ class Progress:
     solved: int
 
 
-def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> Iterator[Progress]:
+def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> Iterator[BoundProgress]:
     """Yield ever tighter bounds of the least time at some costs; ends when each structure is excluded or solved.
 
     Linear constraints hold in complete structures; partial ones leave them out, which can only lower the bound.
@@ -96,7 +97,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     time : (k,) seconds that are known to be reached at these costs; infinity where none are.
     """
     space = problem.counted
-    ideal = replace(nothing_yet(cost, len(problem.choices)), time=time)
+    ideal = replace(empty_ideal(cost, len(problem.choices)), time=time)
     depth = len(problem.choices)
     column = np.ones((depth, 1), dtype=np.int64)
     root = _relaxed(
@@ -105,9 +106,9 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     waiting, leaves, looked = root, None, 1
     proven = np.zeros(len(cost))
     while True:
-        # Parts may have a looser bound than the whole had; what is proven stays proven.
+        # Completions may have a looser bound than the partial structure had; a proven bound stays.
         proven = np.maximum(proven, _bound(waiting, ideal))
-        yield Progress(
+        yield BoundProgress(
             cost, ideal.time, proven, _spent(problem, leaves, ideal), looked, len(waiting.score), len(ideal.lines.at)
         )
         # Better designs may have been found since these were put aside.
@@ -125,18 +126,18 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         waiting = rest.join(open_)
 
 
-def _spent(problem: Problem, leaves: Screen | None, ideal: Ideal) -> FloatArray:
+def _spent(problem: Problem, leaves: VariantBounds | None, ideal: Ideal) -> FloatArray:
     spent = np.full(len(ideal.cost), np.inf)
     found = np.flatnonzero(ideal.variant >= 0)
     if leaves is not None and len(found):
-        designs = skeletons(problem, leaves.select(ideal.variant[found]))
+        designs = topologies_of(problem, leaves.select(ideal.variant[found]))
         spent[found] = (designs.price * ideal.bandwidth[:, found]).sum(axis=0)
     return spent
 
 
-def least_cost(problem: Problem) -> float:
+def min_cost(problem: Problem) -> float:
     """Return USD that no design undercuts, linear constraints aside: every bandwidth at its floor."""
-    space, tables = problem.counted, problem.tables
+    space, pricing = problem.counted, problem.pricing
     known: dict[tuple[int, int, int], float] = {}
 
     def rest(depth: int, left: int, last: int) -> float:
@@ -147,7 +148,7 @@ def least_cost(problem: Problem) -> float:
             known[key] = np.inf
             options = space.options(depth, left, last)
             for technology, size in zip(options.technology.tolist(), options.size.tolist(), strict=True):
-                here = problem.npus * float(tables.least_price[depth, technology] * tables.low[depth, technology])
+                here = problem.npus * float(pricing.min_price[depth, technology] * pricing.low[depth, technology])
                 known[key] = min(known[key], here + rest(depth + 1, left // size, technology))
         return known[key]
 
@@ -184,15 +185,15 @@ def _children(space: CountedStructures, nodes: _Open) -> tuple[IntArray, IntArra
 
 
 def _with_leaves(
-    problem: Problem, leaves: Screen | None, ideal: Ideal, npus: IntArray, technology: IntArray
-) -> tuple[Screen | None, Ideal]:
-    """Bound complete structures and solve those that may be better than what is known."""
+    problem: Problem, leaves: VariantBounds | None, ideal: Ideal, npus: IntArray, technology: IntArray
+) -> tuple[VariantBounds | None, Ideal]:
+    """Bound complete structures and solve those that may be better than the best known designs."""
     fits = problem.time.fits(npus)
     npus, technology = npus[:, fits], technology[:, fits]
     if not npus.shape[1]:
         return leaves, ideal
-    column, gene = variants(problem.tables, problem.constraints, npus, technology)
-    new = bounded(problem, np.full(len(column), -1), npus[:, column], technology[:, column], gene)
+    column, gene = variants(problem.pricing, problem.constraints, npus, technology)
+    new = bounds_of(problem, np.full(len(column), -1), npus[:, column], technology[:, column], gene)
     kept = np.flatnonzero((new.bound(ideal.cost) < ideal.time).any(axis=1))
     if not len(kept):
         return leaves, ideal
@@ -205,7 +206,7 @@ def _relaxed(
     problem: Problem, space: CountedStructures, npus: IntArray, technology: IntArray, depth: IntArray, left: IntArray,
     last: IntArray, ideal: Ideal,
 ) -> _Open:  # fmt: skip
-    """Bound partial structures by merging the dimensions that are still to come, and drop what cannot be better."""
+    """Bound partial structures by merging their open dimensions, and drop those that cannot be better."""
     every = np.arange(npus.shape[1])
     whole = npus.copy()
     whole[depth, every] = left
@@ -213,21 +214,18 @@ def _relaxed(
     npus, technology, whole = npus[:, fits], technology[:, fits], whole[:, fits]
     depth, left, last = depth[fits], left[fits], last[fits]
     every = np.arange(len(depth))
-    tables = problem.tables
-    designs = tables.skeletons_of(whole, technology, tables.cheapest(technology))
+    designs = problem.pricing.topologies_of(whole, technology, problem.pricing.cheapest(technology))
     price, low, high = _merged(problem, space, depth, last)
     for target, values in ((designs.price, price), (designs.low, low), (designs.high, high)):
         target[depth, every] = values
-    if tables.kits:
-        # What is still open gets its group all the bandwidth: no share of it can be more.
-        open_ = designs.technology.copy()
-        open_[depth, every] = -1
-        designs = replace(designs, technology=open_)
-    program = tables.program_of(designs)
+    # In an open dimension a group gets all the bandwidth: no share of it can be more.
+    open_ = designs.technology.copy()
+    open_[depth, every] = -1
+    program = problem.traffic.program(replace(designs, technology=open_))
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
-    saturated = optimal_bandwidth(program).bound
-    least = (designs.price * designs.low).sum(axis=0)
-    found = _Open(npus, technology, depth, left, last, base, kappa, saturated, least, np.zeros(len(depth)))
+    min_time = optimal_bandwidth(program).bound
+    min_cost = (designs.price * designs.low).sum(axis=0)
+    found = _Open(npus, technology, depth, left, last, base, kappa, min_time, min_cost, np.zeros(len(depth)))
     score = np.ones(len(depth))
     for start in range(0, len(depth), _CHUNK):
         mine = np.arange(start, min(start + _CHUNK, len(depth)))
@@ -241,18 +239,18 @@ def _relaxed(
 def _merged(
     problem: Problem, space: CountedStructures, depth: IntArray, last: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return price, floor and cap of what stands for all dimensions from a depth on: (m,) each."""
-    tables = problem.tables
+    """Return price, floor and cap of the one dimension that stands for all from a depth on: (m,) each."""
+    pricing = problem.pricing
     kinds, which = np.unique(np.stack([depth, last]), axis=1, return_inverse=True)
     values = np.empty((3, kinds.shape[1]))
     for kind, (first, before) in enumerate(kinds.T.tolist()):
-        cheapest, least, most = np.inf, np.inf, 0.0
+        cheapest, smallest, largest = np.inf, np.inf, 0.0
         for d in range(first, len(space.rules)):
             allowed = [t for t in space.rules[d].technologies if space.may_follow(t, before)]
             for t in allowed:
-                cheapest = min(cheapest, float(tables.least_price[d, t]))
-                least = min(least, float(tables.low[d, t]))
-            most += max((float(tables.high[d, t]) for t in allowed), default=0.0)
-        values[:, kind] = cheapest * problem.npus, least, most
+                cheapest = min(cheapest, float(pricing.min_price[d, t]))
+                smallest = min(smallest, float(pricing.low[d, t]))
+            largest += max((float(pricing.high[d, t]) for t in allowed), default=0.0)
+        values[:, kind] = cheapest * problem.npus, smallest, largest
     price, low, high = values[:, which.ravel()]
     return price, low, high

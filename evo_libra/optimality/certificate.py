@@ -14,8 +14,8 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
 from evo_libra.front.indicators import REFERENCE, hypervolume
-from evo_libra.optimality.bounds import screen
-from evo_libra.optimality.branch_and_bound import branch_and_bound, least_cost
+from evo_libra.optimality.bounds import bound_variants
+from evo_libra.optimality.branch_and_bound import branch_and_bound, min_cost
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
@@ -39,7 +39,7 @@ class Certificate:
     hypervolume : of the front, on log10 axes scaled so that the ideal front's best values are 0 and its worst ones 1,
         reference point 1.1. Where the space is too large to know the ideal's ends, those of the best front known are
         taken.
-    most_hypervolume : that no front can exceed, on the same axes.
+    max_hypervolume : that no front can exceed, on the same axes.
     factor : (n,) at least 1: no design of the same cost is faster than that design by more than this factor.
     largest_factor : the same of the whole front, also between its designs: at every cost from that of its cheapest
         design on, the fastest design the front has for the money, against the ideal.
@@ -51,7 +51,7 @@ class Certificate:
     """
 
     hypervolume: float
-    most_hypervolume: float
+    max_hypervolume: float
     factor: FloatArray
     largest_factor: float
     at_cost: float
@@ -64,12 +64,12 @@ class Certificate:
     @property
     def missed_hypervolume(self) -> float:
         """The most that the front can be missing."""
-        return max(self.most_hypervolume - self.hypervolume, 0.0)
+        return max(self.max_hypervolume - self.hypervolume, 0.0)
 
 
 @dataclass(frozen=True)
 class _Designs:
-    """Time and cost of a front, cheapest first; `order` puts what belongs to them in the order of the front."""
+    """Time and cost of a front, cheapest first; `order` puts figures of them in the order of the front."""
 
     time: FloatArray
     cost: FloatArray
@@ -147,11 +147,11 @@ def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
 
 
 def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
-    bounds = screen(problem)
+    bounds = bound_variants(problem)
     grid = levels(problem, bounds, _LEVELS)
     ideal = ideal_of(problem, np.unique([*grid, *designs.cost]), bounds)
     reached = ideal.time <= _time_limit(problem)
-    first, last, fastest = float(ideal.cost[reached][0]), float(grid[-1]), float(bounds.saturated.min())
+    first, last, fastest = float(ideal.cost[reached][0]), float(grid[-1]), float(bounds.min_time.min())
     fine = np.unique(np.concatenate([np.geomspace(first, last, _FINE), ideal.cost[reached & (ideal.cost <= last)]]))
     best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached][0]), last])
     proven = _Bounds(partial(bound_at, bounds, ideal), fine, fastest, best, worst)
@@ -171,26 +171,26 @@ def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
 def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the best front known: (2,) seconds and USD that are its best, and that are its worst.
 
-    The cheapest design's cost is known; what it and the fastest design take and cost, a short search tells.
+    The cost of the cheapest design is known; a short branch and bound finds the other three figures.
     """
-    least = max(least_cost(problem), problem.budgets()[0])
-    ends = np.array([least * (1.0 + _BELOW), max(problem.tables.highest_cost(), 2.0 * designs.cost[-1])])
+    lowest = max(min_cost(problem), problem.budgets()[0])
+    ends = np.array([lowest * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
         time, spent = found.time, found.spent
     slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()
-    dearest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]
-    best = np.array([min(time[1], designs.time.min()), min(least, designs.cost[0])])
-    return best, np.array([max(slowest, best[0]), max(dearest, best[1])])
+    highest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]
+    best = np.array([min(time[1], designs.time.min()), min(lowest, designs.cost[0])])
+    return best, np.array([max(slowest, best[0]), max(highest, best[1])])
 
 
-def _branch_levels(problem: Problem, designs: _Designs, least: float, most: float) -> tuple[FloatArray, FloatArray]:
+def _branch_levels(problem: Problem, designs: _Designs, lowest: float, highest: float) -> tuple[FloatArray, FloatArray]:
     """Return costs to prove a bound at, and the best time of the front at each: infinite below its cheapest design."""
-    low, high = designs.cost[0], max(designs.cost[-1], most)
+    low, high = designs.cost[0], max(designs.cost[-1], highest)
     thinned = designs.cost[np.unique(np.linspace(0, len(designs.cost) - 1, _BRANCH_LEVELS).astype(np.int64))]
-    beyond = most * (most / least) ** (REFERENCE - 1.0)
+    beyond = highest * (highest / lowest) ** (REFERENCE - 1.0)
     # At the last level every budget is enough.
-    ends = [*np.geomspace(least, low, _END_LEVELS), *np.geomspace(designs.cost[-1], max(high, beyond), _END_LEVELS)]
-    cost = np.unique([*ends, *thinned, max(problem.tables.highest_cost(), 2.0 * max(high, beyond))])
+    ends = [*np.geomspace(lowest, low, _END_LEVELS), *np.geomspace(designs.cost[-1], max(high, beyond), _END_LEVELS)]
+    cost = np.unique([*ends, *thinned, max(problem.pricing.max_cost(), 2.0 * max(high, beyond))])
     known = np.minimum.accumulate(designs.time)
     place = np.searchsorted(designs.cost, cost, side="right") - 1
     return cost, np.where(place >= 0, known[np.maximum(place, 0)], np.inf)
@@ -198,7 +198,7 @@ def _branch_levels(problem: Problem, designs: _Designs, least: float, most: floa
 
 def _time_limit(problem: Problem) -> float:
     """Return the seconds that every feasible design keeps to, infinity without such a constraint."""
-    upper = [c for c in problem.constraints if c.quantity == "time" and c.objective > 0]
+    upper = [c for c in problem.constraints if c.quantity == TIME.name and c.objective > 0]
     return min((constraint.limit / constraint.objective for constraint in upper), default=np.inf) * (1.0 + _BELOW)
 
 

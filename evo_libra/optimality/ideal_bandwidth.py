@@ -15,17 +15,18 @@ import numpy as np
 from evo_libra.arrays import TILE, FloatArray, IntArray
 from evo_libra.bandwidth.program import Optimum
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.optimality.bounds import EXACT, Screen, screen, skeletons
+from evo_libra.optimality.bounds import EXACT, VariantBounds, bound_variants, topologies_of
 from evo_libra.problem.allocate import program_for, shrunk
+from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.tables import Skeletons
+from evo_libra.problem.protocol import COST
 
 _COARSE = 48
 _BATCH = 256
 
 
 @dataclass(frozen=True)
-class Lines:
+class TangentLines:
     """What solved variants prove at every cost: ``height - slope * (cost - at)``, m of them."""
 
     variant: IntArray
@@ -33,10 +34,10 @@ class Lines:
     height: FloatArray
     slope: FloatArray
 
-    def join(self, other: Lines) -> Lines:
+    def join(self, other: TangentLines) -> TangentLines:
         """Return both."""
-        fields = ("variant", "at", "height", "slope")
-        return Lines(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in fields))
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return TangentLines(*map(np.concatenate, pairs))
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,9 @@ class Ideal:
     ----------
     cost : (k,) USD, ascending: the budgets.
     time : (k,) seconds of the best designs found; infinite where there are none.
-    variant : (k,) their index in the screen; `bandwidth` : (d, k) theirs.
+    variant : (k,) their index in the bounds; `bandwidth` : (d, k) theirs.
     bound : (k,) seconds that none of the variants undercuts.
-    lines : what was proven on the way.
+    lines : bounds that were proven on the way.
     """
 
     cost: FloatArray
@@ -57,19 +58,19 @@ class Ideal:
     variant: IntArray
     bandwidth: FloatArray
     bound: FloatArray
-    lines: Lines
+    lines: TangentLines
 
 
-def nothing_yet(cost: FloatArray, depth: int) -> Ideal:
+def empty_ideal(cost: FloatArray, depth: int) -> Ideal:
     """Return an ideal before any variant has been looked at."""
     count, empty = len(cost), np.empty(0)
-    lines = Lines(np.empty(0, dtype=np.int64), empty, empty, empty)
+    lines = TangentLines(np.empty(0, dtype=np.int64), empty, empty, empty)
     none = np.full(count, np.inf)
     return Ideal(cost, none, np.full(count, -1), np.zeros((depth, count)), none.copy(), lines)
 
 
-def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ideal) -> Ideal:
-    """Return the ideal once (v,) more variants of a screen have been looked at."""
+def with_variants(problem: Problem, bounds: VariantBounds, chosen: IntArray, ideal: Ideal) -> Ideal:
+    """Return the ideal once (v,) more variants have been looked at."""
     part = bounds.select(chosen)
     time, variant, bandwidth = ideal.time.copy(), ideal.variant.copy(), ideal.bandwidth.copy()
     lower, lines = part.bound(ideal.cost), ideal.lines
@@ -77,7 +78,7 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
     live = np.arange(len(part))
     while True:
         waiting = np.where(solved[live] | (lower[live] >= time * (1.0 - EXACT)), np.inf, lower[live])
-        # Times only fall and bounds only rise: what waits for nothing now never will.
+        # Times only fall and bounds only rise: a variant without open levels is done.
         some = np.isfinite(waiting).any(axis=1)
         live, waiting = live[some], waiting[some]
         if not len(live):
@@ -94,7 +95,7 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
         time[target], bandwidth[:, target] = found.objective[better], found.bandwidth[:, better]
         variant[target] = chosen[which[better]]
         finite = np.flatnonzero(np.isfinite(found.bound))
-        new = Lines(
+        new = TangentLines(
             chosen[which[finite]],
             ideal.cost[levels[finite]],
             found.bound[finite],
@@ -112,16 +113,16 @@ def with_variants(problem: Problem, bounds: Screen, chosen: IntArray, ideal: Ide
 def _lowest(waiting: FloatArray) -> tuple[IntArray, IntArray]:
     """Return rows and columns of the lowest entries of each column, so many that a batch is worth its calls."""
     columns = np.flatnonzero(np.isfinite(waiting).any(axis=0))
-    most = int(np.clip(_BATCH // len(columns), 1, len(waiting)))
-    rows = np.argpartition(waiting[:, columns], most - 1, axis=0)[:most]
-    row, column = rows.ravel(), np.tile(columns, most)
+    count = int(np.clip(_BATCH // len(columns), 1, len(waiting)))
+    rows = np.argpartition(waiting[:, columns], count - 1, axis=0)[:count]
+    row, column = rows.ravel(), np.tile(columns, count)
     finite = np.isfinite(waiting[row, column])
     return row[finite], column[finite]
 
 
-def _solve(problem: Problem, part: Screen, budget: FloatArray) -> Optimum:
-    designs = skeletons(problem, part)
-    program = program_for(problem.tables, problem.constraints, designs, budget)
+def _solve(problem: Problem, part: VariantBounds, budget: FloatArray) -> Optimum:
+    designs = topologies_of(problem, part)
+    program = program_for(problem.traffic, problem.constraints, designs, budget)
     found = optimal_bandwidth(program)
     return replace(found, bandwidth=shrunk(program, found.bandwidth))
 
@@ -137,7 +138,7 @@ def _nearest(at: FloatArray, height: FloatArray, slope: FloatArray, cost: FloatA
     )
 
 
-def bound_at(bounds: Screen, ideal: Ideal, cost: FloatArray) -> FloatArray:
+def bound_at(bounds: VariantBounds, ideal: Ideal, cost: FloatArray) -> FloatArray:
     """Return (k,) seconds that no variant undercuts at other costs than those of the ideal."""
     lower = np.full(len(cost), np.inf)
     solved = np.unique(ideal.lines.variant)
@@ -151,9 +152,9 @@ def bound_at(bounds: Screen, ideal: Ideal, cost: FloatArray) -> FloatArray:
     return lower
 
 
-def _extreme(bounds: Screen) -> IntArray:
+def _extreme(bounds: VariantBounds) -> IntArray:
     """Return the variants whose bound is the lowest one somewhere."""
-    values = np.stack([bounds.base, bounds.kappa, bounds.saturated, bounds.least])
+    values = np.stack([bounds.base, bounds.kappa, bounds.min_time, bounds.min_cost])
     order = np.lexsort(values[::-1])
     kept: list[int] = []
     for v in order:
@@ -162,23 +163,23 @@ def _extreme(bounds: Screen) -> IntArray:
     return np.array(kept, dtype=np.int64)
 
 
-def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
+def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
     """Return (count,) costs in even steps along the ideal on logarithmic axes, from the cheapest design to the fastest.
 
     Where cost is no objective there is one level, at which nothing is out of reach.
     """
-    if all(objective.name != "cost" for objective in problem.objectives):
-        return np.array([2.0 * problem.tables.highest_cost()])
-    low, most = problem.budgets()
-    low = max(low, float(bounds.least.min()))
-    fastest = np.flatnonzero(bounds.saturated <= bounds.saturated.min() * (1.0 + EXACT))
-    designs = skeletons(problem, bounds.select(fastest))
+    if all(objective.name != COST.name for objective in problem.objectives):
+        return np.array([2.0 * problem.pricing.max_cost()])
+    low, highest = problem.budgets()
+    low = max(low, float(bounds.min_cost.min()))
+    fastest = np.flatnonzero(bounds.min_time <= bounds.min_time.min() * (1.0 + EXACT))
+    designs = topologies_of(problem, bounds.select(fastest))
     cost = _saturation_cost(problem, designs)
-    high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(most, low)
+    high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(highest, low)
     # Next to the cheapest design the ideal is steep.
     coarse = np.unique([*np.geomspace(low, high, _COARSE), *(low + (high - low) * np.geomspace(1e-7, 1, _COARSE))])
     # Where a structure becomes affordable the ideal may jump.
-    jumps = np.unique(bounds.least[(bounds.least > low) & (bounds.least < high)])
+    jumps = np.unique(bounds.min_cost[(bounds.min_cost > low) & (bounds.min_cost < high)])
     jumps = jumps[:: max(1, -(-len(jumps) // (count // 4 + 1)))]
     ideal = ideal_of(problem, coarse, bounds)
     reached = np.isfinite(ideal.time)
@@ -192,35 +193,35 @@ def levels(problem: Problem, bounds: Screen, count: int) -> FloatArray:
     return np.sort(np.clip(np.concatenate([chosen, jumps]), ideal.cost[reached][0], high))
 
 
-def _saturation_cost(problem: Problem, designs: Skeletons) -> FloatArray:
-    program = program_for(problem.tables, problem.constraints, designs, None)
+def _saturation_cost(problem: Problem, designs: Topologies) -> FloatArray:
+    program = program_for(problem.traffic, problem.constraints, designs, None)
     found = optimal_bandwidth(program)
     cost = (designs.price * shrunk(program, found.bandwidth)).sum(axis=0)
     return np.asarray(np.where(np.isfinite(found.objective), cost, np.inf))
 
 
-def tiles(bounds: Screen) -> Iterator[IntArray]:
+def tiles(bounds: VariantBounds) -> Iterator[IntArray]:
     """Yield the variants in tiles, those that promise most first."""
     order = np.argsort(bounds.kappa, kind="stable")
     for start in range(0, len(order), TILE):
         yield order[start : start + TILE]
 
 
-def ideal_of(problem: Problem, cost: FloatArray, bounds: Screen | None = None) -> Ideal:
+def ideal_of(problem: Problem, cost: FloatArray, bounds: VariantBounds | None = None) -> Ideal:
     """Return the least time at each of (k,) costs in USD, over every design of the space.
 
     Parameters
     ----------
     problem : which designs there are.
     cost : the budgets; those below the cheapest design have time infinity.
-    bounds : from `screen`, if it is known.
+    bounds : from `bound_variants`, if they are known.
 
     Raises
     ------
     InputError : the problem does not minimise time.
     """
-    bounds = bounds or screen(problem)
-    ideal = nothing_yet(np.sort(np.asarray(cost, dtype=np.float64)), len(problem.choices))
+    bounds = bounds or bound_variants(problem)
+    ideal = empty_ideal(np.sort(np.asarray(cost, dtype=np.float64)), len(problem.choices))
     for tile in tiles(bounds):
         ideal = with_variants(problem, bounds, tile, ideal)
     return ideal

@@ -1,24 +1,75 @@
-"""The best bandwidths of designs of a problem: budgets and linear constraints become rows of a convex program."""
+"""The best bandwidths of topologies: budgets and linear constraints become rows of a convex program."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import BandwidthProgram, only_price
+from evo_libra.bandwidth.program import BandwidthProgram, merged, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
-from evo_libra.problem.hardware import port_rows
-from evo_libra.problem.tables import Skeletons, Tables
+from evo_libra.problem.objectives import COST, MEASURES
+from evo_libra.problem.pricing.pricing import Pricing, Topologies
+from evo_libra.problem.space import Space, columns
+from evo_libra.problem.time_models.time_model import TimeModel
+
+
+@dataclass(frozen=True)
+class TrafficTable:
+    """The traffic of the topologies of a space, looked up where there is a table of its structures.
+
+    Attributes
+    ----------
+    space : the structures.
+    time : the time model.
+    """
+
+    space: Space
+    time: TimeModel
+
+    def of(self, designs: Topologies) -> FloatArray:
+        """Return the (c, d, n) traffic of topologies, as from `TimeModel.traffic`."""
+        if self._traffic is None or (designs.structure < 0).any():
+            return self.time.traffic(designs.npus, designs.technology)
+        return _planes(self._traffic, designs.structure)
+
+    def program(self, designs: Topologies) -> BandwidthProgram:
+        """Return the program of the best bandwidths of topologies, without linear constraints."""
+        if self._program is None or (designs.structure < 0).any():
+            traffic = self.time.traffic(designs.npus, designs.technology)
+            return self.time.program(traffic, designs.low, designs.high)
+        empty = np.empty((0, *designs.low.shape))
+        return replace(
+            self._program, traffic=_planes(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
+            low=designs.low, high=designs.high, rows=empty, limit=np.empty((0, designs.low.shape[1])),
+        )  # fmt: skip
+
+    @cached_property
+    def _traffic(self) -> FloatArray | None:
+        table = self.space.table
+        return None if table is None else self.time.traffic(table.npus, table.technology)
+
+    @cached_property
+    def _program(self) -> BandwidthProgram | None:
+        if self.space.table is None or self._traffic is None:
+            return None
+        box = np.zeros(self.space.table.npus.shape)
+        return merged(self.time.program(self._traffic, box, box))
+
+
+def _planes(table: FloatArray, chosen: IntArray) -> FloatArray:
+    planes, depth, structures = table.shape
+    return columns(table.reshape(planes * depth, structures), chosen).reshape(planes, depth, len(chosen))
 
 
 def program_for(
-    tables: Tables,
+    traffic: TrafficTable,
     constraints: Sequence[Constraint],
-    designs: Skeletons,
+    designs: Topologies,
     budget: FloatArray | None,
     *,
     separate: bool = False,
@@ -28,9 +79,9 @@ def program_for(
     Constraints that are not linear in bandwidth have no part in it. Those on ports are merged to as many as a design
     has technologies of several dimensions, unless each is to have a row of its own, in their order (`separate`).
     """
-    merged = [] if separate or designs.hardware is None else port_rows(designs.hardware.shared)
-    alone = [c for c in constraints if separate or designs.hardware is None or not c.ports]
-    linear = [*linear_rows(alone, designs), *merged]
+    shared = None if separate else designs.shared_rows
+    alone = [c for c in constraints if shared is None or not c.ports]
+    linear = [*linear_rows(alone, designs), *(shared or [])]
     count = designs.low.shape[1]
     rows = [row for _, row in linear]
     limits = [np.full(count, constraint.limit) for constraint, _ in linear]
@@ -38,48 +89,49 @@ def program_for(
     if budget is not None:
         rows, limits, equality = [*rows, designs.price], [*limits, budget], [*equality, False]
     return replace(
-        tables.program_of(designs),
+        traffic.program(designs),
         rows=np.array(rows).reshape(len(rows), *designs.low.shape),
         limit=np.array(limits).reshape(len(rows), count),
         equality=np.array(equality, dtype=np.bool_),
     )
 
 
-def every_block_counts(constraints: Sequence[Constraint]) -> bool:
-    """Return whether expensive blocks may be of use: some constraint asks for cost, or for a bisection."""
-    return any(c.quantity == "bisection" or (c.quantity == "cost" and not c.at_most) for c in constraints)
+def _every_block_counts(constraints: Sequence[Constraint]) -> bool:
+    """Return whether expensive blocks may be of use: some constraint asks for cost, or limits the bisection."""
+    limited = [(MEASURES[c.quantity], c) for c in constraints if c.quantity in MEASURES]
+    return any(m.smallest is not None or (m is MEASURES[COST.name] and not c.at_most) for m, c in limited)
 
 
 def variants(
-    tables: Tables, constraints: Sequence[Constraint], npus: IntArray, technology: IntArray
+    pricing: Pricing, constraints: Sequence[Constraint], npus: IntArray, technology: IntArray
 ) -> tuple[IntArray, IntArray]:
     """Return (v,) columns of (d, n) sizes and technologies, and (d, v) block genes, that may be of use.
 
     Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost or
     limits the bisection.
     """
-    column, gene = np.arange(npus.shape[1]), tables.cheapest(technology)
-    if not every_block_counts(constraints):
+    column, gene = np.arange(npus.shape[1]), pricing.cheapest(technology)
+    if not _every_block_counts(constraints):
         return column, gene
     for d in range(len(gene)):
-        options = [np.full(gene.shape[1], choice) for choice in range(tables.blocks.shape[2])]
+        options = [np.full(gene.shape[1], choice) for choice in range(pricing.blocks.shape[2])]
         genes = np.concatenate([np.vstack([gene[:d], option[None], gene[d + 1 :]]) for option in options], axis=1)
         repeated = np.tile(column, len(options))
-        built = tables.skeletons_of(npus[:, repeated], technology[:, repeated], genes)
-        _, first = np.unique(np.vstack([repeated[None], built.price, built.cuts]), axis=1, return_index=True)
+        found = pricing.topologies_of(npus[:, repeated], technology[:, repeated], genes)
+        _, first = np.unique(np.vstack([repeated[None], found.price, found.cuts]), axis=1, return_index=True)
         column, gene = repeated[first], genes[:, first]
     return column, gene
 
 
 def allocate(
-    tables: Tables, constraints: Sequence[Constraint], designs: Skeletons, budget: FloatArray | None
+    traffic: TrafficTable, constraints: Sequence[Constraint], designs: Topologies, budget: FloatArray | None
 ) -> FloatArray:
-    """Return the (d, n) bandwidths of least time, and among those of one time, where that is easy, the least.
+    """Return the (d, n) bandwidths of least time; of bandwidths with equal times, where that is easy, the smallest.
 
-    A budget below what a design costs at least gets the cheapest bandwidths; where no bandwidths meet the other
-    constraints either, what is returned breaks them.
+    A budget below the least cost of a design gets its cheapest bandwidths. Where no bandwidths meet the other
+    constraints, the returned ones break them.
     """
-    program = program_for(tables, constraints, designs, budget)
+    program = program_for(traffic, constraints, designs, budget)
     found = optimal_bandwidth(program)
     poor = np.flatnonzero(np.isinf(found.objective))
     bandwidth = shrunk(program, found.bandwidth)

@@ -1,67 +1,30 @@
-"""Constraints, such as ``bw[0] >= bw[1]``, ``bw[2] + bw[pod] == 200 GB/s``, ``cost <= 20 MUSD``, ``power <= 2 MW``."""
+"""Constraints on bandwidths and objectives: how far designs break them, and bandwidths moved to meet them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.errors import InputError, unknown
-from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, Worth, unit_of
-
-if TYPE_CHECKING:
-    from evo_libra.problem.tables import Skeletons
-
-
-UNITS: dict[str, tuple[str, float]] = {
-    "TB/s": ("bandwidth", 1e12),
-    "GB/s": ("bandwidth", 1e9),
-    "MB/s": ("bandwidth", 1e6),
-    "USD": ("cost", 1.0),
-    "kUSD": ("cost", 1e3),
-    "MUSD": ("cost", 1e6),
-    "s": ("time", 1.0),
-    "ms": ("time", 1e-3),
-    "us": ("time", 1e-6),
-    "W": ("power", 1.0),
-    "kW": ("power", 1e3),
-    "MW": ("power", 1e6),
-    "J": ("energy", 1.0),
-    "kJ": ("energy", 1e3),
-    "MJ": ("energy", 1e6),
-    "USD s": ("time times cost", 1.0),
-    "kUSD s": ("time times cost", 1e3),
-    "MUSD s": ("time times cost", 1e6),
-}
-"""Unit to what it measures and its size in SI."""
-
-
-def units_of(kind: str) -> str:
-    """Return the units of one kind, as sentences list them.
-
-    >>> units_of("power")
-    'W, kW, MW'
-    """
-    return ", ".join(unit for unit, (measured, _) in UNITS.items() if measured == kind)
-
+from evo_libra.problem.objectives import MEASURES, Coefficients, Figures, Measure, TotalCostOfOwnership
 
 TOLERANCE = 1e-9
 """Relative violation that counts as none: rounding, not a relaxation."""
 
 BANDWIDTH = "bandwidth"
-_BOUGHT = ("cost", "power", "tco")
-_LONG = "|".join(name for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
-_TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
-    rf"|(?P<name>(?:{_LONG})(?![A-Za-z/])|[A-Za-z][A-Za-z/]*)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
-)
-_STRICT = {"<": "<=", ">": ">=", "=": "=="}
-_INDEX = re.compile(r"\s*(?P<index>[A-Za-z0-9][A-Za-z0-9.-]*)\s*\]")
+_SWEEPS = 200
+_SCALING_SWEEPS = 60
+
+
+class Dimensions(Coefficients, Protocol):
+    """Dimensions of n designs, whose bandwidths are constrained."""
+
+    @property
+    def technology(self) -> IntArray:
+        """(d, n) index of the technology."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +44,8 @@ class Constraint:
     objective : coefficient of the objective.
     limit : in SI.
     at_least : whether it was written with ``>=``; the terms are then those of the other direction.
-    ports : whether it says that dimensions of one technology share its ports, which a catalogue does and no user.
-    tco : what it costs to run a network, where that is the quantity.
+    ports : whether it says that dimensions of one technology share its ports; catalogues say so, users do not.
+    tco : figures of the total cost of ownership, where the objective needs them.
     """
 
     text: str
@@ -97,16 +60,21 @@ class Constraint:
     tco: TotalCostOfOwnership | None = None
 
     @property
+    def measure(self) -> Measure | None:
+        """The objective that is limited; None where it is a bandwidth."""
+        return MEASURES.get(self.quantity)
+
+    @property
     def linear(self) -> bool:
         """Whether the terms are linear in the bandwidths; a bisection of at least so much is, a smaller one is not."""
-        if self.quantity == "bisection":
+        if self.measure is not None and self.measure.smallest is not None:
             return self.objective < 0 and not self.equality
-        return self.quantity == BANDWIDTH or self.bought
+        return self.measure is None or self.bought
 
     @property
     def bought(self) -> bool:
-        """Whether it limits what the bill of a network says: its cost, its power, or both."""
-        return self.quantity in _BOUGHT
+        """Whether it limits a figure of the bill of materials: cost, power, or both."""
+        return self.measure is not None and self.measure.summed is not None
 
     @property
     def at_most(self) -> bool:
@@ -119,228 +87,41 @@ class Constraint:
 
         Then cost, power and time are no higher, and an upper limit holds all the more; bandwidths are the same.
         """
-        return self.at_most or self.quantity in (BANDWIDTH, "bisection")
+        return self.at_most or self.measure is None or self.measure.smallest is not None
 
     def coefficients(self, technology: IntArray) -> FloatArray:
         """Return the coefficient of every bandwidth: (d, n) from (d, n) technologies."""
         dimension = np.asarray(self.dimension)[: len(technology), None]
         return np.asarray(dimension + np.asarray(self.technology)[technology])
 
-    def rows(self, designs: Skeletons) -> list[FloatArray]:
+    def rows(self, designs: Dimensions) -> list[FloatArray]:
         """Return the (d, n) coefficients of all bandwidths, ``coefficients . bandwidth <= limit`` for each of them.
 
-        A bisection has a row for each dimension, anything else that is linear has one, and the rest has none.
+        A bisection has a row for each dimension, any other linear constraint has one, and the rest has none.
         """
         if not self.linear:
             return []
-        if self.quantity == BANDWIDTH:
+        if self.measure is None:
             return [self.coefficients(designs.technology) * designs.used]
-        if self.quantity == "bisection":
-            # An unused dimension has no cut: the innermost one, which is always in use, stands for it.
-            each = np.arange(len(designs.npus))[:, None]
-            place = [np.where(designs.used[d] > 0, d, 0) for d in range(len(designs.npus))]
-            return [np.where(each == d, self.objective * np.where(each == d, designs.cuts, 0.0), 0.0) for d in place]
-        price = 0.0 if self.quantity == "power" else designs.price
-        per_watt = 1.0 if self.tco is None else float(self.tco.cost(np.ones(1))[0])
-        watts = 0.0 if self.quantity == "cost" else per_watt * designs.watts
-        return [np.asarray(self.objective * (price + watts))]
+        if self.measure.smallest is not None:
+            # Not -0.0 where a dimension has no part in a row.
+            return [self.objective * row + 0.0 for row in self.measure.smallest(designs)]
+        assert self.measure.summed is not None  # noqa: S101 - else it is not linear
+        return [np.asarray(self.objective * self.measure.summed(designs, self.tco))]
 
-    def excess(self, worth: Worth) -> FloatArray:
+    def excess(self, figures: Figures) -> FloatArray:
         """Return the relative violation (n,) of an objective, 0 where the constraint holds."""
-        return excess(self, self.objective * MEASURES[self.quantity].value(worth), 0.0)
+        return excess(self, self.objective * MEASURES[self.quantity].value(figures), 0.0)
 
     def excess_of(self, cost: FloatArray, watts: FloatArray) -> FloatArray:
-        """Return the relative violation (n,) of what is `bought`, for (n,) USD and (n,) W."""
+        """Return the relative violation (n,) of a constraint that is `bought`, for (n,) USD and (n,) W."""
         no_dimension, no_bandwidth = np.empty((0, len(cost)), dtype=np.int64), np.empty((0, len(cost)))
-        return self.excess(Worth(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.tco))
+        return self.excess(Figures(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.tco))
 
 
-def linear_rows(constraints: Sequence[Constraint], designs: Skeletons) -> list[tuple[Constraint, FloatArray]]:
+def linear_rows(constraints: Sequence[Constraint], designs: Dimensions) -> list[tuple[Constraint, FloatArray]]:
     """Return the constraints that are linear in the bandwidths of some designs, with their (d, n) coefficients."""
     return [(constraint, row) for constraint in constraints for row in constraint.rows(designs)]
-
-
-@dataclass
-class _Terms:
-    dimension: FloatArray
-    technology: FloatArray
-    objectives: dict[str, float] = field(default_factory=dict)
-    constant: float = 0.0
-    constants: tuple[str, ...] = ()
-
-
-class _Parser:
-    """Recursive descent over one constraint."""
-
-    def __init__(self, text: str, dimensions: int, technologies: Sequence[str]) -> None:
-        self.text, self.position = text, 0
-        self.dimensions, self.technologies = dimensions, technologies
-
-    def error(self, message: str) -> InputError:
-        return InputError(f"'{self.text[:80]}' is no constraint: {message}")
-
-    def peek(self) -> str:
-        match = _TOKEN.match(self.text, self.position)
-        rest = self.text[self.position :].strip()
-        if rest[:1] in _STRICT and not rest.startswith(("<=", ">=", "==")):
-            raise self.error(f"'{rest[0]}' is no relation; '{_STRICT[rest[0]]}' is")
-        if match is None and rest:
-            raise self.error(f"'{self.text[self.position :].strip()[:20]}' is not understood")
-        return match.group().strip() if match else ""
-
-    def take(self) -> str:
-        token = self.peek()
-        match = _TOKEN.match(self.text, self.position)
-        self.position = match.end() if match else self.position
-        return token
-
-    def chain(self) -> tuple[list[_Terms], list[str], list[str]]:
-        sides, relations, starts, ends = [self.side()], [], [0], [self.position]
-        while self.peek():
-            relation = self.take()
-            if relation not in ("<=", ">=", "=="):
-                raise self.error(f"<=, >= or == is needed before '{relation}'")
-            relations.append(relation)
-            starts.append(self.position)
-            sides.append(self.side())
-            ends.append(self.position)
-        if not relations:
-            raise self.error("<=, >= or == is needed")
-        return sides, relations, [self.text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
-
-    def side(self) -> _Terms:
-        terms = _Terms(np.zeros(self.dimensions), np.zeros(len(self.technologies)))
-        sign = 1.0
-        if self.peek() in ("+", "-"):
-            sign = -1.0 if self.take() == "-" else 1.0
-        self.term(terms, sign)
-        while self.peek() in ("+", "-"):
-            self.term(terms, -1.0 if self.take() == "-" else 1.0)
-        return terms
-
-    def term(self, terms: _Terms, factor: float) -> None:
-        token = self.take()
-        if re.match(r"[\d.]", token):
-            factor *= float(token)
-            if self.peek() == "*":
-                self.take()
-                token = self.take()
-            elif self.peek() in UNITS:
-                quantity, size = UNITS[self.take()]
-                terms.constant += factor * size
-                terms.constants += (quantity,)
-                return
-            elif re.match(r"[A-Za-z]", self.peek()) and self.peek() not in ("bw", "sum", *MEASURES):
-                raise self.error(unknown("unit", self.peek(), UNITS))
-            elif re.match(r"[A-Za-z]", self.peek()):
-                token = self.take()
-            else:
-                if factor:
-                    raise self.error(f"{token} has no unit; allowed: {', '.join(UNITS)}")
-                return
-        self.variable(terms, factor, token)
-
-    def variable(self, terms: _Terms, factor: float, token: str) -> None:
-        if token == "sum":  # noqa: S105 - a word of the language
-            if [self.take() for _ in range(3)] != ["(", "bw", ")"]:
-                raise self.error("sum is written sum(bw)")
-            terms.dimension += factor
-        elif token == "bw":  # noqa: S105 - a word of the language
-            self.bandwidth(terms, factor)
-        elif token in MEASURES:
-            terms.objectives[token] = terms.objectives.get(token, 0.0) + factor
-        elif not token:
-            raise self.error("it ends too early")
-        else:
-            raise self.error(unknown("name", token, ["bw[0]", "bw[pod]", "sum(bw)", *MEASURES]))
-
-    def bandwidth(self, terms: _Terms, factor: float) -> None:
-        if self.take() != "[":
-            raise self.error("bandwidth is written bw[0] or bw[pod]")
-        match = _INDEX.match(self.text, self.position)
-        if match is None:
-            raise self.error("bandwidth is written bw[0] or bw[pod]")
-        self.position = match.end()
-        index = match["index"]
-        if index.isascii() and index.isdigit():
-            if int(index) >= self.dimensions:
-                raise self.error(f"bw[{index}] does not exist; dimensions count from 0 to {self.dimensions - 1}")
-            terms.dimension[int(index)] += factor
-        elif index in self.technologies:
-            # A technology of several blocks has that many kits.
-            terms.technology[[name == index for name in self.technologies]] += factor
-        else:
-            raise self.error(unknown("technology", index, self.technologies))
-
-
-def parse_constraint(
-    text: str, dimensions: int, technologies: Sequence[str], tco: TotalCostOfOwnership | None = None
-) -> tuple[Constraint, ...]:
-    """Read one line of constraints; a chain such as ``bw[0] >= bw[1] >= bw[2]`` is several.
-
-    Parameters
-    ----------
-    text : the constraint, with units.
-    dimensions : most dimensions of a design.
-    technologies : names that ``bw[...]`` may use.
-    tco : what it costs to run a network, where that is known.
-
-    Raises
-    ------
-    InputError : the sentence says what is not understood.
-    """
-    parser = _Parser(text, dimensions, technologies)
-    sides, relations, texts = parser.chain()
-    pairs = zip(pairwise(sides), relations, pairwise(texts), strict=True)
-    return tuple(
-        _constraint(parser, left, right, relation, f"{first} {relation} {second}", tco)
-        for (left, right), relation, (first, second) in pairs
-    )
-
-
-def _constraint(
-    parser: _Parser, left: _Terms, right: _Terms, relation: str, text: str, tco: TotalCostOfOwnership | None
-) -> Constraint:
-    sign = -1.0 if relation == ">=" else 1.0
-    dimension, technology = sign * (left.dimension - right.dimension), sign * (left.technology - right.technology)
-    sums = {name: left.objectives.get(name, 0.0) - right.objectives.get(name, 0.0) for name in MEASURES}
-    objectives = {name: sign * value for name, value in sums.items() if value}
-    present = [*([BANDWIDTH] if dimension.any() or technology.any() else []), *objectives]
-    _check_units(parser, present, set(left.constants + right.constants))
-    limit = sign * (right.constant - left.constant)
-    if not np.isfinite([limit, *dimension, *technology, *objectives.values()]).all():
-        raise parser.error("a number is too large")
-    if present[0] == "tco" and tco is None:
-        raise parser.error("the total cost of ownership needs the key 'tco': years, usd_per_kWh and pue")
-    return Constraint(
-        text,
-        present[0],
-        relation == "==",
-        tuple(dimension.tolist()),
-        tuple(technology.tolist()),
-        objectives.get(present[0], 0.0),
-        limit,
-        relation == ">=",
-        tco=tco if present[0] == "tco" else None,
-    )
-
-
-def _check_units(parser: _Parser, present: Sequence[str], found: set[str]) -> None:
-    """Refuse a constraint that does not limit one thing, in the units of that thing.
-
-    Raises
-    ------
-    InputError : the sentence says what it compares.
-    """
-    if len(present) != 1:
-        listed = " and ".join(present) or "only numbers"
-        raise parser.error(f"it compares {listed}; one of {', '.join([BANDWIDTH, *MEASURES])} is needed")
-    kind = unit_of(present[0])
-    wrong = sorted(found - {kind})
-    if wrong:
-        raise parser.error(
-            f"it compares {present[0]} with a number of {' and '.join(wrong)}; allowed: {units_of(kind)}"
-        )
 
 
 def excess(constraint: Constraint, value: FloatArray, scale: FloatArray | float) -> FloatArray:
@@ -357,3 +138,63 @@ def excess(constraint: Constraint, value: FloatArray, scale: FloatArray | float)
     size = np.maximum(scale, abs(constraint.limit))
     relative = over / np.where(size > 0, size, 1.0)
     return np.asarray(np.where(relative > TOLERANCE, relative, 0.0))
+
+
+def project(
+    bandwidth: FloatArray, low: FloatArray, high: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
+) -> FloatArray:
+    """Return bandwidths that meet the box and, where a few projections can, the linear constraints.
+
+    Cyclic projections: first in the metric of the bandwidths themselves, in which a sum is met by scaling all of them
+    alike and a small dimension is not driven to its floor; then, for what is left, in the Euclidean one. A single sum
+    with a box is always met. What still fails is a constraint violation of the design.
+
+    Parameters
+    ----------
+    bandwidth : (d, n) B/s.
+    low, high : (d, n) the box; both 0 in unused dimensions.
+    constraints : each with its (d, n) coefficients.
+    """
+    bandwidth = np.clip(bandwidth, low, high)
+    if not constraints:
+        return bandwidth
+    todo = np.flatnonzero(_broken(bandwidth, constraints))
+    for sweep in range(_SWEEPS):
+        if not len(todo):
+            break
+        part = bandwidth[:, todo]
+        local = [(constraint, coefficients[:, todo]) for constraint, coefficients in constraints]
+        for constraint, coefficients in local:
+            part = _onto(constraint, coefficients, part, low[:, todo], high[:, todo], scaling=sweep < _SCALING_SWEEPS)
+        bandwidth[:, todo] = part
+        todo = todo[_broken(part, local)]
+    return bandwidth
+
+
+def violation(constraint: Constraint, coefficients: FloatArray, bandwidth: FloatArray) -> FloatArray:
+    """Return (n,) the relative violation of a constraint that is linear in bandwidth."""
+    terms = coefficients * bandwidth
+    return excess(constraint, terms.sum(axis=0), np.abs(terms).max(axis=0))
+
+
+def _broken(bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]) -> FloatArray:
+    total = np.zeros(bandwidth.shape[1])
+    for constraint, coefficients in constraints:
+        total += violation(constraint, coefficients, bandwidth)
+    return np.asarray(total > 0)
+
+
+def _onto(
+    constraint: Constraint, a: FloatArray, b: FloatArray, low: FloatArray, high: FloatArray, *, scaling: bool
+) -> FloatArray:
+    residual = constraint.limit - (a * b).sum(axis=0)
+    # Aim a hair inside an inequality, so that rounding does not leave it violated.
+    if not constraint.equality:
+        residual = np.minimum(residual - 0.1 * TOLERANCE * np.abs(constraint.limit), 0.0)
+    step = a * b if scaling else a
+    # What already stands at its bound in the direction of the step cannot take part in it.
+    stuck = ((step * residual < 0) & (b <= low)) | ((step * residual > 0) & (b >= high))
+    step = np.where(stuck, 0.0, step)
+    length = (a * step).sum(axis=0)
+    stride = np.divide(residual, length, out=np.zeros_like(residual), where=length != 0)
+    return np.asarray(np.clip(b + step * stride, low, high))

@@ -1,45 +1,52 @@
-"""Structures that cannot meet the linear constraints leave the space; constraints that none can meet conflict."""
+"""Topologies that some bandwidths can serve, and sets of constraints that conflict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import ConflictError
-from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.cost import part_prices
 from evo_libra.problem.constraints import BANDWIDTH, Constraint
+from evo_libra.problem.pricing.pricing import Topologies
+from evo_libra.problem.protocol import COST
 from evo_libra.problem.space import Structures
-from evo_libra.problem.tables import DimensionChoice, Skeletons, Tables
 
 _SLACK = 1e-9
 """Of a limit, by which rounding may miss it."""
 
 
-def feasible_structures(
-    structures: Structures,
-    choices: Sequence[DimensionChoice],
-    constraints: Sequence[Constraint],
-    catalog: Catalog,
-    npus: int,
+def solvable_structures(
+    structures: Structures, low: FloatArray, high: FloatArray, price: FloatArray, constraints: Sequence[Constraint]
 ) -> Structures:
     """Return the structures that some bandwidths within the box and the linear constraints can serve.
 
-    Which ones depends on the technologies of the dimensions alone, so one small linear program is solved for each
-    distinct set of them, with the cheapest block wherever cost is constrained from above.
+    The answer depends on the technologies of the dimensions alone, so one small linear program is solved for each
+    distinct combination of them, with the cheapest block wherever cost is constrained from above.
+
+    Parameters
+    ----------
+    structures : to choose from.
+    low, high : (d, t) B/s of a dimension in each technology.
+    price : (d, t) USD per B/s of the cheapest block.
+    constraints : of the problem.
 
     Raises
     ------
     ConflictError : no structure is left; the sentence names a smallest set of constraints that conflict.
     """
-    linear = [constraint for constraint in constraints if constraint.quantity in (BANDWIDTH, "cost")]
+    linear = [constraint for constraint in constraints if constraint.quantity in (BANDWIDTH, COST.name)]
     if not linear:
         return structures
     key = np.where(structures.npus > 1, structures.technology, -1)
     kinds, inverse = np.unique(key, axis=1, return_inverse=True)
-    boxes = [_box(kind, choices, catalog, npus) for kind in kinds.T]
+    row = np.arange(len(key))
+    boxes = [
+        (np.where(kind >= 0, low[row, kind], 0.0), np.where(kind >= 0, high[row, kind], 0.0),
+         np.where(kind >= 0, price[row, kind], 0.0))
+        for kind in kinds.T
+    ]  # fmt: skip
     meets = np.array([_solvable(kind, box, linear) for kind, box in zip(kinds.T, boxes, strict=True)])
     if not meets.any():
         raise _conflicting(_conflict(kinds.T, boxes, linear))
@@ -52,10 +59,13 @@ def _conflicting(constraints: Sequence[Constraint]) -> ConflictError:
     return ConflictError(f"no bandwidths within the allowed range can meet {listed}", texts)
 
 
-def reaching_structures(structures: Structures, tables: Tables, constraints: Sequence[Constraint]) -> Structures:
-    """Return the structures of parts whose least and largest bandwidths reach every linear constraint.
+def reaching_structures(
+    structures: Structures, build: Callable[[], Topologies], constraints: Sequence[Constraint]
+) -> Structures:
+    """Return the structures of parts whose smallest and largest bandwidths reach every linear constraint.
 
-    What parts cost depends on sizes, and they come in whole pieces, which cost no less than fractions do.
+    The cost of parts depends on sizes, and whole parts cost no less than fractions of them. The topologies of the
+    structures are built where there is such a constraint.
 
     Raises
     ------
@@ -64,8 +74,8 @@ def reaching_structures(structures: Structures, tables: Tables, constraints: Seq
     linear = [c for c in constraints if c.linear and c.relaxed and not c.ports]
     if not linear:
         return structures
-    designs = tables.skeletons(np.arange(len(structures)), np.zeros_like(structures.npus))
-    reach = [_reaches(constraint, designs) for constraint in linear]
+    topologies = build()
+    reach = [_reaches(constraint, topologies) for constraint in linear]
     together = np.logical_and.reduce(reach)
     if not together.any():
         alone = [constraint for constraint, some in zip(linear, reach, strict=True) if not some.any()]
@@ -73,7 +83,7 @@ def reaching_structures(structures: Structures, tables: Tables, constraints: Seq
     return structures.select(together)
 
 
-def _reaches(constraint: Constraint, designs: Skeletons) -> BoolArray:
+def _reaches(constraint: Constraint, designs: Topologies) -> BoolArray:
     """Return (n,) whether some bandwidths in the box of each design meet a constraint."""
     found = np.ones(designs.npus.shape[1], dtype=np.bool_)
     slack = _SLACK * abs(constraint.limit)
@@ -86,17 +96,7 @@ def _reaches(constraint: Constraint, designs: Skeletons) -> BoolArray:
 
 
 Box = tuple[FloatArray, FloatArray, FloatArray]
-
-
-def _box(kind: IntArray, choices: Sequence[DimensionChoice], catalog: Catalog, npus: int) -> Box:
-    """Lowest and highest bandwidth and the least price of the dimensions of one kind of structure: (d,) each."""
-    prices = part_prices(catalog).sum(axis=0)
-    low, high, price = np.zeros(len(kind)), np.zeros(len(kind)), np.zeros(len(kind))
-    for d, technology in enumerate(kind):
-        if technology >= 0:
-            low[d], high[d] = choices[d].low[technology], choices[d].high[technology]
-            price[d] = npus * min(prices[block, technology] for block in choices[d].blocks[technology])
-    return low, high, price
+"""Smallest and largest bandwidth and the lowest price of the dimensions of one kind of structure: (d,) each."""
 
 
 def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
@@ -107,14 +107,14 @@ def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bo
     row = _row(only, kind, price)
     with np.errstate(invalid="ignore"):
         ends = np.where(row != 0, row * np.stack([low, high]), 0.0)
-    least, most, slack = ends.min(axis=0).sum(), ends.max(axis=0).sum(), _SLACK * abs(only.limit)
-    meets = least <= only.limit + slack and (not only.equality or most >= only.limit - slack)
+    lowest, highest, slack = ends.min(axis=0).sum(), ends.max(axis=0).sum(), _SLACK * abs(only.limit)
+    meets = lowest <= only.limit + slack and (not only.equality or highest >= only.limit - slack)
     return bool(meets and (low <= high).all())
 
 
 def _row(constraint: Constraint, kind: IntArray, price: FloatArray) -> FloatArray:
     """Return the (d,) coefficients of the bandwidths of one kind of structure; its (d,) prices are 0 where unused."""
-    if constraint.quantity == "cost":
+    if constraint.quantity == COST.name:
         return np.asarray(constraint.objective * price)
     return constraint.coefficients(np.maximum(kind, 0)[:, None])[:, 0] * (kind >= 0)
 

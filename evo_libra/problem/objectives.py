@@ -1,15 +1,15 @@
-"""Objectives of a population, from its time, cost and power: one table says all that there is to know of each."""
+"""Objectives: one table says all that there is to know of each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.problem.protocol import COST, TIME, Objective
 
 _HOURS_PER_YEAR = 8760.0
 _KILO = 1e3
@@ -17,14 +17,32 @@ _TERA = 1e12
 
 
 @dataclass(frozen=True)
-class TotalCostOfOwnership:
-    """What it costs to run a network.
+class Objective:
+    """A quantity to minimise.
 
     Attributes
     ----------
-    years : that it runs, all the time.
+    name : such as ``time``.
+    column : its name in tables, with the unit.
+    scale : the size in SI of the column's unit.
+    label : the label of its axis.
+    """
+
+    name: str
+    column: str
+    scale: float
+    label: str
+
+
+@dataclass(frozen=True)
+class TotalCostOfOwnership:
+    """Figures of the total cost of ownership of a network.
+
+    Attributes
+    ----------
+    years : of continuous operation.
     price : USD per kWh.
-    pue : power of the whole site over that of what it is there for.
+    pue : power usage effectiveness: power of the whole site over that of the network.
     """
 
     years: float
@@ -37,15 +55,15 @@ class TotalCostOfOwnership:
 
 
 @dataclass(frozen=True)
-class Worth:
-    """What objectives are made of.
+class Figures:
+    """The figures of n designs that objectives are computed from.
 
     Attributes
     ----------
     time : (n,) s of an iteration.
     cost : (n,) USD; `watts` : (n,) W.
     npus, block : (d, n); `bandwidth` : (d, n) B/s per NPU.
-    tco : what it costs to run a network, where that is asked for.
+    tco : figures of the total cost of ownership, where the problem has some.
     """
 
     time: FloatArray
@@ -57,15 +75,30 @@ class Worth:
     tco: TotalCostOfOwnership | None = None
 
 
-def _owned(worth: Worth) -> FloatArray:
-    assert worth.tco is not None, "the loader has looked"  # noqa: S101 - our mistake
-    return worth.cost + worth.tco.cost(worth.watts)
+class Coefficients(Protocol):
+    """Figures of n designs per B/s of their dimensions, for objectives that are linear in the bandwidths."""
+
+    @property
+    def used(self) -> FloatArray:
+        """(d, n) 1 where a dimension is in use."""
+
+    @property
+    def price(self) -> FloatArray:
+        """(d, n) USD per B/s."""
+
+    @property
+    def watts(self) -> FloatArray:
+        """(d, n) W per B/s."""
+
+    @property
+    def cuts(self) -> FloatArray:
+        """(d, n) from `cuts`."""
 
 
 def cuts(npus: IntArray, block: IntArray) -> FloatArray:
-    """Return (d, n) what passes between two halves of a whole network along each dimension, in bandwidths of an NPU.
+    """Return (d, n) the capacity between two halves of a network along each dimension, in bandwidths of an NPU.
 
-    What passes between two halves of a dimension its block says. It is infinite in unused dimensions.
+    The capacity between two halves of a dimension depends on its block. It is infinite in unused dimensions.
     """
     world = npus.prod(axis=0)
     cut = np.full(npus.shape, np.inf)
@@ -80,58 +113,130 @@ def bisection(npus: IntArray, block: IntArray, bandwidth: FloatArray) -> FloatAr
     return np.asarray((cuts(npus, block) * np.where(npus > 1, bandwidth, 1.0)).min(axis=0))
 
 
+def _bisection(figures: Figures) -> FloatArray:
+    return bisection(figures.npus, figures.block, figures.bandwidth)
+
+
+def _cut_rows(designs: Coefficients) -> list[FloatArray]:
+    """Return the capacity of the cut along each dimension; the innermost one stands for those without a cut."""
+    each = np.arange(len(designs.used))[:, None]
+    place = [np.where(used > 0, d, 0) for d, used in enumerate(designs.used)]
+    return [np.where(each == d, designs.cuts, 0.0) for d in place]
+
+
+def _known(tco: TotalCostOfOwnership | None) -> TotalCostOfOwnership:
+    assert tco is not None, "the loader has looked"  # noqa: S101 - our mistake
+    return tco
+
+
+def _tco_per_bandwidth(designs: Coefficients, tco: TotalCostOfOwnership | None) -> FloatArray:
+    return np.asarray(designs.price + float(_known(tco).cost(np.ones(1))[0]) * designs.watts)
+
+
 @dataclass(frozen=True)
 class Measure:
-    """What can be minimised, and what constraints can limit.
+    """A row of the table: an objective, which constraints can limit, too.
 
     Attributes
     ----------
     objective : its name, column, scale and label.
-    unit : what its units in constraints measure, as in `evo_libra.problem.constraints.UNITS`.
-    value : (n,) in SI; what constraints limit.
-    minimised : (n,) in SI, where that is not the value itself.
-    power : whether it needs the power of a network, which only catalogues of parts know.
-    timed : whether it needs the iteration time; it is more where an iteration is more work.
+    meaning : one line for the reference.
+    unit : the kind of its units in constraints, as in `UNITS`.
+    value : (n,) in SI; the quantity that constraints limit.
+    minimised : (n,) in SI, where it is not the value itself.
+    power, timed, owned : whether it needs the power of a network, which only catalogues of parts know; the iteration
+        time, so that it is larger where an iteration is more work; the total cost of ownership.
+    summed : (d, n) coefficients whose product with the bandwidths sums to the value, where parts come in any fraction.
+        The value then depends on cost and power alone.
+    smallest : a list of (d, n) coefficients; the value is the smallest of their sums, whatever the time and the prices.
     """
 
     objective: Objective
+    meaning: str
     unit: str
-    value: Callable[[Worth], FloatArray]
-    minimised: Callable[[Worth], FloatArray] | None = None
+    value: Callable[[Figures], FloatArray]
+    minimised: Callable[[Figures], FloatArray] | None = None
     power: bool = False
     timed: bool = False
+    owned: bool = False
+    summed: Callable[[Coefficients, TotalCostOfOwnership | None], FloatArray] | None = None
+    smallest: Callable[[Coefficients], list[FloatArray]] | None = None
 
 
-def _bisection(worth: Worth) -> FloatArray:
-    return bisection(worth.npus, worth.block, worth.bandwidth)
-
+TIME = Objective("time", "time_ms", 1e-3, "iteration time [ms]")
+COST = Objective("cost", "cost_usd", 1.0, "network cost [USD]")
 
 _TABLE = (
-    Measure(TIME, "time", lambda worth: worth.time, timed=True),
-    Measure(COST, "cost", lambda worth: worth.cost),
+    Measure(TIME, "weighted iteration time of the workloads", "time", lambda figures: figures.time, timed=True),
     Measure(
-        Objective("power", "power_kW", 1e3, "network power [kW]"), "power", lambda worth: worth.watts, power=True
+        COST, "price of the network", "cost", lambda figures: figures.cost,
+        summed=lambda designs, _: designs.price,
     ),
-    Measure(Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"), "cost", _owned, power=True),
+    Measure(
+        Objective("power", "power_kW", 1e3, "network power [kW]"),
+        "of all parts, and of all links busy in both directions; parts only",
+        "power", lambda figures: figures.watts, power=True,
+        summed=lambda designs, _: designs.watts,
+    ),
+    Measure(
+        Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"),
+        "cost, and the energy of `tco.years` at `usd_per_kWh` and `pue`; parts only",
+        "cost", lambda figures: figures.cost + _known(figures.tco).cost(figures.watts), power=True, owned=True,
+        summed=_tco_per_bandwidth,
+    ),
     Measure(
         Objective("energy", "energy_kJ", 1e3, "network energy of an iteration [kJ]"),
-        "energy", lambda worth: worth.watts * worth.time, power=True, timed=True,
+        "power times iteration time; parts only",
+        "energy", lambda figures: figures.watts * figures.time, power=True, timed=True,
     ),
     Measure(
         Objective("time-cost", "time_cost_usd_s", 1.0, "iteration time x network cost [USD s]"),
-        "time times cost", lambda worth: worth.time * worth.cost, timed=True,
+        "iteration time times cost, the inverse of performance per cost",
+        "time times cost", lambda figures: figures.time * figures.cost, timed=True,
     ),
     Measure(
         Objective("bisection", "bisection_s_per_TB", 1.0, "time of a TB over the bisection [s]"),
-        "bandwidth", _bisection, lambda worth: _TERA / _bisection(worth),
+        "time of a TB over the narrowest cut that halves the network along a dimension",
+        "bandwidth", _bisection, lambda figures: _TERA / _bisection(figures), smallest=_cut_rows,
     ),
 )  # fmt: skip
 MEASURES: Mapping[str, Measure] = {measure.objective.name: measure for measure in _TABLE}
 """Everything that can be minimised, by name."""
 
+UNITS: dict[str, tuple[str, float]] = {
+    "TB/s": ("bandwidth", 1e12),
+    "GB/s": ("bandwidth", 1e9),
+    "MB/s": ("bandwidth", 1e6),
+    "USD": ("cost", 1.0),
+    "kUSD": ("cost", 1e3),
+    "MUSD": ("cost", 1e6),
+    "s": ("time", 1.0),
+    "ms": ("time", 1e-3),
+    "us": ("time", 1e-6),
+    "W": ("power", 1.0),
+    "kW": ("power", 1e3),
+    "MW": ("power", 1e6),
+    "J": ("energy", 1.0),
+    "kJ": ("energy", 1e3),
+    "MJ": ("energy", 1e6),
+    "USD s": ("time times cost", 1.0),
+    "kUSD s": ("time times cost", 1e3),
+    "MUSD s": ("time times cost", 1e6),
+}
+"""Units of constraints: the kind of each unit, and its size in SI."""
+
+
+def units_of(kind: str) -> str:
+    """Return the units of one kind, as sentences list them.
+
+    >>> units_of("power")
+    'W, kW, MW'
+    """
+    return ", ".join(unit for unit, (measured, _) in UNITS.items() if measured == kind)
+
 
 def unit_of(quantity: str) -> str:
-    """Return what the units of a constraint on an objective, or on bandwidths, measure.
+    """Return the kind of units of a constraint on an objective, or on bandwidths.
 
     >>> unit_of("tco"), unit_of("bandwidth")
     ('cost', 'bandwidth')
@@ -139,7 +244,7 @@ def unit_of(quantity: str) -> str:
     return MEASURES[quantity].unit if quantity in MEASURES else "bandwidth"
 
 
-def values(objectives: Sequence[Objective], worth: Worth) -> FloatArray:
+def values(objectives: Sequence[Objective], figures: Figures) -> FloatArray:
     """Return the (m, n) values of objectives in SI; all are minimised."""
     measures = [MEASURES[objective.name] for objective in objectives]
-    return np.array([(measure.minimised or measure.value)(worth) for measure in measures])
+    return np.array([(measure.minimised or measure.value)(figures) for measure in measures])

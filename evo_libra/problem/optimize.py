@@ -1,141 +1,29 @@
-"""The best bandwidths of one network, with what holds them back: LIBRA's own question, answered with a proof."""
+"""The best bandwidths of one network, with a proof and the limits that hold them back: LIBRA's own question."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
-from evo_libra.bandwidth.lower_bound import slopes
 from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 from evo_libra.bandwidth.solve import optimal_bandwidth, unlimited, violation
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.network.fabric import fabrics_of
 from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
-from evo_libra.problem.constraints import Constraint, excess, linear_rows
-from evo_libra.problem.equal_bandwidth import equal_split
+from evo_libra.problem.allocation import Allocation, EqualSplit, bindings_of, equal_split
+from evo_libra.problem.constraints import excess
 from evo_libra.problem.file.registry import load_open_problem
+from evo_libra.problem.objectives import TIME
+from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures
-from evo_libra.problem.tables import Skeletons
-
-_BINDING = 1e-6
-
-
-@dataclass(frozen=True)
-class Binding:
-    """A limit that holds the optimum back.
-
-    Attributes
-    ----------
-    limit : the constraint as written, or the cap or floor of a dimension.
-    quantity : ``bandwidth``, or the objective that is limited.
-    price : seconds saved per B/s, USD or W that the limit is loosened by; where a product is minimised, its change over
-        the cost.
-    loosened_by : ``raising``, or ``lowering`` for what asks for bandwidth; an equality is raised, and its price may be
-        below 0.
-    """
-
-    limit: str
-    quantity: str
-    price: float
-    loosened_by: str
-
-
-def bindings_of(
-    problem: Problem, design: Skeletons, program: BandwidthProgram, bandwidth: FloatArray, multipliers: Multipliers
-) -> tuple[Binding, ...]:
-    """Return what holds bandwidths back: rows by their multipliers, the box by what is left of the stationarity.
-
-    Parameters
-    ----------
-    problem : of the constraints.
-    design, program : one design without its bandwidths, and the program that finds them.
-    bandwidth, multipliers : its (d,) best bandwidths in B/s, and the multipliers there.
-    """
-    linear = [constraint for constraint, _ in linear_rows(problem.constraints, design)]
-    rows = multipliers.rows[:, 0]
-    work = float((program.size * program.pattern_times(bandwidth[:, None])[:, 0]).sum()) or 1.0
-    prices = dict[Constraint, float]()
-    for constraint, pressure, row in zip(linear, rows, program.rows[..., 0], strict=True):
-        if abs(pressure) * float(np.abs(row * bandwidth).max()) > _BINDING * work:
-            # A constraint of several rows is loosened in all of them.
-            prices[constraint] = prices.get(constraint, 0.0) + float(pressure)
-    found = [
-        Binding(constraint.text, constraint.quantity, price, "lowering" if constraint.at_least else "raising")
-        for constraint, price in prices.items()
-    ]
-    rest = slopes(program, multipliers, bandwidth[:, None])[:, 0]
-    for d in np.flatnonzero(design.used[:, 0]):
-        for name, edge, price in (("most", program.high[d, 0], rest[d]), ("least", program.low[d, 0], -rest[d])):
-            at_edge = np.isfinite(edge) and edge > 0 and abs(bandwidth[d] - edge) <= _BINDING * edge
-            if at_edge and price * edge > _BINDING * work:
-                text = f"bw[{d}] {'<=' if name == 'most' else '>='} {edge / GIGA:g} GB/s"
-                found.append(Binding(text, "bandwidth", float(price), "raising" if name == "most" else "lowering"))
-    return tuple(found)
-
 
 GOALS = ("time", "time-cost")
 _ACCURACY, _SAME, _ROWS, _NOTHING = 1e-12, 1e-10, 1e-9, 1e-100
-
-
-@dataclass(frozen=True)
-class EqualSplit:
-    """The best feasible design of a network whose dimensions all have the same bandwidth.
-
-    Attributes
-    ----------
-    bandwidth : B/s per NPU of every dimension.
-    time, cost : seconds, USD.
-    """
-
-    bandwidth: float
-    time: float
-    cost: float
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """The best bandwidths of a network.
-
-    Attributes
-    ----------
-    status : ``optimal``, or ``unbounded`` where nothing holds bandwidth back, and `reason` says what.
-    design : the network in the notation; `network` is the same as arrays, with technologies chosen.
-    bandwidth : (d,) B/s per NPU, innermost dimension first.
-    time, cost : seconds, USD.
-    bound : no feasible bandwidths have less time (or time times cost) than this; `gap` is the distance to it.
-    binding : what holds it back, with shadow prices.
-    exchange : USD that one second is worth at the optimum of time times cost; None for time.
-    equal : the best design of the same network whose dimensions all have the same bandwidth, within the same limits;
-        None where there is none.
-    """
-
-    status: str
-    reason: str
-    design: str
-    bandwidth: FloatArray
-    time: float
-    cost: float
-    bound: float
-    gap: float
-    binding: tuple[Binding, ...]
-    exchange: float | None
-    equal: EqualSplit | None
-    network: Population
-
-    @property
-    def speedup(self) -> float | None:
-        """How many times faster it is than the equal split; None where there is no such design."""
-        return None if self.equal is None else self.equal.time / self.time
-
-    @property
-    def performance_per_cost(self) -> float | None:
-        """How many times more performance per USD it has than the equal split; None where there is no such design."""
-        return None if self.equal is None else self.equal.time * self.equal.cost / (self.time * self.cost)
 
 
 def optimize(
@@ -154,7 +42,7 @@ def optimize(
     ----------
     problem : name or path of a problem file, whose least and largest bandwidths, caps and constraints hold; bounds that
         it leaves out do not exist here. Or a problem, with its own bounds, and without the next four parameters.
-    shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None takes what the problem allows.
+    shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None allows every network of the problem.
     total : B/s per NPU over all dimensions, exactly.
     cost : USD at most.
     constraints : more of them, as in a problem file.
@@ -177,7 +65,7 @@ def optimize(
         more += [] if cost is None else [f"cost <= {_positive('cost', cost):.15g} USD"]
         problem = load_open_problem(problem, assignments, shape, [*more, *constraints])
     designs = _every_design(problem)
-    program = program_for(problem.tables, problem.constraints, designs, None, separate=True)
+    program = program_for(problem.traffic, problem.constraints, designs, None, separate=True)
     return _time(problem, designs, program) if objective == "time" else _product(problem, designs, program)
 
 
@@ -194,21 +82,21 @@ def every_network(problem: Problem) -> Structures:
     ------
     InputError : there are too many of them for a table.
     """
-    if not isinstance(problem.structures, Structures):
+    if problem.structures.table is None:
         raise InputError(
             f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
         )
-    return problem.structures
+    return problem.structures.table
 
 
-def _every_design(problem: Problem) -> Skeletons:
+def _every_design(problem: Problem) -> Topologies:
     """Return every structure with the blocks that may be of use."""
     structures = every_network(problem)
     npus, technology = structures.npus, structures.technology
-    return problem.tables.skeletons(*variants(problem.tables, problem.constraints, npus, technology))
+    return problem.pricing.topologies(*variants(problem.pricing, problem.constraints, npus, technology))
 
 
-def _time(problem: Problem, designs: Skeletons, program: BandwidthProgram) -> Allocation:
+def _time(problem: Problem, designs: Topologies, program: BandwidthProgram) -> Allocation:
     # What limits a bandwidth depends on the technologies alone.
     kinds = np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
     for n in kinds.tolist():
@@ -216,14 +104,14 @@ def _time(problem: Problem, designs: Skeletons, program: BandwidthProgram) -> Al
         if len(free):
             return _unbounded(problem, designs, n, f"nothing limits the bandwidth of {_dimensions(free)}")
     found = optimal_bandwidth(program, _ACCURACY)
-    least = float(found.objective.min())
-    if not np.isfinite(least):
+    min_time = float(found.objective.min())
+    if not np.isfinite(min_time):
         raise _conflict(problem)
-    _check_least_time(problem, least)
+    _check_least_time(problem, min_time)
     # Of equally fast designs the cheapest one.
     bandwidth = _least_bandwidth(program, designs.price, shrunk(program, found.bandwidth))
     cost = (designs.price * bandwidth).sum(axis=0)
-    best = int(np.where(found.objective <= least * (1.0 + _SAME), cost, np.inf).argmin())
+    best = int(np.where(found.objective <= min_time * (1.0 + _SAME), cost, np.inf).argmin())
     _check_rest(problem, _network(designs, best, bandwidth[:, best]), "time")
     one = np.array([best])
     return _allocation(
@@ -258,7 +146,7 @@ def _check_least_time(problem: Problem, time: float) -> None:
     ConflictError : nothing is as fast as asked for.
     """
     for constraint in problem.constraints:
-        late = constraint.quantity == "time" and constraint.at_most
+        late = constraint.quantity == TIME.name and constraint.at_most
         if late and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
             texts = tuple(dict.fromkeys(c.text for c in problem.constraints))
             raise ConflictError(
@@ -274,14 +162,14 @@ def _check_rest(problem: Problem, network: Population, goal: str) -> None:
     InputError : the sentence names the constraint.
     """
     for constraint in problem.constraints:
-        if not constraint.linear and problem.broken(constraint, problem.measure(network), network)[0] > 0:
+        if not constraint.linear and problem.excess(constraint, problem.measure(network), network)[0] > 0:
             raise InputError(
                 f"'{constraint.text}' does not hold where {goal} is least, and bandwidths are solved for under limits "
                 "that are linear in them only; a search finds designs that meet it"
             )
 
 
-def _product(problem: Problem, designs: Skeletons, program: BandwidthProgram) -> Allocation:
+def _product(problem: Problem, designs: Topologies, program: BandwidthProgram) -> Allocation:
     found = least_product(program, designs.price)
     product_ = found.time * found.cost
     best = int(np.nanargmin(np.where(np.isfinite(product_), product_, np.inf)))
@@ -327,7 +215,7 @@ def _dimensions(free: IntArray) -> str:
     return f"dimension {listed}" if len(free) == 1 else f"dimensions {listed}"
 
 
-def _network(designs: Skeletons, n: int, bandwidth: FloatArray) -> Population:
+def _network(designs: Topologies, n: int, bandwidth: FloatArray) -> Population:
     one = np.array([n])
     return Population(designs.npus[:, one], designs.block[:, one], designs.technology[:, one], bandwidth[:, None])
 
@@ -336,7 +224,7 @@ def _named(problem: Problem, network: Population) -> str:
     return str(fabrics_of(network, problem.catalog.names)[0])
 
 
-def _unbounded(problem: Problem, designs: Skeletons, n: int, reason: str) -> Allocation:
+def _unbounded(problem: Problem, designs: Topologies, n: int, reason: str) -> Allocation:
     depth = int(designs.used[:, n].sum())
     nothing, none = np.full(depth, np.nan), float("nan")
     network = _network(designs, n, np.ones(len(designs.used)))
@@ -348,8 +236,7 @@ def _unbounded(problem: Problem, designs: Skeletons, n: int, reason: str) -> All
 
 
 def _allocation(
-    problem: Problem, designs: Skeletons, program: BandwidthProgram, n: int, bandwidth: FloatArray, bound: float,
-    value: float,
+    problem: Problem, designs: Topologies, program: BandwidthProgram, n: int, bandwidth: FloatArray, bound: float, value: float,
     multipliers: Multipliers, exchange: float | None,
 ) -> Allocation:  # fmt: skip
     used = designs.used[:, n] > 0
@@ -367,5 +254,5 @@ def _equal_split(problem: Problem, network: Population, *, fastest: bool) -> Equ
     found = equal_split(problem, network, fastest=fastest)
     if found is None:
         return None
-    worth = problem.measure(found)
-    return EqualSplit(float(found.bandwidth.max()), float(worth.time[0]), float(worth.cost[0]))
+    figures = problem.measure(found)
+    return EqualSplit(float(found.bandwidth.max()), float(figures.time[0]), float(figures.cost[0]))

@@ -1,4 +1,4 @@
-"""What a search needs of a problem; a problem written in Python provides the same."""
+"""The interface of a problem to a search, which a problem written in Python implements."""
 
 from __future__ import annotations
 
@@ -8,33 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from evo_libra.arrays import FloatArray
 from evo_libra.problem.genome import Genome
+from evo_libra.problem.objectives import COST, TIME, Objective
 
-
-@dataclass(frozen=True)
-class Objective:
-    """Something to minimise.
-
-    Attributes
-    ----------
-    name : such as ``time``.
-    column : its name in tables, with the unit.
-    scale : what a value in SI is divided by to be in that unit.
-    label : as an axis calls it.
-    """
-
-    name: str
-    column: str
-    scale: float
-    label: str
-
-
-TIME = Objective("time", "time_ms", 1e-3, "iteration time [ms]")
-COST = Objective("cost", "cost_usd", 1.0, "network cost [USD]")
+__all__ = ["COST", "TIME", "Evaluation", "Objective", "SearchProblem", "SearchSettings"]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Worth of a population.
+    """Objectives and constraint violation of a population.
 
     Attributes
     ----------
@@ -48,12 +29,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """How a search runs unless it is told otherwise.
+    """Default settings of a search.
 
     Attributes
     ----------
     engine, evaluations, population, seed : as for `evo_libra.searching.generations.search`.
-    memetic : share of the evaluations that are designs with better bandwidths; None for what pays with the engine.
+    memetic : share of the evaluations that are designs with better bandwidths; None for the engine's default.
     """
 
     engine: str = "nsga2"
@@ -77,17 +58,17 @@ class SearchProblem(Protocol):
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """What is minimised, in the order of the rows of `Evaluation.objectives`."""
+        """The objectives, in the order of the rows of `Evaluation.objectives`."""
 
     @property
     def settings(self) -> SearchSettings:
-        """How a search runs unless it is told otherwise."""
+        """Default settings of a search."""
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
-        """Return the worth of (g, n) legal genes."""
+        """Return the objectives and the violation of (g, n) legal genes."""
 
     def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
-        """Return table columns, units in their names, that tell people what (g, n) genes mean."""
+        """Return table columns, units in their names, that describe the designs of (g, n) genes."""
 
     def identity(self) -> Mapping[str, Any]:
         """Return JSON-able data that changes whenever results would."""

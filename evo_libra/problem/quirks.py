@@ -11,10 +11,9 @@ import numpy as np
 from evo_libra.arrays import BoolArray, IntArray, Population
 from evo_libra.collective import Collective
 from evo_libra.errors import counted
-from evo_libra.problem.designs import read_designs
-from evo_libra.problem.evaluator import WeightedLoop
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.time_models.time_model import WeightedLoop
 from evo_libra.timing import quirks
 from evo_libra.timing.collectives.system import cut
 from evo_libra.timing.fidelity import Fidelity
@@ -59,7 +58,7 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
     """
     if not isinstance(problem, Problem) or problem.time.fidelity is None or not len(designs):
         return []
-    population = designs if isinstance(designs, Population) else read_designs(problem, designs)
+    population = designs if isinstance(designs, Population) else problem.read(designs)
     found = _concerned(problem, problem.time.fidelity, population)
     counts = {quirk: int(np.broadcast_to(found[quirk], len(population)).sum()) for quirk in WARNED}
     return [Warned(quirk, count, len(population)) for quirk, count in counts.items() if count]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evo_libra.arrays import BoolArray, IntArray
 from evo_libra.network.catalog.technologies import Technology
 
-MOST_STRUCTURES = 500_000
+MAX_STRUCTURES = 500_000
 """A larger space is counted (`evo_libra.problem.space_size`): its tables would take longer to make than they save."""
 
 T = TypeVar("T", bound=np.generic)
@@ -32,12 +32,17 @@ class Structures:
     technology: IntArray
 
     def __post_init__(self) -> None:
-        # Rows are what is looked up, a population at a time: in one piece they are five times as fast.
+        # Look-ups are by row, for a whole population: rows in one piece are five times as fast.
         object.__setattr__(self, "npus", np.ascontiguousarray(self.npus))
         object.__setattr__(self, "technology", np.ascontiguousarray(self.technology))
 
     def __len__(self) -> int:
         return int(self.npus.shape[1])
+
+    @property
+    def table(self) -> Structures:
+        """The table of all structures: itself."""
+        return self
 
     def select(self, chosen: BoolArray) -> Structures:
         """Return the chosen structures."""
@@ -48,7 +53,7 @@ class Structures:
         return columns(self.npus, structure), columns(self.technology, structure)
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
         every = np.concatenate([self.npus, self.technology]), np.concatenate([npus, padded(npus, technology)])
         _, kind = np.unique(np.concatenate(every, axis=1), axis=1, return_inverse=True)
         known, asked = np.split(kind.ravel(), [len(self)])
@@ -63,11 +68,15 @@ class Space(Protocol):
     def __len__(self) -> int:
         """Return how many there are."""
 
+    @property
+    def table(self) -> Structures | None:
+        """The table of all structures, which can hold every process group; None where there are too many."""
+
     def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
         """Return the (d, n) sizes and technologies of (n,) structures."""
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,12 @@ def padded(npus: IntArray, technology: IntArray) -> IntArray:
 
 
 def enumerate_structures(
-    npus: int, technologies: Sequence[Technology], rules: Sequence[DimensionRule], fewest: int, *, one_each: bool
+    npus: int,
+    technologies: Sequence[Technology],
+    rules: Sequence[DimensionRule],
+    min_dimensions: int,
+    *,
+    one_each: bool,
 ) -> Structures:
     """Enumerate all structures whose dimensions multiply to the NPUs.
 
@@ -112,7 +126,7 @@ def enumerate_structures(
     npus : NPUs of the network.
     technologies : the technologies, innermost first.
     rules : one for each possible dimension, the innermost first.
-    fewest : fewest dimensions in use.
+    min_dimensions : in use.
     one_each : whether a technology serves one dimension at most.
     """
     ranks = ranks_of(technologies)
@@ -136,7 +150,7 @@ def enumerate_structures(
         kind = np.repeat([technology for technology, *_ in grown], [len(p) for *_, p in grown]).astype(np.int64)
         left = left[parents] // size
         sizes, chosen = np.vstack([sizes[:, parents], size]), np.vstack([chosen[:, parents], kind])
-        if depth + 1 >= fewest:
+        if depth + 1 >= min_dimensions:
             done.append(_padded(sizes[:, left == 1], chosen[:, left == 1], len(rules)))
         sizes, chosen, left = sizes[:, left > 1], chosen[:, left > 1], left[left > 1]
     return _sorted(done, len(rules))

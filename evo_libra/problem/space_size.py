@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evo_libra.arrays import IntArray
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.technologies import Technology
-from evo_libra.problem.space import DimensionRule, divisors_of, permits, ranks_of
+from evo_libra.problem.space import DimensionRule, Structures, divisors_of, permits, ranks_of
 
 _MOST = 2**53
 """Above that, a gene cannot hold every index."""
@@ -22,7 +22,7 @@ _Tails = tuple[IntArray, NDArray[np.int16]]
 
 
 @dataclass(frozen=True)
-class Options:
+class NextDimensions:
     """What the next dimension of a partial structure may be, k ways.
 
     Attributes
@@ -63,21 +63,26 @@ class CountedStructures:
     Attributes
     ----------
     npus : of the network.
-    technologies, rules, fewest, one_each : as for `evo_libra.problem.space.enumerate_structures`.
+    technologies, rules, min_dimensions, one_each : as for `evo_libra.problem.space.enumerate_structures`.
     """
 
     npus: int
     technologies: tuple[Technology, ...]
     rules: tuple[DimensionRule, ...]
-    fewest: int
+    min_dimensions: int
     one_each: bool
 
     def __len__(self) -> int:
         return self.total
 
+    @property
+    def table(self) -> Structures | None:
+        """None: there are too many structures for a table."""
+        return None
+
     @cached_property
     def total(self) -> int:
-        """How many there are."""
+        """The number of structures."""
         return self.count(0, self.npus, -1)
 
     def count(self, depth: int, left: int, last: int) -> int:
@@ -90,7 +95,7 @@ class CountedStructures:
         last : technology of the last one, -1 for none.
         """
         if left == 1:
-            return int(depth >= self.fewest)
+            return int(depth >= self.min_dimensions)
         if depth == len(self.rules):
             return 0
         options = self.options(depth, left, last)
@@ -104,7 +109,7 @@ class CountedStructures:
         return rank > before or (rank == before and not self.one_each)
 
     @cached_property
-    def _known(self) -> dict[tuple[int, int, int], Options]:
+    def _known(self) -> dict[tuple[int, int, int], NextDimensions]:
         return {}
 
     @cached_property
@@ -115,8 +120,8 @@ class CountedStructures:
     def _divisors(self) -> tuple[int, ...]:
         return tuple(divisor for divisor in divisors_of(self.npus) if divisor > 1)
 
-    def options(self, depth: int, left: int, last: int) -> Options:
-        """Return what the next dimension may be, without ways that lead nowhere; parameters as for `count`."""
+    def options(self, depth: int, left: int, last: int) -> NextDimensions:
+        """Return the options of the next dimension that lead to a structure; parameters as for `count`."""
         # Technologies of one rank may be followed by the same ones.
         key = depth, left, -1 if last < 0 else self._ranks[last]
         if key not in self._known:
@@ -128,7 +133,7 @@ class CountedStructures:
                 if count:
                     ways.append((technology, size, count))
             table = np.array(ways, dtype=np.int64).reshape(-1, 3)
-            self._known[key] = Options(table[:, 0], table[:, 1], np.cumsum(table[:, 2]))
+            self._known[key] = NextDimensions(table[:, 0], table[:, 1], np.cumsum(table[:, 2]))
         return self._known[key]
 
     def _permitted(self, depth: int, left: int) -> list[tuple[int, int]]:
@@ -218,7 +223,7 @@ class CountedStructures:
         return npus, technology
 
     def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 for what is none."""
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
         found, left, last = (
             np.zeros(npus.shape[1], np.int64),
             np.full(npus.shape[1], self.npus),
@@ -239,7 +244,12 @@ class CountedStructures:
 
 
 def count_structures(
-    npus: int, technologies: Sequence[Technology], rules: Sequence[DimensionRule], fewest: int, *, one_each: bool
+    npus: int,
+    technologies: Sequence[Technology],
+    rules: Sequence[DimensionRule],
+    min_dimensions: int,
+    *,
+    one_each: bool,
 ) -> CountedStructures:
     """Return the structures of a large space; see `evo_libra.problem.space.enumerate_structures` for the parameters.
 
@@ -247,11 +257,11 @@ def count_structures(
     ------
     InputError : there are more than a gene can tell apart.
     """
-    structures = CountedStructures(npus, tuple(technologies), tuple(rules), fewest, one_each)
+    structures = CountedStructures(npus, tuple(technologies), tuple(rules), min_dimensions, one_each)
     total = structures.total
     if total >= _MOST:
         raise InputError(
-            f"the space has {total:.3g} structures, more than {_MOST:.3g}; fewer dimensions or technologies, or a "
+            f"the space has {total:.3g} topologies, more than {_MOST:.3g}; fewer dimensions or technologies, or a "
             "largest dimension in the catalogue, make it smaller"
         )
     return structures

@@ -8,7 +8,7 @@ from typing import Any
 
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front, front_of
-from evo_libra.problem.local_search import best_bandwidths
+from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.engine import Engine
 from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot

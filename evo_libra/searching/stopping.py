@@ -132,7 +132,7 @@ def certified_gap(problem: SearchProblem) -> Callable[[Archive], float]:
     InputError : there is no such proof for the problem: it is written in Python, has another time than LIBRA's, or
         other objectives than time and cost.
     """
-    if not isinstance(problem, Problem) or problem.time.fidelity is not None:
+    if not isinstance(problem, Problem) or not problem.time.exact:
         raise InputError(f"no gap can be proven of '{problem.name}': that takes a problem file with time: libra")
     if {objective.name for objective in problem.objectives} != {TIME.name, COST.name}:
         raise InputError(f"no gap can be proven of '{problem.name}': its objectives are not time and cost")

@@ -19,7 +19,6 @@ from evo_libra.astra_sim.readme import Exported
 from evo_libra.chakra.groups import read_groups
 from evo_libra.chakra.read import read_nodes, trace_files
 from evo_libra.errors import InputError
-from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.input_files.files import read_machine
 from evo_libra.timing.traces.execute import execute
@@ -42,7 +41,7 @@ def astra(**keys: Any) -> str:
 
 
 def nanoseconds(problem: Problem, design: str) -> float:
-    return float(problem.time.workload_times(read_designs(problem, design))[0][0]) * 1e9
+    return float(problem.time.workload_times(problem.read(design))[0][0]) * 1e9
 
 
 def executed(folder: Path, prefix: str) -> list[float]:

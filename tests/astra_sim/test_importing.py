@@ -19,7 +19,6 @@ from evo_libra.astra_sim.importing import Imported, imported, problem_texts
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.files.source import parse_source
-from evo_libra.problem.designs import read_designs
 from evo_libra.problem.file.spec import TimeSpec
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.collectives.collective_time import collective_time
@@ -234,7 +233,7 @@ def test_problem_files_load_and_time_the_design_alike(case: tuple[Fidelity, Popu
     assert isinstance(problem, Problem)
     assert problem.npus == design.npus.prod()
     assert [objective.name for objective in problem.objectives] == ["time"]
-    read_back = read_designs(problem, str(found.fabric))
+    read_back = problem.read(str(found.fabric))
     again = problem.time.fidelity
     assert again is not None
     size = 2**20 * problem.npus

@@ -47,15 +47,15 @@ def main() -> None:
     genes = problem.genome.sample(np.random.default_rng(0), POPULATION)
     designs = problem.decode(genes)
     traffic = problem.time.traffic(designs.npus, designs.technology)
-    price = problem.unit_prices(designs)
+    topologies = problem.pricing.built(designs)
     bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
     loop = problem.time.loops[0]
     found = np.empty((2, POPULATION))
-    arguments = (traffic, price, bandwidth, loop.time.compute, loop.time.size, found)
+    arguments = (traffic, topologies.price, bandwidth, loop.time.compute, loop.time.size, found)
     fused(*arguments)
 
     def evaluate():
-        return problem.evaluate_prepared(designs, price, traffic)
+        return problem.evaluate_prepared(designs, topologies, traffic)
 
     np.testing.assert_allclose(found, evaluate().objectives, rtol=1e-12)
     np.testing.assert_allclose(found, problem.evaluate_genes(genes).objectives, rtol=1e-12)

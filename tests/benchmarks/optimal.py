@@ -32,7 +32,7 @@ def main() -> None:
             front = search(problem, engine="nsga2", evaluations=options.evaluations, seed=seed)
             seconds.append(time.perf_counter() - start)
             proof = certify(problem, front)
-            shares.append(proof.hypervolume / proof.most_hypervolume)
+            shares.append(proof.hypervolume / proof.max_hypervolume)
         print(f"| {name} | {np.median(shares):.5%} | {min(shares):.5%} | {np.median(seconds):.2f} |", flush=True)
 
 

@@ -2,7 +2,7 @@
 
 GPT-3 on 4096 NPUs, population 4096, one core; both catalogues are timed in turn in one run, and the median of the
 rounds' ratios is what to quote. ``parts-2024`` with all technologies at up to 3 dimensions, and with four of them at up
-to 4: all of them have 11 million structures there, more than tables hold. Then all structures are screened: bounds with
+to 4: all of them have 11 million structures there, more than tables hold. Then all structures are prune: bounds with
 parts in any fraction. At last whole exhaustive searches of spaces of more than a million structures, loading included.
 Rates and screening are in CPU time, which a busy machine disturbs less than wall time; ``taskset -c 0`` keeps them to
 one core.
@@ -16,7 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.optimality.bounds import screen
+from evo_libra.optimality.bounds import bound_variants
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.searching.generations import search
@@ -38,11 +38,9 @@ LARGE = (
 def evaluators(problem: Problem) -> tuple[Callable[[], object], Callable[[], object]]:
     genes = problem.genome.sample(np.random.default_rng(0), POPULATION)
     designs = problem.decode(genes)
-    traffic, price = problem.time.traffic(designs.npus, designs.technology), problem.unit_prices(designs)
-    kits = problem.tables.kits
-    hardware = problem.tables.hardware_of(designs.npus, designs.technology) if kits else None
+    traffic, topologies = problem.time.traffic(designs.npus, designs.technology), problem.pricing.built(designs)
     return (
-        lambda: problem.evaluate_prepared(designs, price, traffic, hardware),
+        lambda: problem.evaluate_prepared(designs, topologies, traffic),
         lambda: problem.evaluate_genes(genes),
     )
 
@@ -92,11 +90,9 @@ def main() -> None:
         relaxed = replace(parts.relaxed())
         for state in ("first", "again"):
             used = time.process_time()
-            bounds = screen(relaxed)
+            bounds = bound_variants(relaxed)
             used = time.process_time() - used
-            print(
-                f"  {len(bounds):,} structures screened {state}: {used:.2f} s, 1e6 in {used / len(bounds) * 1e6:.2f} s"
-            )
+            print(f"  {len(bounds):,} structures prune {state}: {used:.2f} s, 1e6 in {used / len(bounds) * 1e6:.2f} s")
     exhaustive()
 
 

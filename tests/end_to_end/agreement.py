@@ -27,7 +27,7 @@ from evo_libra.front.explain import explain
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import rescore
 from evo_libra.problem.allocate import program_for
-from evo_libra.problem.designs import genes_of, read_designs
+from evo_libra.problem.designs import genes_of
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.evaluate import evaluate_command
@@ -134,7 +134,7 @@ def check(front: Front, problem: Problem) -> int:
     if not len(front):
         return 0
     designs = front.frame["design"].to_list()
-    population = read_designs(problem, designs)
+    population = problem.read(designs)
     again = problem.evaluate(designs)
     same(again.objectives / scales(problem), values(front))
     assert (again.violation <= 0).all()
@@ -211,8 +211,8 @@ def _check_bound(problem: Problem, population: Population, objectives: FloatArra
     try:
         relaxed = problem.relaxed()
         structure, gene = _skeleton(problem, population)
-        designs = relaxed.tables.skeletons(structure, gene)
-        program = program_for(relaxed.tables, relaxed.constraints, designs, objectives[names.index("cost")])
+        designs = relaxed.pricing.topologies(structure, gene)
+        program = program_for(relaxed.traffic, relaxed.constraints, designs, objectives[names.index("cost")])
     except InputError:
         return  # chunks that may be faster than LIBRA's time, or traces
     time = objectives[names.index("time")]

@@ -12,7 +12,7 @@ from real_fabrics import exact, in_any_fraction, mix_of, reached, structure_of
 
 from evo_libra import search
 from evo_libra.front.archive import non_dominated
-from evo_libra.problem.design_parts import kits_of
+from evo_libra.problem.pricing.kits import kits_of
 from evo_libra.problem.problem import Problem
 
 
@@ -42,12 +42,10 @@ def test_the_exact_front_is_that_of_all_designs_under_the_problems_own_time(smal
     assert count > 1000
     every = []
     for structure, bandwidth in designs_of(small):
-        skeletons = small.tables.skeletons(structure, np.zeros_like(small.structures.look_up(structure)[0]))
-        hardware = skeletons.hardware
-        assert hardware is not None
+        topologies = small.pricing.topologies(structure, np.zeros_like(small.structures.look_up(structure)[0]))
         level, share = bandwidth.sum(axis=0), bandwidth / bandwidth.sum(axis=0)
         with np.errstate(divide="ignore"):
-            head = np.vstack([structure, np.zeros_like(skeletons.npus), np.log(level), np.log(share)])
+            head = np.vstack([structure, np.zeros_like(topologies.npus), np.log(level), np.log(share)])
         found = small.evaluate_genes(small.genome.repair(head))
         every.append(found.objectives[:, found.violation <= 0])
     together = np.concatenate(every, axis=1)

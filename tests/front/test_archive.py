@@ -1,4 +1,4 @@
-"""A sieve keeps whatever nothing dominates, and leaves out most of the rest."""
+"""A Pareto filter keeps every non-dominated design and rejects most of the others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.front.archive import sieve, stable_order
+from evo_libra.front.archive import pareto_filter, stable_order
 
 
 @given(
@@ -21,7 +21,7 @@ def test_what_is_left_out_is_dominated(*, seed: int, objectives: int, whole: boo
         (random.integers(0, 5, shape) * 1.0 if whole else 10 ** random.normal(size=shape)) + low for shape in shapes
     )
     new[:, 0] = np.inf
-    passes = sieve(known).passes(new)
+    passes = pareto_filter(known).passes(new)
     better = (known[:, :, None] <= new[:, None]).all(axis=0) & (known[:, :, None] < new[:, None]).any(axis=0)
     assert (passes | better.any(axis=0)).all()
 
@@ -33,7 +33,7 @@ def test_most_of_what_is_dominated_is_left_out(objectives: int, count: int) -> N
     known = 10 ** random.random((objectives, count))
     new = 10 ** random.random((objectives, 2000))
     better = (known[:, :, None] < new[:, None]).all(axis=0).any(axis=0)
-    passes = sieve(known).passes(new)
+    passes = pareto_filter(known).passes(new)
     assert (passes & better).sum() < 0.4 * better.sum()
 
 

@@ -76,7 +76,7 @@ def test_who_is_not_on_the_front_has_a_better_one(problem: Problem, front: Front
 
 
 def test_draws_are_those_of_the_seed_and_of_the_distribution(problem: Problem) -> None:
-    parts = parts_of(problem.tables.kits)
+    parts = parts_of(problem.pricing.kits)
     few, many = scenarios(parts, 50, 3), scenarios(parts, 20_000, 3)
     np.testing.assert_array_equal(few, many[:, :53])
     assert (few[:, 3:] != scenarios(parts, 50, 4)[:, 3:]).any()

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evo_libra import certify, load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.optimality.bounds import screen
+from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.branch_and_bound import branch_and_bound
 from evo_libra.optimality.certificate import Certificate, certificates
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
@@ -42,7 +42,7 @@ def load(name: str, *assignments: str) -> Problem:
 @pytest.mark.parametrize("row", GOLDEN["rows"], ids=lambda row: row["workload"])
 def test_the_published_fronts_of_60_shapes(row: dict[str, Any]) -> None:
     problem = load(NAMES[row["workload"]], LIBRA_RATE, NO_FLOOR)
-    bounds = screen(problem)
+    bounds = bound_variants(problem)
     assert len(bounds) == GOLDEN["space"]["shapes"]
     cost = np.array([point["cost_cap"] for point in row["front_with_caps"]])
     ideal = ideal_of(problem, cost, bounds)
@@ -77,7 +77,7 @@ def test_exhaustive_finds_the_ideal_in_both_modes(name: str) -> None:
 def test_optimal_bandwidth_reaches_999_per_mille_of_the_exact_hypervolume(name: str) -> None:
     problem = load(name, OPTIMAL)
     proof = certify(problem, search(problem, evaluations=20_000))
-    assert proof.hypervolume >= 0.999 * proof.most_hypervolume
+    assert proof.hypervolume >= 0.999 * proof.max_hypervolume
 
 
 SPACES = [
@@ -98,12 +98,12 @@ def test_nothing_is_better_than_what_is_proven(name: str, sets: list[str]) -> No
     feasible = worth.violation == 0
     time, cost = worth.objectives[:, feasible]
     assert feasible.sum() > 100
-    bounds = screen(problem)
+    bounds = bound_variants(problem)
     ideal = ideal_of(problem, levels(problem, bounds, 30), bounds)
     proven = bound_at(bounds, ideal, cost)
     assert (time >= proven * (1 - 1e-9)).all()
     # A budget next to the least cost leaves rows that hold to 1e-9, and times that hang on the last digit of it.
-    reached = np.isfinite(ideal.time) & (ideal.cost > bounds.least.min() * (1 + 1e-6))
+    reached = np.isfinite(ideal.time) & (ideal.cost > bounds.min_cost.min() * (1 + 1e-6))
     assert (ideal.bound[reached] <= ideal.time[reached] * (1 + 1e-8)).all()
     np.testing.assert_allclose(ideal.bound[reached], ideal.time[reached], rtol=1e-6)
     assert (np.diff(ideal.time[reached]) <= ideal.time[reached][1:] * 1e-8).all()
@@ -112,7 +112,7 @@ def test_nothing_is_better_than_what_is_proven(name: str, sets: list[str]) -> No
 @pytest.mark.parametrize(("name", "sets"), SPACES, ids=str)
 def test_branch_and_bound_ends_at_the_ideal(name: str, sets: list[str]) -> None:
     problem = load(name, *sets)
-    bounds = screen(problem)
+    bounds = bound_variants(problem)
     ideal = ideal_of(problem, levels(problem, bounds, 20), bounds)
     before = np.zeros(20)
     for found in branch_and_bound(problem, ideal.cost, np.full(20, np.inf)):
@@ -159,16 +159,16 @@ def test_a_front_that_lacks_its_cheap_end_misses_it(
     turing: tuple[Problem, Front, Certificate], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, whole, best = turing
-    dear = Front(whole.frame.head(20), whole.objectives)
-    scale = best.most_hypervolume
+    expensive = Front(whole.frame.head(20), whole.objectives)
+    scale = best.max_hypervolume
     for limit in (1_000, 0):
         monkeypatch.setattr("evo_libra.optimality.certificate.ENUMERATED", limit)
-        proof = certify(problem, dear)
+        proof = certify(problem, expensive)
         assert proof.missed_hypervolume > 0.2 * proof.hypervolume
-        volumes = {(found.hypervolume, found.waiting == 0) for found in certificates(problem, dear)}
+        volumes = {(found.hypervolume, found.waiting == 0) for found in certificates(problem, expensive)}
         assert len({volume for volume, _ in volumes}) == 1
         if limit:
-            assert proof.most_hypervolume == pytest.approx(scale, rel=1e-6)
+            assert proof.max_hypervolume == pytest.approx(scale, rel=1e-6)
 
 
 LARGE = ["npus=65536", "fabric.max_dimensions=6", "fabric.one_dimension_per_technology=false", "fabric.catalog=libra"]
@@ -176,7 +176,7 @@ LARGE = ["npus=65536", "fabric.max_dimensions=6", "fabric.one_dimension_per_tech
 
 def test_a_large_space_is_searched_and_its_proof_gets_tighter(monkeypatch: pytest.MonkeyPatch) -> None:
     table = load("gpt3-4k", *LARGE)
-    monkeypatch.setattr(load_module, "MOST_STRUCTURES", 1000)
+    monkeypatch.setattr(load_module, "MAX_STRUCTURES", 1000)
     problem = load("gpt3-4k", *LARGE, OPTIMAL)
     counted = problem.structures
     assert len(counted) >= len(table.structures) > 5_000
@@ -202,7 +202,7 @@ def test_a_limit_of_time_ends_what_a_front_can_miss() -> None:
     assert front.frame["time_ms"].max() <= 300
     assert len(front) > 80
     proof = certify(problem, front)
-    assert proof.missed_hypervolume < 0.02 * proof.most_hypervolume
+    assert proof.missed_hypervolume < 0.02 * proof.max_hypervolume
 
 
 def test_a_single_design_that_is_all_there_is_misses_nothing() -> None:

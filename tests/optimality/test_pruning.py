@@ -1,4 +1,4 @@
-"""Spaces without a table: what is sifted out is beaten at every cost."""
+"""Spaces without a table: what is pruned is beaten at every cost."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.optimality.bounds import screen
+from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
-from evo_libra.optimality.pruning import screened
+from evo_libra.optimality.pruning import prune
 from evo_libra.problem.file import load as load_module
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space_size import CountedStructures
@@ -19,7 +19,7 @@ PARTS = "fabric={catalog: parts-2024, max_dimensions: 3, technologies: [xgmi, nv
 CASES = {
     "libra": LIBRA,
     "libra, constrained": [*LIBRA, "constraints=['bw[0] >= 2 * bw[1]', 'cost <= 3 MUSD']"],
-    "libra, dear": [*LIBRA, "fabric.max_dimensions=3", "constraints=['cost >= 3 MUSD']"],
+    "libra, expensive": [*LIBRA, "fabric.max_dimensions=3", "constraints=['cost >= 3 MUSD']"],
     "parts": [PARTS, "bandwidth=ports", "npus=512"],
     "all parts": ["fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=ports", "npus=768"],
 }
@@ -32,28 +32,28 @@ def load(*assignments: str) -> Problem:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, *assignments: str) -> Problem:
-    monkeypatch.setattr(load_module, "MOST_STRUCTURES", 10)
+    monkeypatch.setattr(load_module, "MAX_STRUCTURES", 10)
     problem = load(*assignments)
     assert isinstance(problem.structures, CountedStructures)
     return problem
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_no_structure_is_sifted_out_that_is_best_at_some_cost(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_structure_is_pruned_that_is_best_at_some_cost(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = load(*CASES[case]).relaxed()
     problem = counted(monkeypatch, *CASES[case]).relaxed()
-    every, some = screen(table), screened(problem)
+    every, some = bound_variants(table), prune(problem)
     assert len(some) <= len(every)
-    finite = every.least[np.isfinite(every.least)]
-    cost = np.geomspace(finite.min() * 0.999, table.tables.highest_cost(), 150)
+    finite = every.min_cost[np.isfinite(every.min_cost)]
+    cost = np.geomspace(finite.min() * 0.999, table.pricing.max_cost(), 150)
     exact, found = ideal_of(table, cost, every), ideal_of(problem, cost, some)
     np.testing.assert_allclose(found.time, exact.time, rtol=1e-8)
     assert np.isfinite(exact.time).any()
 
 
-def test_most_structures_are_sifted_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_most_structures_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = counted(monkeypatch, *CASES["all parts"]).relaxed()
-    assert len(screened(problem)) < 0.1 * len(problem.structures)
+    assert len(prune(problem)) < 0.1 * len(problem.structures)
 
 
 @pytest.mark.parametrize("case", ["libra", "parts"])
@@ -76,7 +76,7 @@ def test_exhaustive_without_a_table_finds_the_least_time_at_each_cost(monkeypatc
 
 def test_exhaustive_of_parts_has_the_same_ends_without_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     for case in ("parts", "all parts"):
-        monkeypatch.setattr(load_module, "MOST_STRUCTURES", 500_000)
+        monkeypatch.setattr(load_module, "MAX_STRUCTURES", 500_000)
         one = search(load(*CASES[case]), engine="exhaustive", population=40, evaluations=100_000).frame
         two = search(counted(monkeypatch, *CASES[case]), engine="exhaustive", population=40, evaluations=100_000).frame
         for name in ("time_ms", "cost_usd"):

@@ -19,12 +19,12 @@ from evo_libra.errors import ConflictError, InputError, InvalidFrontError
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import front_of
 from evo_libra.front.rescore import rescore
-from evo_libra.problem.constraints import UNITS, parse_constraint, units_of
-from evo_libra.problem.designs import read_designs, violations
-from evo_libra.problem.equal_bandwidth import equal_split
+from evo_libra.problem.allocation import equal_split
+from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.designs import violations
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.file.spec import ObjectiveName
-from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.objectives import MEASURES, UNITS, units_of
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 
@@ -63,7 +63,7 @@ def limit_text(name: str, relation: str, value: float) -> str:
 
 
 def limitable(kind: str) -> list[str]:
-    return [name for name, measure in MEASURES.items() if not measure.power or plain(kind).tables.kits]
+    return [name for name, measure in MEASURES.items() if not measure.power or plain(kind).pricing.kits]
 
 
 Limit = tuple[str, str, float]
@@ -95,12 +95,12 @@ def test_every_design_of_a_front_meets_the_limits_of_any_objectives(case: tuple[
     if not len(front):
         return
     rows = front.frame["design"].to_list()
-    again = free.measure(read_designs(free, rows))
+    again = free.measure(free.read(rows))
     for (name, relation, _), limit in zip(asked, figures, strict=True):
         over = MEASURES[name].value(again) / limit - 1
         assert (over <= 1e-5).all() if relation == "<=" else (over >= -1e-5).all()
     assert not problem.evaluate(rows).violation.any()
-    assert not any(violations(problem, read_designs(problem, row)) for row in rows[:5])
+    assert not any(violations(problem, problem.read(row)) for row in rows[:5])
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_every_design_of_a_front_meets_the_limits_of_any_objectives(case: tuple[
 def test_no_sampled_design_that_meets_a_limit_beats_the_solved_bandwidths(kind: str, name: str, relation: str) -> None:
     free, random = plain(kind), np.random.default_rng(7)
     genes = free.genome.sample(random, 400)
-    skeletons, designs = free._tile(genes)  # noqa: SLF001 - structures with their box
-    near = skeletons.low * (
-        np.minimum(skeletons.high, skeletons.low * 50) / np.where(skeletons.low, skeletons.low, 1)
-    ) ** (random.random(skeletons.low.shape))
+    topologies, designs = free.sections.decode(genes).networks, free.decode(genes)
+    near = topologies.low * (
+        np.minimum(topologies.high, topologies.low * 50) / np.where(topologies.low, topologies.low, 1)
+    ) ** (random.random(topologies.low.shape))
     sampled = replace(designs, bandwidth=near)
     limit = float(np.median(MEASURES[name].value(free.measure(sampled))))
     problem = load(kind, limit_text(name, relation, limit))
@@ -308,7 +308,7 @@ def test_the_equal_split_is_the_best_that_can_be_built(constraint: str) -> None:
 
 
 @pytest.mark.parametrize("constraints", [(), ("cost <= 300 kUSD",), ("power <= 5 kW",), ("bisection >= 5 TB/s",)])
-def test_the_equal_split_of_parts_is_of_whole_lanes(constraints: tuple[str, ...]) -> None:
+def test_the_equal_split_of_parts_is_of_whole_ports(constraints: tuple[str, ...]) -> None:
     problem = load("ports", *constraints)
     designs = problem.decode(problem.genome.sample(np.random.default_rng(4), 40))
     found = 0
@@ -320,7 +320,7 @@ def test_the_equal_split_of_parts_is_of_whole_lanes(constraints: tuple[str, ...]
         feasible = each[problem.evaluate(tried).violation <= 0]
         for most in (np.inf, 100e9):
             possible = feasible[feasible <= most]
-            equal = equal_split(problem, one, most=most)
+            equal = equal_split(problem, one, max_bandwidth=most)
             assert (equal is None) == (not len(possible))
             if equal is not None:
                 found += 1

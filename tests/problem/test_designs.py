@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.problem.designs import genes_of, in_space, read_designs
+from evo_libra.problem.designs import genes_of, in_space
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space_size import CountedStructures
 
@@ -79,7 +79,7 @@ def test_design_that_is_not_in_the_space_is_named() -> None:
     inside = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
     # The network of pods may come first, but not twice.
     outside = "SW(64)@pod:20_SW(64)@pod:20"
-    designs = read_designs(problem, [inside, outside])
+    designs = problem.read([inside, outside])
     np.testing.assert_array_equal(in_space(problem, designs), [True, False])
     with pytest.raises(InputError, match=r"SW\(64\)@pod:20_SW\(64\)@pod:20' is not in the search space of 'gpt3-4k'"):
         genes_of(problem, designs)

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from evo_libra.problem.constraints import Constraint, parse_constraint
+from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.feasibility import _meet_together, _solvable
 
 TEXTS = (

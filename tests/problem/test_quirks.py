@@ -11,7 +11,6 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.astra_sim.export import export_design
-from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.timing import quirks
@@ -103,7 +102,7 @@ def test_two_collectives_at_a_time_only_where_the_first_is_the_longer() -> None:
 
 def test_designs_are_counted() -> None:
     problem = load(scheduler=["baseline", "offline-greedy"])
-    found = warnings_of(problem, read_designs(problem, [WHOLE, f"{WHOLE} scheduler=offline-greedy"]))
+    found = warnings_of(problem, problem.read([WHOLE, f"{WHOLE} scheduler=offline-greedy"]))
     assert [(warned.quirk.name, warned.designs, warned.of) for warned in found] == [
         ("scheduler-keys", 1, 2), ("stale-loads", 1, 2),
     ]  # fmt: skip

@@ -58,7 +58,7 @@ def test_what_is_left_open_are_genes() -> None:
 
 @given(SEEDS)
 @settings(max_examples=10)
-def test_designs_read_back_are_worth_the_same(seed: int) -> None:
+def test_designs_read_back_are_equal(seed: int) -> None:
     genes = EVERYTHING.genome.sample(np.random.default_rng(seed), 40)
     worth = EVERYTHING.evaluate_genes(genes)
     described = EVERYTHING.describe(genes)

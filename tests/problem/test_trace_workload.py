@@ -17,7 +17,6 @@ from evo_libra.chakra.trace import CollectiveType, Metadata, Node
 from evo_libra.chakra.write import collective_node, compute_node, receive_node, send_node, write_trace
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
-from evo_libra.problem.designs import read_designs
 from evo_libra.problem.optimize import optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.trace_time import MEMBER, grid_of
@@ -106,7 +105,7 @@ def test_a_pipeline_is_timed_searched_and_explained(tmp_path: Path) -> None:
     reduce, send = 2**20 / 10e9, 2**16 / 1e9
     assert seconds == pytest.approx(2e-5 + reduce + send, rel=1e-6)
     assert len(search(found, evaluations=200, population=20)) > 5
-    designs = read_designs(found, "RI(2)@chiplet:10_SW(2)@pod:1")
+    designs = found.read("RI(2)@chiplet:10_SW(2)@pod:1")
     (entry,) = explain(found, designs)["workloads"][0]["collectives"]
     assert (entry["count"], entry["collective"], entry["group"]) == (1, "all-reduce", "2")
     assert entry["time_ms"] == pytest.approx(reduce * 1e3)
@@ -118,7 +117,7 @@ def test_messages_are_in_the_breakdown(tmp_path: Path, capsys: pytest.CaptureFix
     pipeline(tmp_path)
     design, size = "RI(2)@chiplet:10_SW(2)@pod:1", 2**16
     found = problem(tmp_path, 4, WORKLOAD)
-    (entry,) = explain(found, read_designs(found, design))["workloads"][0]["messages"]
+    (entry,) = explain(found, found.read(design))["workloads"][0]["messages"]
     assert (entry["phase"], entry["count"], entry["size_MB"], entry["bottleneck_dimension"]) == (
         "trace",
         1,
@@ -129,7 +128,7 @@ def test_messages_are_in_the_breakdown(tmp_path: Path, capsys: pytest.CaptureFix
     assert [row["traffic_MB"] for row in entry["dimensions"]] == [0.0, 0.065536]
     assert entry["time_ms"] == pytest.approx(size / 1e9 * 1e3) == entry["dimensions"][1]["time_ms"]
     delayed = problem(tmp_path, 4, WORKLOAD, "{model: astra, latency_ns: 1000, chunks: 1}")
-    (entry,) = explain(delayed, read_designs(delayed, design))["workloads"][0]["messages"]
+    (entry,) = explain(delayed, delayed.read(design))["workloads"][0]["messages"]
     # Two hops over a switch.
     assert entry["time_ms"] == pytest.approx((size / 1e9 + 2e-6) * 1e3)
     assert entry["beyond_bandwidth_ms"] == pytest.approx(2e-3)
@@ -150,7 +149,7 @@ def test_messages_of_a_size_are_one_entry_of_the_npu_that_sends_most(tmp_path: P
         ]
         write_trace(tmp_path / f"pipe.{npu}.et", Metadata(), [*sends, *receives])
     found = problem(tmp_path, 4, "trace: pipe")
-    entries = explain(found, read_designs(found, "RI(2)@chiplet:10_SW(2)@pod:1"))["workloads"][0]["messages"]
+    entries = explain(found, found.read("RI(2)@chiplet:10_SW(2)@pod:1"))["workloads"][0]["messages"]
     assert [(entry["count"], entry["size_MB"]) for entry in entries] == [(3, 0.001), (1, 0.0005)]
     assert entries[0]["time_ms"] == pytest.approx(3 * 1000 / 10e9 * 1e3)
 

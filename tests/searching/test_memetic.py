@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
+from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.file.registry import load_problem as load_search_problem
-from evo_libra.problem.local_search import best_bandwidths
 from evo_libra.problem.problem import Problem
 from evo_libra.searching.generations import memetic_share
 from evo_libra.searching.loop import MemeticStep, SearchOptions

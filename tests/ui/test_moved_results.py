@@ -16,7 +16,6 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.results.reproduction import reproduce
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.front import Front
-from evo_libra.problem.designs import read_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.evaluate import evaluate_command
 from evo_libra.ui.commands.export import export_command
@@ -128,6 +127,6 @@ def test_lanes_that_were_solved_for_are_no_whole_ones_under_another_time(tmp_pat
     designs = printed(rescore_command, Path(found["result"]), "astra", None, [], 12)["designs"]
     problem = load_problem("dlrm-1k-parts", changes)
     assert isinstance(problem, Problem)
-    population = read_designs(problem, [row["design"] for row in designs])
+    population = problem.read([row["design"] for row in designs])
     whole = [bool((rates % 25e9 < 1).all()) for rates in population.bandwidth.T]
     assert [row["feasible"] for row in designs] == whole

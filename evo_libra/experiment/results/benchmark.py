@@ -131,7 +131,7 @@ def exact_front(problem: SearchProblem) -> FloatArray:
     ------
     InputError : it cannot be enumerated.
     """
-    if isinstance(problem, Problem) and problem.tables.kits and not problem.optimal:
+    if isinstance(problem, Problem) and problem.pricing.whole:
         # Whole ports are tried around the optimum alone; searches have found better designs.
         found = f"'{problem.name}' is built of parts in whole ports, whose exact front is not known"
         raise InputError(f"--exact: {found}; leave it out")

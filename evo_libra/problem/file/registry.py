@@ -87,7 +87,7 @@ def _is_path(name: str) -> bool:
 
 def _searched(problem: Problem) -> Mapping[str, str | float | None]:
     """Return the bandwidths of a problem that solves for them as one that searches: within its bounds, above 0."""
-    known, mode = problem.spec["bandwidth"], "ports" if problem.tables.kits else "search"
+    known, mode = problem.spec["bandwidth"], "ports" if problem.pricing.kits else "search"
     if isinstance(known, str):
         return {"mode": mode}
     return {**known, "mode": mode, "min_GBps": _SOME_GBPS if known["min_GBps"] == 0 else known["min_GBps"]}
@@ -122,11 +122,11 @@ def problem_source(name: str, assignments: Sequence[str], folder: Path) -> tuple
     Parameters
     ----------
     name, assignments : as for `load_problem`.
-    folder : what a path is relative to.
+    folder : which a path is relative to.
 
     Raises
     ------
-    InputError : as for `load_problem`, for what the file's text alone can show.
+    InputError : as for `load_problem`, for mistakes that the text of the file alone shows.
     """
     path = _find_file(name)
     if path is None:
@@ -167,7 +167,7 @@ def load_open_problem(
     source = _source(path, assignments)
     if shape is not None:
         fabric = source.data.get("fabric") if isinstance(source.data, dict) else None
-        # The shape says what these would; pins it does not replace, for they may hold bandwidths.
+        # The shape replaces these keys, but not pins: they may hold bandwidths.
         if isinstance(fabric, dict) and "min_dimensions" in fabric:
             source = set_value(source, "fabric.min_dimensions=1")
         source = set_value(source, f"fabric.shape={json.dumps(shape)}", "--shape")
@@ -210,7 +210,7 @@ def is_code(name: str) -> bool:
 
 
 def import_object(name: str, folder: Path | None = None) -> object:
-    """Return what ``module:object`` names.
+    """Return the object that ``module:object`` names.
 
     Parameters
     ----------

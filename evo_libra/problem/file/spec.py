@@ -9,10 +9,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_seriali
 from pydantic_core import PydanticCustomError
 
 from evo_libra.network.catalog.technologies import BlockName
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 from evo_libra.workload.language_models import ModelSpec
 
-MOST_DIMENSIONS = 8
+MAX_DIMENSIONS = 8
 
 PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
 
@@ -37,7 +38,7 @@ class _Strict(BaseModel):
 class PinSpec(_Strict):
     """What is fixed of one dimension."""
 
-    dimension: int = Field(ge=0, lt=MOST_DIMENSIONS, description="which dimension; 0 is the innermost")
+    dimension: int = Field(ge=0, lt=MAX_DIMENSIONS, description="which dimension; 0 is the innermost")
     npus: int | None = Field(None, ge=2, description="its size")
     block: BlockName | None = Field(None, description="its building block")
     technology: str | None = Field(None, description="its technology")
@@ -54,8 +55,8 @@ class FabricSpec(_Strict):
         description="technologies that may be used, innermost first; all of the catalogue when left out",
     )
     blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
-    min_dimensions: int = Field(1, ge=1, le=MOST_DIMENSIONS, description="fewest dimensions")
-    max_dimensions: int = Field(4, ge=1, le=MOST_DIMENSIONS, description="most dimensions")
+    min_dimensions: int = Field(1, ge=1, le=MAX_DIMENSIONS, description="smallest number of dimensions")
+    max_dimensions: int = Field(4, ge=1, le=MAX_DIMENSIONS, description="largest number of dimensions")
     one_dimension_per_technology: bool = Field(default=False, description="whether a technology serves at most one")
     shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
@@ -76,13 +77,13 @@ def _each_once(groups: Groups) -> Groups:
 
 
 class WorkloadSpec(_Strict):
-    """One workload; one of model, file, trace and generator says what it is.
+    """One workload, which is defined by one of model, file, trace and generator.
 
-    The order of process groups says which of them is the innermost. Files may write them as a mapping; what is kept and
-    compared has them as a list, since order is no part of what a mapping means.
+    The order of process groups says which of them is the innermost. Files may write them as a mapping. Stored and
+    compared data have them as a list, since a mapping has no order.
     """
 
-    name: str | None = Field(None, description="what results call it")
+    name: str | None = Field(None, description="name in results")
     model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
     file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
     trace: str | None = Field(
@@ -93,7 +94,7 @@ class WorkloadSpec(_Strict):
     parallelism: Annotated[Groups, AfterValidator(_each_once)] = Field(
         {},
         description="NPUs in each process group, innermost first, as a mapping or a list such as [[tp, 8], [ep, 64]]; "
-        "dp takes what is left when it is left out",
+        "dp has the remaining NPUs when it is left out",
     )
     compute_TFLOPS: PositiveFloat | None = Field(
         None, description="compute rate of one NPU in TFLOP/s, for generated models and traces with a roofline"
@@ -166,7 +167,7 @@ class TimeSpec(_Strict):
     algorithms: Literal["natural", "search"] | dict[BlockName, AlgorithmName] | None = Field(
         None,
         description="of each block: natural is ring on rings, direct on fully connected ones, halving-doubling on "
-        "switches, and what is used when left out; search lets the search choose for each dimension",
+        "switches, and the default; search lets the search choose for each dimension",
     )
     latency_ns: NotNegative | dict[str, NotNegative] | None = Field(
         None, description="of a link, a number or one for each technology; needed where the catalogue has none"
@@ -182,7 +183,7 @@ class TimeSpec(_Strict):
     )
     collective_optimization: Literal["local-bandwidth-aware", "baseline"] | None = Field(
         None,
-        description="local-bandwidth-aware, and what is used when left out: an all-reduce scatters inwards and gathers "
+        description="local-bandwidth-aware, the default: an all-reduce scatters inwards and gathers "
         "outwards; baseline: it runs whole in each dimension",
     )
     policy: PolicyName | None = Field(
@@ -192,13 +193,16 @@ class TimeSpec(_Strict):
     )
 
 
-ObjectiveName = Literal["time", "cost", "power", "tco", "energy", "time-cost", "bisection"]
+if TYPE_CHECKING:
+    ObjectiveName: TypeAlias = str
+else:
+    ObjectiveName = Literal[tuple(MEASURES)]
 
 
 class TcoSpec(_Strict):
-    """What it costs to run a network, all the time."""
+    """Figures of the total cost of ownership of a network that runs all the time."""
 
-    years: PositiveFloat = Field(description="how long")
+    years: PositiveFloat = Field(description="years of operation")
     usd_per_kWh: NotNegative = Field(description="price of energy")
     pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
 
@@ -213,12 +217,12 @@ class BandwidthSpec(_Strict):
     )
     min_GBps: NotNegative | None = Field(
         None,
-        description="least bandwidth per NPU of a dimension; may be 0 where it is solved for; 0.1 when left out, of "
+        description="smallest bandwidth per NPU of a dimension; may be 0 where it is solved for; 0.1 when left out, of "
         "parts one port",
     )
     max_GBps: PositiveFloat | None = Field(
         None,
-        description="most bandwidth per NPU of a dimension; 1000 when left out, of parts what their ports carry",
+        description="largest bandwidth per NPU of a dimension; 1000 when left out, of parts all their ports",
     )
 
 
@@ -232,7 +236,7 @@ class SearchSpec(_Strict):
     memetic: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
         None,
         description="share of the evaluations that give designs better bandwidths, where these can be solved for; "
-        "what pays when left out, 0 for none",
+        "0 for none, and when left out the share that pays off for the engine",
     )
 
 
@@ -243,14 +247,14 @@ class ProblemSpec(_Strict):
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
     fabric: FabricSpec = Field(description="the networks that may be built")
-    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="what is trained on it")
+    workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that are trained on it")
     time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")
     objectives: tuple[ObjectiveName, ...] = Field(
         ("time", "cost"),
         min_length=1,
-        description="what is minimised; time-cost is the inverse of performance per cost",
+        description="the objectives, all minimised; time-cost is the inverse of performance per cost",
     )
-    tco: TcoSpec | None = Field(None, description="what it costs to run a network")
+    tco: TcoSpec | None = Field(None, description="figures of the total cost of ownership")
     constraints: tuple[str, ...] = Field(
         (), description="such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or `power <= 2 MW`, on every objective"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -15,8 +15,11 @@ from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.problem.design_parts import kits_of
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
+from evo_libra.problem.pricing.kits import kits_of
+from evo_libra.problem.time_models.astra import AstraTime
+from evo_libra.problem.time_models.libra import LibraTime
+from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import NATURAL, TIMED_BLOCKS, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
@@ -90,10 +93,26 @@ def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
     return kits
 
 
-def merging_of(fidelity: Fidelity | None, kits: Sequence[Kit]) -> Merging:
-    """Return which collectives are one stream."""
-    if fidelity is not None:
-        return Merging.NONE
+def time_model(
+    loops: Callable[[Fidelity | None, Merging], Sequence[WeightedLoop]],
+    fidelity: Fidelity | None,
+    kits: tuple[Kit, ...],
+) -> TimeModel:
+    """Return the time model of workloads.
+
+    Parameters
+    ----------
+    loops : compiles the workloads for a fidelity and a merging of collectives.
+    fidelity : how collectives are timed; None is LIBRA's time.
+    kits : of the catalogue.
+    """
+    timed = None if fidelity is None else tuple(loops(fidelity, Merging.NONE))
+    libra = LibraTime(tuple(loops(None, _merging(kits))), kits)
+    return libra if fidelity is None or timed is None else AstraTime(timed, kits, collectives=fidelity, libra=libra)
+
+
+def _merging(kits: Sequence[Kit]) -> Merging:
+    """Return which collectives are one stream under LIBRA's time."""
     both = np.array([2])
     reduces = any(BLOCKS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
     return Merging.COLLECTIVE if reduces else Merging.PATTERN
@@ -106,10 +125,10 @@ def check_chunks(fidelity: Fidelity | None, workload: Workload | TracedWorkload)
     ------
     InputError : an all-gather has fewer bytes than chunks; ASTRA-sim would never end.
     """
-    most = 0 if fidelity is None else max(fidelity.chunks)
+    max_chunks = 0 if fidelity is None else max(fidelity.chunks)
     for place, size in _all_gathers(workload):
-        if size < most:
-            raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {most} chunks")
+        if size < max_chunks:
+            raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {max_chunks} chunks")
 
 
 def _all_gathers(workload: Workload | TracedWorkload) -> Iterator[tuple[str, float]]:

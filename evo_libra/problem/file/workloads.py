@@ -14,11 +14,11 @@ from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.integrity import opened
-from evo_libra.files.source import KeyPath, Source, file_digest, files_digest, validate
-from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
-from evo_libra.problem.file.gather import Gather
-from evo_libra.problem.file.spec import ProblemSpec, WorkloadSpec
+from evo_libra.files.source import KeyPath, file_digest, files_digest
+from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
+from evo_libra.problem.time_models.time_model import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import Accelerator, TracedWorkload, traced_workload
 from evo_libra.workload.generators.dlrm import dlrm
@@ -34,26 +34,10 @@ Model = TransformerSpec | MoeSpec | DlrmSpec | TableSpec
 
 
 class WorkloadLoader:
-    """Reads the workloads of one problem file; knows the place of every key.
+    """Reads the workloads of a problem file."""
 
-    Parameters
-    ----------
-    source : the data, with the place of every key.
-    folder : what paths in the file are relative to.
-    spec : what the file says; the data by its schema when left out.
-
-    Raises
-    ------
-    InputError : the data does not follow the schema.
-    """
-
-    def __init__(self, source: Source, folder: Path, spec: ProblemSpec | None = None) -> None:
-        self.source, self.folder = source, folder
-        self.spec = validate(ProblemSpec, source) if spec is None else spec
-
-    def fail(self, path: KeyPath, message: str) -> InputError:
-        """Return the error for a key of the file."""
-        return InputError(self.source.mistake(path, message))
+    def __init__(self, file: ProblemFile) -> None:
+        self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
 
     def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
         """Return the compiled workloads of the file."""
@@ -83,7 +67,7 @@ class WorkloadLoader:
         return {name: files_digest(paths) for name, paths in self._files()}
 
     def models(self) -> dict[str, Any]:
-        """Return what the catalogue has for each of its models that a workload is."""
+        """Return the figures of the catalogue for each of its models that a workload names."""
         known = load_models()
         found = {}
         for name in dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model is not None):
@@ -93,13 +77,13 @@ class WorkloadLoader:
         return found
 
     def paths(self) -> list[Path]:
-        """Return every file that workloads are read from; what is not there or not named well is left out."""
+        """Return every file that workloads are read from; files that are missing or wrongly named are left out."""
         named = dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model in load_models())
         tables = [path for name in named for path in self._tables(str(name))]
         return [MODELS_FILE, *tables, *(path for _, paths in self._files(found=_there) for path in paths)]
 
     def _files(self, found: Callable[[Path], tuple[Path, ...]] = trace_files) -> Iterator[tuple[str, tuple[Path, ...]]]:
-        """Give what the problem file calls files of workloads, and the files; `found` gives those of a trace."""
+        """Yield the names of files of workloads in the problem file, and the files; `found` returns a trace's."""
         for spec in self.spec.workloads:
             if spec.trace is not None:
                 yield spec.trace, found(self.folder / spec.trace)
@@ -186,7 +170,7 @@ class WorkloadLoader:
         return traces
 
     def _model(self, path: KeyPath, spec: WorkloadSpec) -> Model:
-        """Return what a workload without a trace is."""
+        """Return the model of a workload without a trace."""
         given = [key for key in ("model", "file", "trace", "generator") if getattr(spec, key) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"

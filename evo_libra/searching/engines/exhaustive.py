@@ -10,10 +10,11 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
-from evo_libra.optimality.bounds import Screen
-from evo_libra.optimality.ideal_bandwidth import Ideal, levels, nothing_yet, tiles, with_variants
-from evo_libra.optimality.pruning import screened
+from evo_libra.optimality.bounds import VariantBounds
+from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
+from evo_libra.optimality.pruning import prune
 from evo_libra.problem.genome import Genome
+from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engine import Engine, EngineState
@@ -29,14 +30,14 @@ class ExhaustiveEngine(Engine):
     its optima tries whole ports: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves.
 
-    Of a space without a table, structures that are beaten at every cost are pruned first (`.optimality.pruning`).
+    Of a space without a table, topologies that are beaten at every cost are pruned first (`.optimality.pruning`).
     """
 
     in_order = "exhaustive goes through a space in order"
 
     def __init__(self, problem: Problem) -> None:
-        self._problem, self._solved = problem, problem.relaxed() if problem.tables.kits else problem
-        self._known: tuple[Screen, FloatArray, list[IntArray]] | None = None
+        self._problem, self._solved = problem, problem.relaxed()
+        self._known: tuple[VariantBounds, FloatArray, list[IntArray]] | None = None
 
     @staticmethod
     def of(problem: SearchProblem) -> ExhaustiveEngine:
@@ -47,7 +48,7 @@ class ExhaustiveEngine(Engine):
         InputError : the problem is not one of a problem file, so that nothing can be enumerated.
         """
         if isinstance(problem, Problem):
-            if problem.time.fidelity is not None:
+            if not problem.time.exact:
                 raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
             return ExhaustiveEngine(problem)
         raise InputError(f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file")
@@ -68,7 +69,7 @@ class ExhaustiveEngine(Engine):
         tile, learned, time = int(state.arrays["tile"]), int(state.arrays["learned"]), state.arrays["time"][: len(cost)]
         genes = np.empty((len(self._problem.genome), 0))
         while tile < len(parts):
-            before = replace(nothing_yet(cost, len(self._problem.choices)), time=time)
+            before = replace(empty_ideal(cost, len(self._problem.choices)), time=time)
             after = with_variants(self._solved, bounds, parts[tile], before)
             genes = self._genes(bounds, after)
             if genes.shape[1]:
@@ -87,32 +88,32 @@ class ExhaustiveEngine(Engine):
         following = {"tile": state.arrays["tile"] + 1.0, "learned": np.array(0.0), "time": state.arrays["after"]}
         return EngineState({**state.arrays, **following}, state.random)
 
-    def _space(self, count: int) -> tuple[Screen, FloatArray, list[IntArray]]:
+    def _space(self, count: int) -> tuple[VariantBounds, FloatArray, list[IntArray]]:
         if self._known is None:
-            bounds = screened(self._solved)
+            bounds = prune(self._solved)
             self._known = bounds, levels(self._solved, bounds, count), list(tiles(bounds))
         return self._known
 
-    def _genes(self, bounds: Screen, ideal: Ideal) -> FloatArray:
+    def _genes(self, bounds: VariantBounds, ideal: Ideal) -> FloatArray:
         new = np.flatnonzero(ideal.variant >= 0)
         if not len(new):
             return np.empty((len(self._problem.genome), 0))
         part = bounds.select(ideal.variant[new])
-        if self._problem.tables.kits and len(new):
+        if self._problem.pricing.kits and len(new):
             return _whole(self._problem, part, ideal.bandwidth[:, new])
         return self._problem.encode(part.structure, part.gene, ideal.bandwidth[:, new], ideal.cost[new])
 
 
-def _whole(problem: Problem, part: Screen, bandwidth: FloatArray) -> FloatArray:
+def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> FloatArray:
     """Return the (g, m) genes of the best designs of whole ports around (d, n) bandwidths of some structures."""
     depth, count = bandwidth.shape
     steps = np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=depth)))
     every = np.tile(np.arange(count), len(steps))
-    designs = problem.tables.skeletons_of(part.npus, part.technology, part.gene, part.structure)
-    assert designs.hardware is not None, "only parts are whole"  # noqa: S101 - our mistake
+    designs = problem.pricing.topologies_of(part.npus, part.technology, part.gene, part.structure)
+    assert isinstance(designs, BuiltTopologies), "only parts are whole"  # noqa: S101 - our mistake
     hardware = designs.hardware.select(every)
     ports = hardware.ports(bandwidth[:, every]) + np.repeat(steps, count, axis=0).T * hardware.quantum
-    whole = np.clip(ports, hardware.fewest, hardware.most) * hardware.rate
+    whole = np.clip(ports, hardware.min_ports, hardware.max_ports) * hardware.rate
     _, first = np.unique(np.vstack([part.structure[every], whole]), axis=1, return_index=True)
     structure, gene = part.structure[every[first]], part.gene[:, every[first]]
     genes = problem.encode(structure, gene, whole[:, first], np.ones(len(first)))

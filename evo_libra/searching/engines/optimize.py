@@ -6,9 +6,10 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
+from evo_libra.problem.allocation import Allocation
 from evo_libra.problem.designs import genes_of
 from evo_libra.problem.genome import Genome
-from evo_libra.problem.optimize import GOALS, Allocation, every_network, optimize
+from evo_libra.problem.optimize import GOALS, every_network, optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
 from evo_libra.searching.engine import Engine, EngineState, evaluate
@@ -42,9 +43,9 @@ class OptimizeEngine(Engine):
         """
         if not isinstance(problem, Problem):
             raise InputError(f"'{problem.name}' is written in Python; optimize solves for bandwidths of a problem file")
-        if problem.time.fidelity is not None:
+        if not problem.time.exact:
             raise InputError(f"optimize solves for bandwidths under LIBRA's time; '{problem.name}' has another")
-        if problem.time.kits and not problem.optimal:
+        if problem.pricing.whole:
             raise InputError(
                 f"the parts of '{problem.name}' come in whole ports, and optimize takes any fraction of them; "
                 "search with exhaustive, or with `bandwidth: optimal`"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
-from evo_libra.front.archive import front, sieve, stable_order
+from evo_libra.front.archive import front, pareto_filter, stable_order
 from evo_libra.searching.engines.variation import first_of_kind, row_hash
 
 ENDS = 1e300
@@ -197,7 +197,7 @@ def _first_front(objectives: FloatArray) -> IntArray:
         return front(objectives)
     # The first half is the population, as a rule: it tells of most children that they are dominated.
     half = objectives.shape[1] // 2
-    children = half + np.flatnonzero(sieve(objectives[:, :half]).passes(objectives[:, half:]))
+    children = half + np.flatnonzero(pareto_filter(objectives[:, :half]).passes(objectives[:, half:]))
     able = np.concatenate([np.arange(half), children])
     able = able[stable_order(columns(objectives[0], able))]
     return np.asarray(able[moocore.is_nondominated(np.ascontiguousarray(columns(objectives[::-1], able).T))])

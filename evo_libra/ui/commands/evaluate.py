@@ -13,7 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import problem_as_run
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.explain import explain
-from evo_libra.problem.designs import read_designs, violations
+from evo_libra.problem.designs import violations
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
@@ -50,7 +50,7 @@ def evaluate_command(
     if not isinstance(problem, Problem):
         raise InputError(f"'{name}' is no problem file; a problem written in Python evaluates genes, not designs")
     assert design is not None  # noqa: S101 - one of both is given
-    population = read_designs(problem, design)
+    population = problem.read(design)
     worth = problem.evaluate(population)
     broken = violations(problem, population)
     breakdown = explain(problem, population)

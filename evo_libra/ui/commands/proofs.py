@@ -22,8 +22,9 @@ from evo_libra.experiment.run.trust import UntrustedError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.front.front import Front
 from evo_libra.optimality.certificate import Certificate, certificates
+from evo_libra.problem.allocation import Allocation, Binding
 from evo_libra.problem.objectives import unit_of
-from evo_libra.problem.optimize import Allocation, Binding, optimize
+from evo_libra.problem.optimize import optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import number, print_json, run_folder, short_design, time_text
@@ -171,7 +172,7 @@ def certify_command(
 
 
 def _state(found: Certificate) -> str:
-    share = found.missed_hypervolume / found.most_hypervolume
+    share = found.missed_hypervolume / found.max_hypervolume
     return (
         f"factor at most {found.largest_factor:.5g}, hypervolume missed at most {share:.3%}; "
         f"{found.looked:,} looked at, {found.waiting:,} waiting"
@@ -230,7 +231,7 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
     return {
         "result": str(result),
         "hypervolume": found.hypervolume,
-        "most_hypervolume": found.most_hypervolume,
+        "max_hypervolume": found.max_hypervolume,
         "missed_hypervolume": found.missed_hypervolume,
         "largest_factor": found.largest_factor,
         "at_cost_usd": found.at_cost,
@@ -249,9 +250,9 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
 
 
 def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
-    share = found.missed_hypervolume / found.most_hypervolume
+    share = found.missed_hypervolume / found.max_hypervolume
     print(f"{problem.name}: a front of {counted(len(front), 'design')}")
-    volumes = f"{found.hypervolume:.6f} of at most {found.most_hypervolume:.6f}"
+    volumes = f"{found.hypervolume:.6f} of at most {found.max_hypervolume:.6f}"
     print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
     print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
     print(f"  each design        {_spread(found)}")

@@ -111,7 +111,7 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
         print("both times are the same: nothing can have changed")
     if found.dropped:
         print(f"{after} does not offer what some designs say of {', '.join(found.dropped)}; it has its own instead")
-    if problem.tables.kits and problem.optimal and not other.optimal:
+    if problem.pricing.kits and problem.optimal and not other.optimal:
         print(f"bandwidths were solved for; what is not in whole ports cannot be built and is infeasible under {after}")
     print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), 'design')}")
 

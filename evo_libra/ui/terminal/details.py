@@ -24,8 +24,7 @@ from evo_libra.experiment.run.record import problem_as_run, stale
 from evo_libra.experiment.store.checkpoint import read_checkpoint
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.front.explain import explain
-from evo_libra.problem.designs import read_designs
-from evo_libra.problem.equal_bandwidth import equal_split
+from evo_libra.problem.allocation import equal_split
 from evo_libra.problem.problem import Problem
 
 Line = tuple[tuple[str, str], ...]
@@ -278,7 +277,7 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
             return Breakdown(note=_PYTHON)
         if not design.notation:
             design = replace(design, notation=_notation(folder, problem, design))
-        population = read_designs(problem, design.notation)
+        population = problem.read(design.notation)
         parts = explain(problem, population)
         equal, note = _equal(problem, design, population)
     except EvoLibraError as error:
@@ -304,7 +303,7 @@ def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
 def _equal(problem: Problem, design: Design, population: Population) -> tuple[Design | None, str]:
     """Return the best that can be built of the same network with equal bandwidths, or that nothing can."""
     used = population.npus[:, 0] > 1
-    equal = equal_split(problem, population, most=float(population.bandwidth[used, 0].mean()))
+    equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
     if equal is None:
         return None, _NO_EQUAL
     return Design(design.run, EQUAL, _worth(problem, equal), str(problem.fabrics(equal)[0])), ""

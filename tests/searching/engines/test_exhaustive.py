@@ -9,10 +9,10 @@ import pytest
 
 from evo_libra import certify, load_problem, search
 from evo_libra.arrays import FloatArray, Population
-from evo_libra.optimality.bounds import screen
+from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
+from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space import Structures
 from evo_libra.searching.engines.exhaustive import ExhaustiveEngine
 
 
@@ -28,18 +28,18 @@ def problem() -> Problem:
 
 def brute_force(problem: Problem) -> FloatArray:
     """Return the (2, n) objectives of all feasible designs: every structure with every number of ports."""
-    assert isinstance(problem.structures, Structures)
+    assert isinstance(problem.pricing, BillOfMaterials)
     found = []
     for s in range(len(problem.structures)):
         npus, technology = problem.structures.look_up(np.array([s]))
-        one = problem.tables.hardware_of(npus, technology)
+        one = problem.pricing.hardware_of(npus, technology)
         ports = [
-            np.arange(low, most + 1, max(step, 1))
-            for low, most, step in zip(one.fewest[:, 0], one.most[:, 0], one.quantum[:, 0], strict=True)
+            np.arange(low, high + 1, max(step, 1))
+            for low, high, step in zip(one.min_ports[:, 0], one.max_ports[:, 0], one.quantum[:, 0], strict=True)
         ]
         bandwidth = np.array(list(itertools.product(*ports))).T * one.rate
         shape = bandwidth.shape
-        block = np.broadcast_to(np.array([[kit.block for kit in problem.tables.kits]]).T[technology[:, 0]], shape)
+        block = np.broadcast_to(np.array([[kit.block for kit in problem.pricing.kits]]).T[technology[:, 0]], shape)
         designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
         worth = problem.evaluate(designs)
         found.append(worth.objectives[:, worth.violation <= 0])
@@ -61,25 +61,25 @@ def test_whole_lanes_near_the_relaxed_optimum_are_feasible_and_near_the_bound(pr
 
 def test_screened_bounds_are_below_what_is_solved(problem: Problem) -> None:
     relaxed = problem.relaxed()
-    bounds = screen(relaxed)
-    cost = np.geomspace(bounds.least.min() * 1.1, bounds.least.min() * 100, 12)
+    bounds = bound_variants(relaxed)
+    cost = np.geomspace(bounds.min_cost.min() * 1.1, bounds.min_cost.min() * 100, 12)
     ideal = ideal_of(relaxed, cost, bounds)
     assert np.isfinite(ideal.time).all()
     assert (bounds.bound(cost).min(axis=0) <= ideal.time * (1 + 1e-9)).all()
     # The fastest one's saturated time is exact: the ideal reaches it with money enough.
-    rich = ideal_of(relaxed, np.array([relaxed.tables.highest_cost()]), bounds)
-    np.testing.assert_allclose(rich.time[0], bounds.saturated.min(), rtol=1e-6)
+    rich = ideal_of(relaxed, np.array([relaxed.pricing.max_cost()]), bounds)
+    np.testing.assert_allclose(rich.time[0], bounds.min_time.min(), rtol=1e-6)
     genes = problem.genome.sample(np.random.default_rng(0), 2000)
     worth = problem.evaluate_genes(genes)
     feasible = worth.violation <= 0
     structure = genes[0].astype(np.int64)
-    lower = np.maximum(bounds.base + bounds.kappa / bounds.least, bounds.saturated)
+    lower = np.maximum(bounds.base + bounds.kappa / bounds.min_cost, bounds.min_time)
     assert (bounds.structure == np.arange(len(bounds))).all()
     time, usd = worth.objectives[:, feasible]
     mine = structure[feasible]
-    assert (np.maximum(bounds.base[mine] + bounds.kappa[mine] / usd, bounds.saturated[mine]) <= time * (1 + 1e-9)).all()
-    assert (bounds.least[mine] <= usd * (1 + 1e-9)).all()
-    assert (lower >= bounds.saturated).all()
+    assert (np.maximum(bounds.base[mine] + bounds.kappa[mine] / usd, bounds.min_time[mine]) <= time * (1 + 1e-9)).all()
+    assert (bounds.min_cost[mine] <= usd * (1 + 1e-9)).all()
+    assert (lower >= bounds.min_time).all()
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ import pytest
 from evo_libra import load_problem
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
-from evo_libra.problem.evaluator import TimeModel, weighted_loop
+from evo_libra.problem.time_models.libra import LibraTime
+from evo_libra.problem.time_models.time_model import weighted_loop
 from evo_libra.workload.generators.moe import Mixture, moe
 
 MODEL = Mixture(hidden=64, expert_hidden=256, experts=8, top_k=2, layers=3, sequence=32, batch=4)
@@ -62,7 +63,7 @@ def test_a_group_of_two_groups_is_their_union() -> None:
     workload = moe("m", MODEL, tensor_parallel=4, expert_parallel=8, rate=RATE)
     loop = weighted_loop(workload, {"tp": 4, "ep": 8, "dp": 4}, 1.0, "none", 128)
     assert loop.degrees["ep+dp"] == 32
-    model = TimeModel.of([loop])
+    model = LibraTime((loop,))
     sizes = np.array([[8, 2], [4, 16], [4, 4]])
     placed = {group: at for (_, group), at in model.placed(sizes).items() if group != "all"}
     assert placed["ep"].extent.T.tolist() == [[2, 4, 1], [1, 8, 1]]

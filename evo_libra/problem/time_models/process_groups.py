@@ -1,8 +1,8 @@
-"""What process groups get of the dimensions that they lie on, where these are built of parts."""
+"""Process groups on the dimensions of networks, and the share of the bandwidth that each group gets there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,12 @@ from evo_libra.collective import Collective, Pattern
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.trace_time import MEMBER, Layout
+from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
 
 
 @dataclass(frozen=True)
-class Placed:
+class Placement:
     """Where the process groups of a kind lie.
 
     Attributes
@@ -28,8 +30,30 @@ class Placed:
     stride: IntArray
 
 
+def placed_groups(groups: Iterable[tuple[Layout, str]], npus: IntArray) -> dict[tuple[Layout, str], Placement]:
+    """Return where process groups lie on (d, n) dimensions, and all NPUs together."""
+    found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
+    laid = dict[Layout, IntArray]()
+    for layout, group in groups:
+        if group == ALL:
+            continue
+        if layout not in laid:
+            laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+        # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
+        mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
+        extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
+        # Groups of several parts lie as far apart as the innermost one.
+        found[layout, group] = Placement(extent, laid[layout][: mine[0]].prod(axis=0))
+    return found
+
+
 def relative_bytes(
-    kits: Sequence[Kit], pattern: Pattern, collective: Collective, placed: Placed, npus: IntArray, kit_index: IntArray
+    kits: Sequence[Kit],
+    pattern: Pattern,
+    collective: Collective,
+    placed: Placement,
+    npus: IntArray,
+    kit_index: IntArray,
 ) -> FloatArray:
     """Return (d, n) the time that the bytes of a group take, over that with all the bandwidth of its NPUs for itself.
 
@@ -51,7 +75,7 @@ def relative_bytes(
     return _by_block(kits, kit_index, placed.extent > 1, of_block)
 
 
-def bandwidth_share(kits: Sequence[Kit], placed: Placed, npus: IntArray, kit_index: IntArray) -> FloatArray:
+def bandwidth_share(kits: Sequence[Kit], placed: Placement, npus: IntArray, kit_index: IntArray) -> FloatArray:
     """Return (d, n) which part of the bandwidth of its NPUs a group gets whose messages shrink."""
 
     def of_block(block: Block, mine: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""All mistakes of a problem file: its stages are tried one by one, each where what it reads has no mistakes."""
+"""All mistakes of a problem file at once: its stages are tried one by one, each where its keys have no mistakes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import copy
 import math
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from evo_libra.errors import InputError, Mistake
 from evo_libra.files.source import KeyPath, Source, key_path, validate
-from evo_libra.problem.file.gather import Gather
 from evo_libra.problem.file.spec import ProblemSpec
 
 T = TypeVar("T")
@@ -23,6 +23,66 @@ _ROUNDS = 3
 """Keys that have mistakes, those at the top that need them, and such as pydantic has not come to before."""
 
 
+@dataclass(frozen=True)
+class ProblemFile:
+    """A problem file by its schema, which knows the place of every key.
+
+    Attributes
+    ----------
+    source : the data, with the place of every key.
+    folder : of the file, which paths in it are relative to.
+    spec : the contents of the file.
+    """
+
+    source: Source
+    folder: Path
+    spec: ProblemSpec
+
+    @staticmethod
+    def of(source: Source, folder: Path) -> ProblemFile:
+        """Return the file of some data.
+
+        Raises
+        ------
+        InputError : the data does not follow the schema.
+        """
+        return ProblemFile(source, folder, validate(ProblemSpec, source))
+
+    def fail(self, path: KeyPath, message: str) -> InputError:
+        """Return the error for a key of the file."""
+        return InputError(self.source.mistake(path, message))
+
+
+class Gather:
+    """Tries stages one after the other, and collects their mistakes.
+
+    Attributes
+    ----------
+    mistakes : found so far.
+    """
+
+    def __init__(self) -> None:
+        self.mistakes: list[Mistake] = []
+
+    def attempt(self, stage: Callable[[], T]) -> T | None:
+        """Return the result of a function; None where it raises an InputError, whose mistakes are kept."""
+        try:
+            return stage()
+        except InputError as error:
+            self.mistakes += error.mistakes
+            return None
+
+    def check(self) -> None:
+        """Raise the mistakes that were found.
+
+        Raises
+        ------
+        InputError : there are some.
+        """
+        if self.mistakes:
+            raise InputError(self.mistakes)
+
+
 class Stages:
     """Tries stages, and collects their mistakes and those that the schema finds.
 
@@ -32,7 +92,7 @@ class Stages:
 
     Attributes
     ----------
-    spec : what the file says, without the keys that have mistakes.
+    spec : the contents of the file without the keys that have mistakes.
 
     Raises
     ------
@@ -76,17 +136,17 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _what_is_right(source: Source, error: InputError) -> tuple[ProblemSpec, frozenset[str]]:
-    """Return what a file says without the keys that have mistakes, and these keys.
+    """Return the contents of a file without the keys that have mistakes, and these keys.
 
     A key that is needed is left out with the workload, or the key at the top of the file, that holds it.
 
     Raises
     ------
-    InputError : what is left has mistakes still.
+    InputError : the rest still has mistakes.
     """
     wrong = frozenset(one.key for one in error.mistakes)
     if "" in wrong:
-        raise error  # More mistakes than are told of, or one of the whole file.
+        raise error  # More mistakes than are named, or one of the whole file.
     for _ in range(_ROUNDS):
         try:
             return validate(ProblemSpec, _without(source, wrong)), wrong
@@ -99,7 +159,7 @@ def _what_is_right(source: Source, error: InputError) -> tuple[ProblemSpec, froz
 def _without(source: Source, keys: frozenset[str]) -> Source:
     """Return a problem file without some of its keys."""
     data = copy.deepcopy(source.data)
-    for key in sorted(keys, reverse=True):  # what is inside of another key comes first
+    for key in sorted(keys, reverse=True):  # inner keys come first
         if key in _INSTEAD:
             data[key] = _INSTEAD[key]
         elif _WORKLOAD.fullmatch(key):
@@ -109,7 +169,7 @@ def _without(source: Source, keys: frozenset[str]) -> Source:
     return replace(source, data=data)
 
 
-def _drop(data: Any, path: KeyPath) -> None:  # noqa: ANN401 - what a file holds
+def _drop(data: Any, path: KeyPath) -> None:  # noqa: ANN401 - any data of a file
     """Remove the innermost key of a path from data, with the whole list where the path ends in one."""
     while path and isinstance(path[-1], int):
         path = path[:-1]

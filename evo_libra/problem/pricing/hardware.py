@@ -12,24 +12,22 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.network.bill import counting, inner_npus, part_figures
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.problem.constraints import TOLERANCE, Constraint
-from evo_libra.problem.repair import violation
+from evo_libra.problem.constraints import TOLERANCE
 from evo_libra.problem.space import columns
 
 _ROUNDING = 1e-9
-_PORTS = Constraint("ports of a technology", "bandwidth", False, (), (), 0.0, 1.0, ports=True)  # noqa: FBT003 - a record
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """Ports of the dimensions of some designs, and what they take; 0 in unused dimensions.
+    """Ports of the dimensions of some designs, with their parts; 0 in unused dimensions.
 
     Attributes
     ----------
     rate : (d, n) B/s of a port; `whole` : of `quantum` ports, 1 in unused dimensions, to divide by.
-    quantum, fewest, most : (d, n) ports of an NPU come in multiples of `quantum`, from `fewest` to `most`.
-    per_port : (2, d, n) USD and W of the whole network for a port of each NPU, of what is bought by the port.
-    per_step : (2, item, d, n) USD and W of each further ``ceil(ports * slope)`` of what is not.
+    quantum, min_ports, max_ports : (d, n) ports of an NPU come in multiples of `quantum`, between these two.
+    per_port : (2, d, n) USD and W of the whole network for a port of each NPU, of parts that are bought by the port.
+    per_step : (2, item, d, n) USD and W of each further ``ceil(ports * slope)`` of the other parts.
     slope : (item, d, n).
     relaxed_price : (d, n) USD per B/s that no whole number of parts undercuts.
     shared : (g, d, n) part of a technology's ports that a B/s takes, where several dimensions share them: a row for
@@ -39,8 +37,8 @@ class Hardware:
     rate: FloatArray
     whole: FloatArray
     quantum: FloatArray
-    fewest: FloatArray
-    most: FloatArray
+    min_ports: FloatArray
+    max_ports: FloatArray
     per_port: FloatArray
     per_step: FloatArray
     slope: FloatArray
@@ -52,7 +50,7 @@ class Hardware:
         return Hardware(*(_columns(array, designs) for array in vars(self).values()))
 
     def part(self, designs: slice) -> Hardware:
-        """Return the hardware of designs next to each other."""
+        """Return the hardware of adjacent designs, without a copy."""
         return Hardware(*(array[..., designs] for array in vars(self).values()))
 
     @property
@@ -64,18 +62,18 @@ class Hardware:
     @property
     def low(self) -> FloatArray:
         """(d, n) B/s of the fewest ports."""
-        return np.asarray(self.fewest * self.rate)
+        return np.asarray(self.min_ports * self.rate)
 
     @property
     def high(self) -> FloatArray:
         """(d, n) B/s of the most ports."""
-        return np.asarray(self.most * self.rate)
+        return np.asarray(self.max_ports * self.rate)
 
     @property
     def possible(self) -> FloatArray:
         """`shared`, with zeros where even the fewest ports are too many, so that nothing that is moved would help."""
-        fewest = np.einsum("gdn,dn->gn", self.shared, self.low)
-        return np.asarray(self.shared * (fewest <= 1.0)[:, None])
+        taken = np.einsum("gdn,dn->gn", self.shared, self.low)
+        return np.asarray(self.shared * (taken <= 1.0)[:, None])
 
     def ports(self, bandwidth: FloatArray, rounding: np.ufunc = np.rint) -> FloatArray:
         """Return the (d, n) numbers of ports of (d, n) B/s: the nearest, no more (`floor`) or no fewer (`ceil`)."""
@@ -85,16 +83,16 @@ class Hardware:
             count *= 1.0 + (_ROUNDING if rounding is np.floor else -_ROUNDING)
         rounding(count, out=count)
         count *= self.quantum
-        np.maximum(count, self.fewest, out=count)
-        return np.asarray(np.minimum(count, self.most, out=count))
+        np.maximum(count, self.min_ports, out=count)
+        return np.asarray(np.minimum(count, self.max_ports, out=count))
 
     def within(self, low: FloatArray, high: FloatArray) -> Hardware:
         """Return the hardware with ports within (d, n) B/s, but for at least the fewest that can be built."""
         whole = np.where(self.rate > 0, self.rate * self.quantum, 1.0)
-        fewest = np.ceil(low / whole * (1.0 - _ROUNDING)) * self.quantum
-        most = np.minimum(np.floor(high / whole * (1.0 + _ROUNDING)) * np.maximum(self.quantum, 1.0), self.most)
-        most = np.clip(most, self.fewest, self.most)
-        return replace(self, fewest=np.clip(fewest, self.fewest, most), most=most)
+        min_ports = np.ceil(low / whole * (1.0 - _ROUNDING)) * self.quantum
+        max_ports = np.floor(high / whole * (1.0 + _ROUNDING)) * np.maximum(self.quantum, 1.0)
+        max_ports = np.clip(np.minimum(max_ports, self.max_ports), self.min_ports, self.max_ports)
+        return replace(self, min_ports=np.clip(min_ports, self.min_ports, max_ports), max_ports=max_ports)
 
     def totals(self, ports: FloatArray, *, power: bool = True) -> tuple[FloatArray, FloatArray]:
         """Return (n,) USD and (n,) W of (d, n) ports; 0 W unless power is asked for."""
@@ -108,7 +106,7 @@ class Hardware:
         return found[0], found[1]
 
     def excess(self, bandwidth: FloatArray) -> FloatArray:
-        """Return (n,) the relative violation of what dimensions of one technology share, 0 where there is none."""
+        """Return (n,) the relative violation of the ports that dimensions of one technology share."""
         over = np.einsum("gdn,dn->gn", self.shared, bandwidth) - 1.0
         if not over.size or over.max() <= TOLERANCE:
             return np.zeros(bandwidth.shape[1])
@@ -165,11 +163,11 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
     found = counting(kits, technology, npus)
     figures = np.stack([part_figures(kit) for kit in kits], axis=2)[:, :, technology] * used
     rate = np.array([kit.port_rate for kit in kits])[technology] * used
-    quantum, most = np.zeros(npus.shape), np.zeros(npus.shape)
+    quantum, max_ports = np.zeros(npus.shape), np.zeros(npus.shape)
     for k in np.unique(technology[used]).tolist():
         mine = used & (technology == k)
         quantum[mine] = BLOCKS[kits[k].block].quantum(npus[mine], kits[k])
-        most[mine] = kits[k].ports // quantum[mine] * quantum[mine]
+        max_ports[mine] = kits[k].ports // quantum[mine] * quantum[mine]
     stepped = np.flatnonzero(found.step.any(axis=(1, 2)))
     per_port, per_step = (figures * found.linear).sum(axis=1), (figures * found.step)[:, stepped]
     slope = found.slope[stepped]
@@ -181,14 +179,14 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
         np.maximum(rate * quantum, 1.0),
         quantum,
         quantum.copy(),
-        most,
+        max_ports,
         per_port,
         per_step,
         slope,
         price,
         shared,
     )
-    # Rows are what is looked up: not in one piece, all of them would be copied each time.
+    # Look-ups are by row: rows that are not in one piece would all be copied each time.
     return Hardware(*map(np.ascontiguousarray, arrays))
 
 
@@ -219,71 +217,3 @@ def _shared(kits: Sequence[Kit], technology: IntArray) -> FloatArray:
             found[rows[first], e, first] = np.where(alike[e - d, first], taken[e, first], 0.0)
         rows[first] += 1
     return found[: rows.max(initial=0)]
-
-
-def port_rows(shared: FloatArray) -> list[tuple[Constraint, FloatArray]]:
-    """Return that no technology has more ports than it has, as constraints with their (d, n) coefficients."""
-    return [(_PORTS, row) for row in shared]
-
-
-def whole_ports(
-    hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
-) -> FloatArray:
-    """Return the (d, n) bandwidths of the nearest numbers of ports; of fewer, or of more, where that breaks less.
-
-    Parameters
-    ----------
-    hardware : of the designs.
-    bandwidth : (d, n) B/s.
-    constraints : linear ones beside the ports of technologies, each with its (d, n) coefficients.
-    """
-    found = hardware.ports(bandwidth) * hardware.rate
-    broken = _broken(hardware, found, constraints)
-    for rounding in (np.floor, np.ceil):
-        some = np.flatnonzero(broken)
-        if not len(some):
-            break
-        part = hardware.select(some)
-        other = part.ports(bandwidth[:, some], rounding) * part.rate
-        breaks = _broken(part, other, [(constraint, row[:, some]) for constraint, row in constraints])
-        better = breaks < broken[some]
-        found[:, some[better]], broken[some[better]] = other[:, better], breaks[better]
-    return found
-
-
-def _broken(
-    hardware: Hardware, bandwidth: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
-) -> FloatArray:
-    """Return (n,) the relative violation of constraints by whole ports, whose parts come in whole numbers, too."""
-    broken = hardware.excess(bandwidth)
-    bought = [constraint for constraint, _ in constraints if constraint.bought]
-    for constraint, row in constraints:
-        if not constraint.bought:
-            broken += violation(constraint, row, bandwidth)
-    if bought:
-        cost, watts = hardware.totals(hardware.ports(bandwidth))
-        for constraint in bought:
-            broken += constraint.excess_of(cost, watts)
-    return broken
-
-
-def within_ports(hardware: Hardware, bandwidth: FloatArray) -> FloatArray:
-    """Return (d, n) bandwidths in their box, and in the ports that technologies have where the fewest are not too many.
-
-    Of a technology with too many, what dimensions have beyond their fewest ports is scaled down alike.
-    """
-    low = hardware.low
-    found = np.maximum(bandwidth, low)
-    np.minimum(found, hardware.high, out=found)
-    for row in hardware.shared:
-        taken = np.einsum("dn,dn->n", row, found)
-        over = taken > 1.0
-        if over.any():
-            fewest = np.einsum("dn,dn->n", row, low)
-            part = np.divide(1.0 - fewest, taken - fewest, out=np.ones_like(taken), where=over & (taken > fewest))
-            np.maximum(part, 0.0, out=part)
-            scaled = found - low
-            scaled *= part
-            scaled += low
-            np.copyto(found, scaled, where=(row > 0) & over)
-    return found

@@ -14,12 +14,13 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
 from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.problem.constraints import Constraint, parse_constraint
+from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.constraints import Constraint
 
 
 @dataclass(frozen=True)
 class KitTechnology(Technology):
-    """A kit as a technology; what it costs is in its parts and not in prices per bandwidth.
+    """A kit as a technology, whose cost is that of its parts.
 
     Attributes
     ----------

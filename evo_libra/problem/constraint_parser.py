@@ -1,0 +1,207 @@
+"""The language of constraints: ``bw[0] >= bw[1]``, ``bw[2] + bw[pod] == 200 GB/s``, ``cost <= 20 MUSD``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError, unknown
+from evo_libra.problem.constraints import BANDWIDTH, Constraint
+from evo_libra.problem.objectives import MEASURES, UNITS, TotalCostOfOwnership, unit_of, units_of
+
+_LONG = "|".join(name for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
+    rf"|(?P<name>(?:{_LONG})(?![A-Za-z/])|[A-Za-z][A-Za-z/]*)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
+)
+_STRICT = {"<": "<=", ">": ">=", "=": "=="}
+_INDEX = re.compile(r"\s*(?P<index>[A-Za-z0-9][A-Za-z0-9.-]*)\s*\]")
+
+
+@dataclass
+class _Terms:
+    dimension: FloatArray
+    technology: FloatArray
+    objectives: dict[str, float] = field(default_factory=dict)
+    constant: float = 0.0
+    constants: tuple[str, ...] = ()
+
+
+class _Parser:
+    """Recursive descent over one constraint."""
+
+    def __init__(self, text: str, dimensions: int, technologies: Sequence[str]) -> None:
+        self.text, self.position = text, 0
+        self.dimensions, self.technologies = dimensions, technologies
+
+    def error(self, message: str) -> InputError:
+        return InputError(f"'{self.text[:80]}' is no constraint: {message}")
+
+    def peek(self) -> str:
+        match = _TOKEN.match(self.text, self.position)
+        rest = self.text[self.position :].strip()
+        if rest[:1] in _STRICT and not rest.startswith(("<=", ">=", "==")):
+            raise self.error(f"'{rest[0]}' is no relation; '{_STRICT[rest[0]]}' is")
+        if match is None and rest:
+            raise self.error(f"'{self.text[self.position :].strip()[:20]}' is not understood")
+        return match.group().strip() if match else ""
+
+    def take(self) -> str:
+        token = self.peek()
+        match = _TOKEN.match(self.text, self.position)
+        self.position = match.end() if match else self.position
+        return token
+
+    def chain(self) -> tuple[list[_Terms], list[str], list[str]]:
+        sides, relations, starts, ends = [self.side()], [], [0], [self.position]
+        while self.peek():
+            relation = self.take()
+            if relation not in ("<=", ">=", "=="):
+                raise self.error(f"<=, >= or == is needed before '{relation}'")
+            relations.append(relation)
+            starts.append(self.position)
+            sides.append(self.side())
+            ends.append(self.position)
+        if not relations:
+            raise self.error("<=, >= or == is needed")
+        return sides, relations, [self.text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+
+    def side(self) -> _Terms:
+        terms = _Terms(np.zeros(self.dimensions), np.zeros(len(self.technologies)))
+        sign = 1.0
+        if self.peek() in ("+", "-"):
+            sign = -1.0 if self.take() == "-" else 1.0
+        self.term(terms, sign)
+        while self.peek() in ("+", "-"):
+            self.term(terms, -1.0 if self.take() == "-" else 1.0)
+        return terms
+
+    def term(self, terms: _Terms, factor: float) -> None:
+        token = self.take()
+        if re.match(r"[\d.]", token):
+            factor *= float(token)
+            if self.peek() == "*":
+                self.take()
+                token = self.take()
+            elif self.peek() in UNITS:
+                quantity, size = UNITS[self.take()]
+                terms.constant += factor * size
+                terms.constants += (quantity,)
+                return
+            elif re.match(r"[A-Za-z]", self.peek()) and self.peek() not in ("bw", "sum", *MEASURES):
+                raise self.error(unknown("unit", self.peek(), UNITS))
+            elif re.match(r"[A-Za-z]", self.peek()):
+                token = self.take()
+            else:
+                if factor:
+                    raise self.error(f"{token} has no unit; allowed: {', '.join(UNITS)}")
+                return
+        self.variable(terms, factor, token)
+
+    def variable(self, terms: _Terms, factor: float, token: str) -> None:
+        if token == "sum":  # noqa: S105 - a word of the language
+            if [self.take() for _ in range(3)] != ["(", "bw", ")"]:
+                raise self.error("sum is written sum(bw)")
+            terms.dimension += factor
+        elif token == "bw":  # noqa: S105 - a word of the language
+            self.bandwidth(terms, factor)
+        elif token in MEASURES:
+            terms.objectives[token] = terms.objectives.get(token, 0.0) + factor
+        elif not token:
+            raise self.error("it ends too early")
+        else:
+            raise self.error(unknown("name", token, ["bw[0]", "bw[pod]", "sum(bw)", *MEASURES]))
+
+    def bandwidth(self, terms: _Terms, factor: float) -> None:
+        if self.take() != "[":
+            raise self.error("bandwidth is written bw[0] or bw[pod]")
+        match = _INDEX.match(self.text, self.position)
+        if match is None:
+            raise self.error("bandwidth is written bw[0] or bw[pod]")
+        self.position = match.end()
+        index = match["index"]
+        if index.isascii() and index.isdigit():
+            if int(index) >= self.dimensions:
+                raise self.error(f"bw[{index}] does not exist; dimensions count from 0 to {self.dimensions - 1}")
+            terms.dimension[int(index)] += factor
+        elif index in self.technologies:
+            # A technology of several blocks has that many kits.
+            terms.technology[[name == index for name in self.technologies]] += factor
+        else:
+            raise self.error(unknown("technology", index, self.technologies))
+
+
+def parse_constraint(
+    text: str, dimensions: int, technologies: Sequence[str], tco: TotalCostOfOwnership | None = None
+) -> tuple[Constraint, ...]:
+    """Read one line of constraints; a chain such as ``bw[0] >= bw[1] >= bw[2]`` is several.
+
+    Parameters
+    ----------
+    text : the constraint, with units.
+    dimensions : most dimensions of a design.
+    technologies : names that ``bw[...]`` may use.
+    tco : figures of the total cost of ownership, where there are some.
+
+    Raises
+    ------
+    InputError : the sentence quotes the words that are not understood.
+    """
+    parser = _Parser(text, dimensions, technologies)
+    sides, relations, texts = parser.chain()
+    pairs = zip(pairwise(sides), relations, pairwise(texts), strict=True)
+    return tuple(
+        _constraint(parser, left, right, relation, f"{first} {relation} {second}", tco)
+        for (left, right), relation, (first, second) in pairs
+    )
+
+
+def _constraint(
+    parser: _Parser, left: _Terms, right: _Terms, relation: str, text: str, tco: TotalCostOfOwnership | None
+) -> Constraint:
+    sign = -1.0 if relation == ">=" else 1.0
+    dimension, technology = sign * (left.dimension - right.dimension), sign * (left.technology - right.technology)
+    sums = {name: left.objectives.get(name, 0.0) - right.objectives.get(name, 0.0) for name in MEASURES}
+    objectives = {name: sign * value for name, value in sums.items() if value}
+    present = [*([BANDWIDTH] if dimension.any() or technology.any() else []), *objectives]
+    _check_units(parser, present, set(left.constants + right.constants))
+    limit = sign * (right.constant - left.constant)
+    if not np.isfinite([limit, *dimension, *technology, *objectives.values()]).all():
+        raise parser.error("a number is too large")
+    owned = present[0] in MEASURES and MEASURES[present[0]].owned
+    if owned and tco is None:
+        raise parser.error("the total cost of ownership needs the key 'tco': years, usd_per_kWh and pue")
+    return Constraint(
+        text,
+        present[0],
+        relation == "==",
+        tuple(dimension.tolist()),
+        tuple(technology.tolist()),
+        objectives.get(present[0], 0.0),
+        limit,
+        relation == ">=",
+        tco=tco if owned else None,
+    )
+
+
+def _check_units(parser: _Parser, present: Sequence[str], found: set[str]) -> None:
+    """Refuse a constraint that does not limit one thing, in the units of that thing.
+
+    Raises
+    ------
+    InputError : the sentence names the quantities that are compared.
+    """
+    if len(present) != 1:
+        listed = " and ".join(present) or "only numbers"
+        raise parser.error(f"it compares {listed}; one of {', '.join([BANDWIDTH, *MEASURES])} is needed")
+    kind = unit_of(present[0])
+    wrong = sorted(found - {kind})
+    if wrong:
+        raise parser.error(
+            f"it compares {present[0]} with a number of {' and '.join(wrong)}; allowed: {units_of(kind)}"
+        )

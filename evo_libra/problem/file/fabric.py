@@ -1,0 +1,181 @@
+"""The networks of a problem file: pins, blocks, and the bandwidths that each dimension may have."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from evo_libra.arrays import GIGA
+from evo_libra.errors import InputError, unknown
+from evo_libra.files.source import KeyPath
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.fabric import parse_fabric
+from evo_libra.problem.file.mistakes import ProblemFile
+from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
+from evo_libra.problem.pricing.kits import KitTechnology
+from evo_libra.problem.pricing.pricing import DimensionChoice
+
+_LOWEST, _HIGHEST = 0.1 * GIGA, 1000 * GIGA
+"""B/s that a dimension has at least and at most, where a file says nothing else."""
+
+
+class FabricLoader:
+    """Reads the keys of a problem file that say which networks may be built.
+
+    Parameters
+    ----------
+    file : the problem file.
+    open_box : solve for bandwidths; bounds that the file leaves out are 0 and infinity.
+    """
+
+    def __init__(self, file: ProblemFile, *, open_box: bool) -> None:
+        self.source, self.spec, self.fail, self.open_box = file.source, file.spec, file.fail, open_box
+
+    def pins(self) -> dict[int, PinSpec]:
+        """Return the pinned figures of each dimension that has some."""
+        fabric = self.spec.fabric
+        pins = {pin.dimension: pin for pin in fabric.pin}
+        if fabric.shape is None:
+            return pins
+        if pins:
+            raise self.fail(("fabric", "pin"), "the shape pins every dimension already; give one of the two")
+        try:
+            shape = parse_fabric(fabric.shape)
+        except InputError as error:
+            raise self.fail(("fabric", "shape"), str(error)) from None
+        if len(shape.dimensions) > MAX_DIMENSIONS:
+            raise self.fail(
+                ("fabric", "shape"),
+                f"the shape has {len(shape.dimensions)} dimensions; at most {MAX_DIMENSIONS} are allowed",
+            )
+        if shape.npus != self.spec.npus:
+            raise self.fail(("fabric", "shape"), f"the shape has {shape.npus} NPUs, the problem has {self.spec.npus}")
+        return {
+            d: PinSpec.model_validate(
+                {
+                    "dimension": d,
+                    "npus": dimension.npus,
+                    "block": BLOCKS[dimension.block].name,
+                    "technology": dimension.technology,
+                    "bandwidth_GBps": None if dimension.bandwidth is None else dimension.bandwidth / GIGA,
+                }
+            )
+            for d, dimension in enumerate(shape.dimensions)
+        }
+
+    def max_dimensions(self, pins: dict[int, PinSpec]) -> int:
+        """Return the largest number of dimensions of a design."""
+        fabric = self.spec.fabric
+        if fabric.shape is not None:
+            return len(pins)
+        if fabric.min_dimensions > fabric.max_dimensions:
+            raise self.fail(
+                ("fabric", "min_dimensions"),
+                f"found {fabric.min_dimensions}; max_dimensions is {fabric.max_dimensions}",
+            )
+        for index, pin in enumerate(fabric.pin):
+            if pin.dimension >= fabric.max_dimensions:
+                raise self.fail(
+                    ("fabric", "pin", index, "dimension"),
+                    f"found {pin.dimension}; dimensions count from 0 to {fabric.max_dimensions - 1}",
+                )
+        return fabric.max_dimensions
+
+    def min_dimensions(self, pins: dict[int, PinSpec]) -> int:
+        """Return the smallest number of dimensions of a design."""
+        return max([self.spec.fabric.min_dimensions, *(d + 1 for d in pins)])
+
+    def check_blocks(self, catalog: Catalog) -> None:
+        """Refuse blocks that are asked for and that no technology builds."""
+        built = dict.fromkeys(block for technology in catalog.technologies for block in technology.blocks)
+        mistakes = [
+            self.source.mistake(("fabric", "blocks", index), f"no technology that is chosen can build {block}")
+            for index, block in enumerate(self.spec.fabric.blocks or ())
+            if block not in built
+        ]
+        if mistakes:
+            raise InputError(mistakes)
+
+    def choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
+        """Return the blocks, technologies and bandwidths that each dimension may have."""
+        self.check_bandwidth()
+        bandwidth = self.bandwidth()
+        return tuple(self._choice(d, catalog, pins.get(d), bandwidth) for d in range(self.max_dimensions(pins)))
+
+    def check_bandwidth(self) -> None:
+        """Refuse bounds that leave no bandwidth."""
+        bandwidth = self.bandwidth()
+        if bandwidth.mode == "search" and bandwidth.min_GBps == 0:
+            raise self.fail(("bandwidth", "min_GBps"), "found 0; a bandwidth that is searched must be above 0")
+        lowest, highest = _range(bandwidth, None)
+        if lowest > highest:
+            raise self.fail(("bandwidth", "min_GBps"), f"found {lowest / GIGA:g}; max_GBps is {highest / GIGA:g}")
+
+    def bandwidth(self) -> BandwidthSpec:
+        """Return how bandwidth is chosen, written out."""
+        given = self.spec.bandwidth
+        spec = given if isinstance(given, BandwidthSpec) else BandwidthSpec(mode=given)
+        if not self.open_box:
+            return spec
+        lowest = 0.0 if spec.min_GBps is None else spec.min_GBps
+        highest = math.inf if spec.max_GBps is None else spec.max_GBps
+        return spec.model_copy(update={"mode": "optimal", "min_GBps": lowest, "max_GBps": highest})
+
+    def _choice(self, d: int, catalog: Catalog, pin: PinSpec | None, bandwidth: BandwidthSpec) -> DimensionChoice:
+        fabric: FabricSpec = self.spec.fabric
+        place: KeyPath = ("fabric", "shape" if fabric.shape is not None else "pin")
+        if pin and pin.technology is not None and pin.technology not in catalog.names:
+            raise self.fail(place, unknown("technology", pin.technology, catalog.names))
+        blocks, low, high = [], [], []
+        for technology in catalog.technologies:
+            allowed = [
+                name
+                for name in technology.blocks
+                if (fabric.blocks is None or name in fabric.blocks)
+                and (pin is None or pin.block in (None, name))
+                and (pin is None or pin.technology in (None, technology.name))
+            ]
+            cap, kit = technology.bandwidth_cap or np.inf, getattr(technology, "kit", None)
+            pinned = None if pin is None or pin.bandwidth_GBps is None else pin.bandwidth_GBps * GIGA
+            lowest, highest = _range(bandwidth, kit) if pinned is None else (pinned, pinned)
+            if pinned is None:
+                highest = min(highest, cap)
+                lowest = min(lowest, highest)
+            if pinned is not None and pinned > cap:
+                allowed = []
+            blocks.append(tuple(BLOCK_NAMES.index(name) for name in allowed))
+            low.append(lowest)
+            high.append(highest)
+        if not any(blocks):
+            where = place if pin else ("fabric", "blocks")
+            raise self.fail(
+                where, f"nothing can be built in dimension {d}: no technology of the catalogue allows what is asked"
+            )
+        return DimensionChoice(tuple(blocks), np.array(low), np.array(high))
+
+    def why_no_shape(self, catalog: Catalog, dimensions: int) -> str:
+        """Return why no network has the number of NPUs, as part of a sentence."""
+        limits = ", ".join(dict.fromkeys(f"{t.name} {_largest(t)}" for t in catalog.technologies))
+        return (
+            f"no product of up to {dimensions} dimensions within the largest sizes ({limits}) and the pins gives it; "
+            "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
+        )
+
+
+def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
+    """Return the smallest and the largest B/s of a dimension, with the values for missing keys; caps do not count."""
+    usual = (_LOWEST, _HIGHEST) if kit is None else (kit.port_rate, math.inf)
+    stated = (bandwidth.min_GBps, bandwidth.max_GBps)
+    lowest, highest = (one if GBps is None else GBps * GIGA for GBps, one in zip(stated, usual, strict=True))
+    return lowest, highest
+
+
+def _largest(technology: Technology) -> str:
+    """Return the most NPUs that a technology connects in a dimension, or of parts in a domain."""
+    kit = technology.kit if isinstance(technology, KitTechnology) else None
+    if kit is not None and kit.domain_size is not None:
+        return f"{kit.domain_size} with all inside it"
+    return str(technology.largest_dimension or "any")

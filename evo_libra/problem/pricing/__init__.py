@@ -1,0 +1,1 @@
+"""Pricings: which dimensions can be built, and at which prices."""

@@ -1,0 +1,1 @@
+"""Sections of the genome: each owns some genes and the decisions about a design that they stand for."""

@@ -1,0 +1,1 @@
+"""Models of the iteration time of a population."""

@@ -1,0 +1,189 @@
+"""The interface of a time model, and the workloads that it times."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
+from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.collective import Collective, Pattern, SizedCollective
+from evo_libra.errors import InputError
+from evo_libra.network.blocks import Kit
+from evo_libra.network.fabric import Fabric
+from evo_libra.problem.time_models.process_groups import Placement, placed_groups
+from evo_libra.timing.fidelity import Fidelity
+from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
+from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
+from evo_libra.workload.training import IterationTime, Merging, Message, Stream, iteration_time
+from evo_libra.workload.workload import IterationSize, Workload
+
+
+@dataclass(frozen=True)
+class WeightedLoop:
+    """A workload, compiled.
+
+    Attributes
+    ----------
+    workload : its layers, or its traces.
+    degrees : NPUs in each process group, innermost first, and of all NPUs under ``all``.
+    layouts : of each process group, those that lie around it with their degrees, the innermost first.
+    weight : factor on its time in the objective.
+    time : its iteration time.
+    """
+
+    workload: Workload | TracedWorkload
+    degrees: Mapping[str, int]
+    layouts: Mapping[str, Layout]
+    weight: float
+    time: IterationTime | TraceTime
+
+    @property
+    def size(self) -> IterationSize:
+        """Layers, samples and NPUs of one iteration; empty for traces."""
+        return self.workload.size if isinstance(self.workload, Workload) else IterationSize()
+
+
+def weighted_loop(
+    workload: Workload,
+    degrees: Mapping[str, int],
+    weight: float,
+    overlap: str,
+    npus: int,
+    *,
+    merging: Merging = Merging.PATTERN,
+) -> WeightedLoop:
+    """Compile a training loop with its process groups; `merging` is that of `iteration_time`."""
+    layout = tuple(degrees.items())
+    joined = {group: prod(degrees[part] for part in parts_of(group)) for group in workload.groups if group != ALL}
+    complete = {**degrees, **joined, ALL: npus}
+    layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
+    return WeightedLoop(
+        workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merging=merging)
+    )
+
+
+def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merging: Merging) -> WeightedLoop:
+    """Compile traces; `merging` is that of `trace_time`."""
+    layouts = {**workload.layouts, ALL: ()}
+    degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
+    return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging))
+
+
+Load = Pattern | Collective | SizedCollective | Message
+Channel = tuple[Layout, str, Load]
+"""Traffic that costs the same time per unit whichever workload it belongs to."""
+
+
+def channel_of(loop: WeightedLoop, stream: Stream) -> Channel:
+    """Return the channel of a stream of a workload."""
+    group, load = stream
+    return loop.layouts[group], group, load
+
+
+@dataclass(frozen=True)
+class TimeModel(ABC):
+    """Iteration time of all workloads together.
+
+    Attributes
+    ----------
+    loops : the workloads.
+    kits : the parts of dimensions; without any, every group has all the bandwidth of its NPUs, as in LIBRA.
+    """
+
+    loops: tuple[WeightedLoop, ...]
+    kits: tuple[Kit, ...] = ()
+
+    @cached_property
+    def channels(self) -> tuple[Channel, ...]:
+        """The distinct traffic of the workloads."""
+        return tuple(dict.fromkeys(channel_of(loop, stream) for loop in self.loops for stream in loop.time.streams))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the best bandwidths can be solved for, and proven to be the best."""
+        return False
+
+    @property
+    def fidelity(self) -> Fidelity | None:
+        """How collectives run and are timed; None where they take their bytes over the bandwidth."""
+        return None
+
+    @property
+    @abstractmethod
+    def lower_bound(self) -> TimeModel | None:
+        """An exact time model that is nowhere slower; None where there is none."""
+
+    @abstractmethod
+    def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:
+        """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty for times that need more."""
+
+    @abstractmethod
+    def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
+        """Return (n,) seconds per unit of each channel.
+
+        Parameters
+        ----------
+        designs : the networks.
+        traffic : (c, d, n) from `traffic`, where it is known.
+        """
+
+    @abstractmethod
+    def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
+        """Return (n,) seconds of a collective of some bytes among process groups."""
+
+    @abstractmethod
+    def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
+        """Return how collectives run on networks that people write, from their options and (d, n) blocks.
+
+        Raises
+        ------
+        InputError : an option is none of the choices.
+        """
+
+    def named(self, fabrics: list[Fabric], designs: Population) -> list[Fabric]:  # noqa: ARG002 - some models need it
+        """Return the records of networks with the options that say how collectives run on them."""
+        return fabrics
+
+    def columns(self, designs: Population) -> dict[str, list[Any]]:  # noqa: ARG002 - some models need it
+        """Return the columns of a front that say how collectives run."""
+        return {}
+
+    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:  # noqa: ARG002 - exact ones need it
+        """Return the convex program of the best bandwidths in a box, without linear constraints.
+
+        The parameters are those of `BandwidthProgram`; `traffic` is that of `traffic`.
+
+        Raises
+        ------
+        InputError : the time is not exact, or a workload is a trace.
+        """
+        raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
+
+    def fits(self, npus: IntArray) -> BoolArray:
+        """Return (n,) whether (d, n) dimensions can hold every process group."""
+        fits = np.ones(npus.shape[1], dtype=np.bool_)
+        for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
+            fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
+        return fits
+
+    def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placement]:
+        """Return where each process group lies on (d, n) dimensions."""
+        return placed_groups({(layout, group) for layout, group, _ in self.channels}, npus)
+
+    def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
+        """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""
+        per_unit = self.channel_times(designs, traffic)
+        times = (loop.time([per_unit[channel_of(loop, s)] for s in loop.time.streams]) for loop in self.loops)
+        return [np.broadcast_to(time, (len(designs),)) for time in times]
+
+    def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
+        """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""
+        times = self.workload_times(designs, traffic)
+        return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
