@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.run.origin import build_afresh
 from evo_libra.experiment.run.provenance import canonical_hash
-from evo_libra.experiment.run.record import spec_of
-from evo_libra.experiment.run.settings import build_afresh
+from evo_libra.experiment.store.manifest import spec_of
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 

@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import counted
-from evo_libra.experiment.execution.executor import Executor, Undelivered
-from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.executor import Executor, Job, Report, Undelivered
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.execution.worker import abandon
-from evo_libra.experiment.file.expansion import Experiment
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.store.claim import Lease, current_claim, server_time
 from evo_libra.experiment.store.control import all_requested, request, settle

@@ -41,7 +41,7 @@ def scheduler_options(credentials: dict[str, str]) -> dict[str, Any]:
         "protocol": "tls://",
         "security": security_of(credentials),
         "dashboard": False,
-        # It compares dates of the clock, which may jump; `evo_libra.experiment.execution.silence` looks after workers.
+        # It compares dates of the clock, which may jump; `evo_libra.experiment.execution.scheduler` watches workers.
         "worker_ttl": _NO_LIMIT,
     }
 

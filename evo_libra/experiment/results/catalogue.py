@@ -11,32 +11,38 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.filters import parse_filter, sort_runs
-from evo_libra.experiment.results.index import cache_folder, load, open_index, save
-from evo_libra.experiment.results.points import checkpoint_points, keep_points, known_points
+from evo_libra.experiment.results.index import (
+    cache_folder,
+    checkpoint_points,
+    keep_points,
+    known_points,
+    load,
+    open_index,
+    save,
+)
 from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.record import (
+from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord
+from evo_libra.experiment.store.control import read_requests
+from evo_libra.experiment.store.control import request as _request
+from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, RunFolder
+from evo_libra.experiment.store.records import (
     BATCHES,
     HELD,
-    BatchInfo,
     Plan,
-    RunInfo,
-    Standing,
+    Queue,
     plan_stamp,
+    queue_states,
     read_batch,
     read_plan,
     read_run,
     signature,
-    standings,
 )
-from evo_libra.experiment.store.control import read_requests
-from evo_libra.experiment.store.control import request as _request
-from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, RunFolder
 from evo_libra.files.integrity import DamagedError, read_bytes, unreadable
 
 if TYPE_CHECKING:
@@ -57,9 +63,9 @@ class Catalogue:
     def __init__(self, results: Path, index: sqlite3.Connection) -> None:
         self.results, self._place = results, str(results)
         self._index, self._lock = index, threading.RLock()
-        self._runs: dict[str, RunInfo] = {}
+        self._runs: dict[str, RunRecord] = {}
         self._stamps: dict[str, str] = {}
-        self._batches: tuple[BatchInfo, ...] = ()
+        self._batches: tuple[BatchRecord, ...] = ()
         self._plans: dict[Path, tuple[str, Plan | None]] = {}
         self._notes: list[str] = []
 
@@ -97,11 +103,11 @@ class Catalogue:
         with self._lock:
             requests, self._notes = _as_lists(read_requests(self.results))
             planned = self._read_plans()
-            standing = standings(self._batches, requests)
+            queue = queue_states(self._batches, requests)
             present = _run_ids(self.results, self._notes)
             before, self._runs = self._runs, {}
             for run_id in [*present, *(planned.keys() - present.keys())]:
-                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), standing.get(run_id, ""))
+                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), queue.get(run_id, ""))
                 if run is not None:
                     self._runs[run_id], self._stamps[run_id] = run, stamp
             gone = before.keys() - self._runs.keys()
@@ -128,25 +134,25 @@ class Catalogue:
         return _merged(plan for _, plan in self._plans.values() if plan is not None)
 
     def _reread(
-        self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, standing: Standing
-    ) -> tuple[RunInfo | None, str]:
+        self, known: RunRecord | None, run_id: str, planned: Mapping[str, Any] | None, queue: Queue
+    ) -> tuple[RunRecord | None, str]:
         try:
-            stamp = _done_stamp(f"{self._place}/{run_id}") or f"{standing},{signature(self.results / run_id)}"
+            stamp = _done_stamp(f"{self._place}/{run_id}") or f"{queue},{signature(self.results / run_id)}"
         except DamagedError:
             stamp = ""
         if known is None or stamp != self._stamps.get(run_id) or stamp.endswith(HELD) or known.status == "damaged":
-            return read_run(self.results, run_id, planned, standing), stamp
+            return read_run(self.results, run_id, planned, queue), stamp
         if planned is not None and (known.experiment, known.name) != (planned["experiment"], planned["label"]):
             return replace(known, experiment=str(planned["experiment"]), name=str(planned["label"])), stamp
         return known, stamp
 
-    def runs(self, query: str = "", sort: str = "id") -> list[RunInfo]:
+    def runs(self, query: str = "", sort: str = "id") -> list[RunRecord]:
         """Return runs.
 
         Parameters
         ----------
         query : words that all hold, such as ``status:failed seed:3 evaluations>1000 4k``; see `parse_filter`.
-        sort : a field of `RunInfo`; ``-updated`` begins with the latest.
+        sort : a field of `RunRecord`; ``-updated`` begins with the latest.
 
         Raises
         ------
@@ -161,16 +167,16 @@ class Catalogue:
         with self._lock:
             return (*self._notes, *(f"{run.id}: {run.error}" for run in self._runs.values() if run.status == "damaged"))
 
-    def batches(self) -> tuple[BatchInfo, ...]:
+    def batches(self) -> tuple[BatchRecord, ...]:
         """Return the batches that were run into the folder of results."""
         return self._batches
 
-    def runs_of(self, batch: BatchInfo) -> list[RunInfo]:
+    def runs_of(self, batch: BatchRecord) -> list[RunRecord]:
         """Return the runs of a batch in the order of its experiment."""
         with self._lock:
             return [self._runs[run_id] for run_id in batch.runs if run_id in self._runs]
 
-    def find(self, name: str) -> RunInfo:
+    def find(self, name: str) -> RunRecord:
         """Return the run that a path, an id, or a part of an id names.
 
         Raises
@@ -206,13 +212,11 @@ class Catalogue:
         """
         import polars as pl  # noqa: PLC0415 - the terminal needs no frames
 
-        rows = [{**vars(run), "folder": str(run.folder)} for run in self.runs(query, sort)]
         kinds: dict[str, Any] = {"int": pl.Int64, "float": pl.Float64, "float | None": pl.Float64}
-        return pl.DataFrame(
-            rows, schema={field.name: kinds.get(str(field.type), pl.String) for field in fields(RunInfo)}
-        )
+        schema = {one.name: kinds.get(one.kind, pl.String) for one in COLUMNS}
+        return pl.DataFrame([run.json() for run in self.runs(query, sort)], schema=schema)
 
-    def points(self, run: RunInfo) -> dict[str, FloatArray] | None:
+    def points(self, run: RunRecord) -> dict[str, FloatArray] | None:
         """Return objective column -> values of a run's front where that takes no data frame, else None.
 
         Those of a run at work come from its checkpoint, those of a finished one from the index; see `keep_points`.
@@ -220,7 +224,7 @@ class Catalogue:
         with self._lock:
             return known_points(self._index, run)
 
-    def keep_points(self, run: RunInfo, points: Mapping[str, FloatArray]) -> None:
+    def keep_points(self, run: RunRecord, points: Mapping[str, FloatArray]) -> None:
         """Keep the points of a finished run's front in the index, for `points`."""
         with self._lock:
             keep_points(self._index, run, points)
@@ -230,7 +234,7 @@ class Catalogue:
             self._runs[run.id], self._stamps[run.id] = run, stamp
 
 
-def read_front(run: RunInfo) -> Front:
+def read_front(run: RunRecord) -> Front:
     """Return the front of a run; of one at work, that of its last checkpoint, with the objectives alone.
 
     Raises
@@ -252,7 +256,7 @@ def read_front(run: RunInfo) -> Front:
     return Front(frame, tuple(columns))
 
 
-def read_log(run: RunInfo, lines: int = 200) -> list[str]:
+def read_log(run: RunRecord, lines: int = 200) -> list[str]:
     """Return the last lines of a run's log; none when it has not begun, and why where it cannot be read."""
     try:
         return (read_bytes(run.folder / LOG) or b"").decode(errors="replace").splitlines()[-lines:]
@@ -260,7 +264,7 @@ def read_log(run: RunInfo, lines: int = 200) -> list[str]:
         return [str(error)]
 
 
-def read_manifest(run: RunInfo) -> dict[str, Any]:
+def read_manifest(run: RunRecord) -> dict[str, Any]:
     """Return problem, versions, git state, machine, seed and timings of a run.
 
     Raises
@@ -270,7 +274,7 @@ def read_manifest(run: RunInfo) -> dict[str, Any]:
     return RunFolder(run.folder).read_json(MANIFEST)
 
 
-def request(run: RunInfo | BatchInfo, action: str) -> None:
+def request(run: RunRecord | BatchRecord, action: str) -> None:
     """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `control.request`."""
     depth = len(Path(run.id).parts)
     _request(run.folder.parents[depth - 1], run.id, action)

@@ -21,8 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from evo_libra.experiment.run.fields import parse_file
 from evo_libra.experiment.store.folder import create_text, make_folder
+from evo_libra.experiment.store.json_files import parse_file
 from evo_libra.experiment.store.staging import STAGING, Staging, TakenOverError, remove_tree
 from evo_libra.faults import StorageError, explained
 from evo_libra.files.integrity import DamagedError, open_regular, seal_json, unreadable

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from evo_libra.experiment.run.schema import checker
 from evo_libra.experiment.store.folder import EVENTS, LOG, RunFolder
+from evo_libra.experiment.store.json_files import checker
 from evo_libra.files.integrity import open_regular, parse_line, read_bytes, seal_line
 
 _TAIL = 16_384
@@ -34,6 +34,13 @@ class Progress:
     front: int
     hypervolume: float | None
     seconds: float
+
+    def figures(self) -> dict[str, Any]:
+        """Return its part of the results of a run, with the keys of the files of a run."""
+        return {
+            "evaluations": self.evaluations, "front": self.front, "hypervolume": self.hypervolume,
+            "wall_s": self.seconds,
+        }  # fmt: skip
 
 
 def tell(folder: RunFolder, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-able data

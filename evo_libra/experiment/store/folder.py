@@ -7,7 +7,6 @@ import errno
 import hashlib
 import io
 import os
-import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.fields import (
-    AttemptFields,
-    DoneFields,
-    FailedFields,
-    FailuresFields,
-    ManifestFields,
-    PlanFields,
-    RunnerFields,
+from evo_libra.experiment.store.json_files import (
+    ATTEMPT_FIELDS,
+    DONE_FIELDS,
+    FAILED_FIELDS,
+    FAILURES_FIELDS,
+    MANIFEST_FIELDS,
+    PLAN_FIELDS,
+    RUNNER_FIELDS,
+    Fields,
     parse_file,
 )
 from evo_libra.experiment.store.staging import Staging
@@ -37,9 +37,9 @@ EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failu
 ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
 DESIGNS = "designs-*.parquet"
 TEMPORARY = ".tmp-"
-_FIELDS: dict[str, Any] = {
-    MANIFEST: ManifestFields, DONE: DoneFields, FAILED: FailedFields, FAILURES: FailuresFields, ATTEMPT: AttemptFields,
-    PLAN: PlanFields, RUNNER: RunnerFields,
+_FIELDS: dict[str, Fields] = {
+    MANIFEST: MANIFEST_FIELDS, DONE: DONE_FIELDS, FAILED: FAILED_FIELDS, FAILURES: FAILURES_FIELDS,
+    ATTEMPT: ATTEMPT_FIELDS, PLAN: PLAN_FIELDS, RUNNER: RUNNER_FIELDS,
 }  # fmt: skip
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
@@ -200,13 +200,13 @@ def is_run(path: Path) -> bool:
     return os.path.lexists(path / MANIFEST)
 
 
-def read_file(folder: Path, name: str, fields: Any = None) -> dict[str, Any] | None:  # noqa: ANN401 - a type
+def read_file(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any] | None:
     """Return the content of a JSON file of a run or a batch; None where there is none.
 
     Parameters
     ----------
     folder, name : the file.
-    fields : what of it is wanted, a `TypedDict` of its first fields; all of it when left out.
+    fields : the keys that are needed; all when left out.
 
     Raises
     ------
@@ -247,11 +247,6 @@ def move_folder_away(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         # With a slash at its end the name is that of a folder alone: what another has published there is safe.
         os.rename(f"{path}/", path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))  # noqa: PTH104
-
-
-def plain_name(name: str) -> str:
-    """Return a name as a part of a path."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
 
 
 def create_text(path: Path, text: str, beside: Path) -> bool:

@@ -19,16 +19,13 @@ from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.execution import batch as batches
 from evo_libra.experiment.execution import local_worker
 from evo_libra.experiment.execution.batch import run_batch
-from evo_libra.experiment.execution.executor import InProcess, OnScheduler, Undelivered
+from evo_libra.experiment.execution.executor import InProcess, Job, Report, Undelivered
 from evo_libra.experiment.execution.local_worker import LocalWorkers, Place, _Process
-from evo_libra.experiment.execution.messages import Job, Report
 from evo_libra.experiment.execution.plan import plan_of
 from evo_libra.experiment.execution.private_cluster import new_credentials
-from evo_libra.experiment.execution.scheduler import Tls, join
-from evo_libra.experiment.execution.silence import Silence
+from evo_libra.experiment.execution.scheduler import OnScheduler, Silence, Tls, join
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import Experiment
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.folder import FAILED
 from evo_libra.ui.commands.run import RunOptions, run_command

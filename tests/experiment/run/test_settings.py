@@ -12,17 +12,20 @@ import polars as pl
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.executor import Job, Report
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.file.expansion import load_experiment, planned_run
 from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.results.reproduction import reproduce
-from evo_libra.experiment.run.record import read_run, spec_of
-from evo_libra.experiment.run.settings import Method, RunSpec, build, origin_of
+from evo_libra.experiment.run.origin import build, origin_of
+from evo_libra.experiment.run.settings import read_settings, settings_json
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store import evaluated as designs_module
 from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs, kept_genes
 from evo_libra.experiment.store.events import read_events
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.store.manifest import planned_json, spec_of
+from evo_libra.experiment.store.records import read_run
 from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.ui.terminal.view_model import status_line
 
@@ -59,7 +62,7 @@ def elsewhere(job: Job, tmp_path: Path) -> Job:
 def begun(spec: RunSpec, job: Job, evaluations: int) -> Report:
     """Interrupt a run after each generation, until it has so many evaluations."""
     report = Report(spec.id, "interrupt")
-    while report.ending == "interrupt" and report.evaluations < evaluations:
+    while report.ending == "interrupt" and report.figures.evaluations < evaluations:
         told: list[Any] = []
         report = perform(
             spec, job, interrupted=lambda told=told: bool(told), watch=lambda *now, told=told: told.append(now)
@@ -108,7 +111,7 @@ def test_what_ended_a_run_is_told_and_ends_a_longer_one_there_too(job: Job, way:
     assert [folder_of(spec, job).read_json(DONE)["ended"] for spec in (short, long)] == [ended, ended]
     assert folder_of(short, job).read_json(MANIFEST)["ended"] == ended
     if ended != EVALUATIONS:
-        assert reports[0].evaluations == reports[1].evaluations < 4000
+        assert reports[0].figures.evaluations == reports[1].figures.evaluations < 4000
         assert files_of(short, job) == files_of(long, job)
 
 
@@ -116,7 +119,7 @@ def test_seconds_end_a_run_and_more_of_them_extend_it(job: Job) -> None:
     short = planned(seconds=0.001, evaluations=10**9)
     long = planned(seconds=0.3, evaluations=10**9)
     first, second = perform(short, job), perform(long, job)
-    assert second.evaluations > first.evaluations >= 100
+    assert second.figures.evaluations > first.figures.evaluations >= 100
     assert [folder_of(spec, job).read_json(DONE)["ended"] for spec in (short, long)] == [SECONDS, SECONDS]
     assert read_events(folder_of(long, job).path)[0]["kind"] == "extended"
     assert short.search == long.search
@@ -142,21 +145,22 @@ def test_the_method_is_a_part_of_what_a_run_is(job: Job) -> None:
     assert len({spec.hash for spec in specs}) == len(specs)
     for spec in specs:
         read = RunSpec.of(json.loads(json.dumps(spec.data())))
-        assert (read.hash, read.method, read.id) == (spec.hash, spec.method, spec.id)
+        assert (replace(read).hash, settings_json(read), read.id) == (spec.hash, settings_json(spec), spec.id)
     perform(specs[1], job)
     kept = spec_of(folder_of(specs[1], job).read_json(MANIFEST))
-    assert (kept.hash, kept.method) == (specs[1].hash, specs[1].method)
+    assert (kept.hash, read_settings(settings_json(kept))) == (specs[1].hash, read_settings(settings_json(specs[1])))
     # What decides nothing is not: processes, and where a front lies.
     assert replace(specs[0], workers=3).hash == specs[0].hash
-    assert Method(start_from=("/here",), start_digest="d").settings() == Method(start_digest="d").settings()
+    started = [replace(specs[0], start_from=(place,), start_digest="d") for place in ("/here", "/there")]
+    assert started[0].hash == started[1].hash != specs[0].hash
 
 
 def test_what_pays_is_done_unless_it_is_told_otherwise() -> None:
     origin = origin_of("gpt3-4k", [])
-    assert planned_run(origin).method.memetic == 0.05
-    assert planned_run(origin, engine="random").method.memetic == 0.0
-    assert planned_run(origin, memetic=0.0).method.memetic == 0.0
-    assert planned_run(origin_of("gpt3-4k", ["bandwidth=optimal"])).method.memetic == 0.0
+    assert planned_run(origin).memetic == 0.05
+    assert planned_run(origin, engine="random").memetic == 0.0
+    assert planned_run(origin, memetic=0.0).memetic == 0.0
+    assert planned_run(origin_of("gpt3-4k", ["bandwidth=optimal"])).memetic == 0.0
 
 
 def test_a_run_starts_from_an_earlier_front(job: Job, tmp_path: Path) -> None:
@@ -189,7 +193,7 @@ def test_a_run_starts_from_several_fronts_and_from_each_design_once(job: Job, tm
         perform(spec, job)
     places = [folder_of(spec, job).path for spec in earlier]
     both = planned(start_from=places, evaluations=300, keep="designs")
-    assert RunSpec.of(json.loads(json.dumps(both.data()))).method == both.method
+    assert settings_json(RunSpec.of(json.loads(json.dumps(both.data())))) == settings_json(both)
     assert planned(start_from=[*places, places[0]], evaluations=300, keep="designs").hash == both.hash
     assert both.hash not in {planned(start_from=place, evaluations=300, keep="designs").hash for place in places}
     perform(both, job)
@@ -228,7 +232,7 @@ def test_a_problem_without_proof_or_exact_bandwidths_is_refused() -> None:
         planned_run(origin, gap=0.1)
     with pytest.raises(InputError, match="has no exact bandwidths"):
         planned_run(origin, memetic=0.1)
-    assert planned_run(origin).method.memetic == 0.0
+    assert planned_run(origin).memetic == 0.0
 
 
 def test_experiment_files_say_how_runs_search(tmp_path: Path, job: Job) -> None:
@@ -246,12 +250,12 @@ runs:
   slow: {{workers: 2, timeout: 5, asynchronous: true, engines: random}}
 """)
     runs = load_experiment(tmp_path / "mine.yaml").runs
-    assert [(run.method.islands, run.method.memetic) for run in runs] == [(2, 0), (4, 0.1), (1, 0.05), (1, 0)]
+    assert [(run.islands, run.memetic) for run in runs] == [(2, 0), (4, 0.1), (1, 0.05), (1, 0)]
     assert {run.seconds for run in runs} == {20}
-    assert (runs[2].method.growth, runs[2].method.restarts, runs[2].method.start_from) == (
+    assert (runs[2].growth, runs[2].restarts, runs[2].start_from) == (
         0.5, 1, (str((tmp_path / start).resolve()),),
     )  # fmt: skip
-    assert (runs[3].workers, runs[3].method.timeout, runs[3].method.asynchronous) == (2, 5, True)
+    assert (runs[3].workers, runs[3].timeout, runs[3].asynchronous) == (2, 5, True)
     (tmp_path / "bad.yaml").write_text("problem: gpt3-4k\nrestarts: 2\n")
     with pytest.raises(InputError, match=r"bad.yaml:1.*restarts: they need a stagnation"):
         load_experiment(tmp_path / "bad.yaml")
@@ -309,7 +313,7 @@ def test_a_run_tells_what_ended_it(job: Job, settings: dict[str, Any], told: tup
     queued = read_run(
         Path(job.results),
         spec.id,
-        {**spec.data(), "budget": spec.evaluations, "hash": spec.hash, "search": spec.search},
+        planned_json(spec),
     )
     assert queued is not None
     assert (queued.ended, queued.restarts, queued.islands) == ("", 0, told[2])
