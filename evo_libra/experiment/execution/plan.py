@@ -24,8 +24,8 @@ from evo_libra.experiment.store.folder import (
     move_folder_away,
     read_file,
 )
-from evo_libra.experiment.store.manifest import planned_json, stale
-from evo_libra.experiment.store.records import BATCHES
+from evo_libra.experiment.store.manifest import planned_json
+from evo_libra.experiment.store.records import BATCHES, stale
 from evo_libra.experiment.store.staging import STAGING, TakenOverError
 
 State = Literal["new", "begun", "done", "stale", "failed", "damaged"]

@@ -33,7 +33,7 @@ from evo_libra.experiment.store.control import requested
 from evo_libra.experiment.store.damage import drop_damaged
 from evo_libra.experiment.store.events import log, tell
 from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, RunFolder
-from evo_libra.experiment.store.manifest import stale
+from evo_libra.experiment.store.records import stale
 from evo_libra.experiment.store.staging import TakenOverError
 from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
 from evo_libra.problem.protocol import SearchProblem

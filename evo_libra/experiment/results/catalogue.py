@@ -36,6 +36,7 @@ from evo_libra.experiment.store.records import (
     HELD,
     Plan,
     Queue,
+    file_stamp,
     plan_stamp,
     queue_states,
     read_batch,
@@ -99,7 +100,7 @@ class Catalogue:
             self._index.close()
 
     def refresh(self) -> None:
-        """Read what has changed since the last time; of a finished run two dates are looked at."""
+        """Read what has changed since the last time; for a finished run, three dates are compared."""
         with self._lock:
             requests, self._notes = _as_lists(read_requests(self.results))
             planned = self._read_plans()
@@ -214,7 +215,7 @@ class Catalogue:
 
         kinds: dict[str, Any] = {"int": pl.Int64, "float": pl.Float64, "float | None": pl.Float64}
         schema = {one.name: kinds.get(one.kind, pl.String) for one in COLUMNS}
-        return pl.DataFrame([run.json() for run in self.runs(query, sort)], schema=schema)
+        return pl.DataFrame([run.row() for run in self.runs(query, sort)], schema=schema)
 
     def points(self, run: RunRecord) -> dict[str, FloatArray] | None:
         """Return objective column -> values of a run's front where that takes no data frame, else None.
@@ -304,9 +305,15 @@ def can_be_read(results: Path) -> bool:
     except FileNotFoundError:
         return False
     except NotADirectoryError:
-        raise InputError(f"{results} is no folder of results: it is a file") from None
+        raise no_folder(results) from None
     except OSError as error:
         raise unreadable(results, error) from None
+
+
+def no_folder(results: Path) -> InputError:
+    """Return the error for a folder of results that is a file, or lies below one."""
+    file = next((part for part in (results, *results.parents) if part.is_file()), results)
+    return InputError(f"{results} is no folder of results: {'it' if file == results else file} is a file")
 
 
 def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:
@@ -358,4 +365,5 @@ def _done_stamp(folder: str) -> str:
         done, manifest = os.stat(f"{folder}/{DONE}"), os.stat(f"{folder}/{MANIFEST}")  # noqa: PTH116
     except OSError:
         return ""
-    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{program()}"  # The program decides whether it is stale.
+    # The program decides whether the run is stale; a front that has changed is checked again.
+    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{file_stamp(f'{folder}/{FRONT}')}:{program()}"

@@ -67,8 +67,8 @@ def sort_runs(runs: Sequence[RunRecord], order: str) -> list[RunRecord]:
         raise InputError(unknown("field", name, _FIELDS))
 
     def key(run: RunRecord) -> tuple[bool, object]:
-        value = getattr(run, name)
-        return value is None, str(value) if name == "folder" else value
+        value = getattr(run, "location" if name == "folder" else name)
+        return value is None, value
 
     by_id = sorted(runs, key=attrgetter("id"))
     if name == "id":

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 import tempfile
 import zlib
 from collections.abc import Collection, Mapping, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _KEPT = 64  # Fronts.
 _LARGEST = 1 << 20  # Bytes of a front; larger ones are read from their files.
-_NAMES = tuple(one.name for one in COLUMNS if one.name != "folder")
+_NAMES = tuple(one.attribute for one in COLUMNS if one.name != "folder")
 _VALUES = attrgetter(*_NAMES)
 _TABLES = """
 DROP TABLE IF EXISTS runs;
@@ -83,11 +84,11 @@ def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunRecord]
     return [(stamp, _run(f"{results}/{values[0]}", values)) for (stamp, _), values in zip(rows, runs, strict=True)]
 
 
-def _run(folder: str, values: Sequence[Any]) -> RunRecord:
+def _run(location: str, values: Sequence[Any]) -> RunRecord:
     # A frozen record is filled field by field; of 20,000 that would take half of the time that reading them takes.
     run = RunRecord.__new__(RunRecord)
     vars(run).update(zip(_NAMES, values, strict=True))
-    vars(run)["folder"] = Path(folder)
+    vars(run)["location"] = location
     return run
 
 
@@ -152,7 +153,7 @@ def checkpoint_points(folder: RunFolder) -> dict[str, FloatArray] | None:
     ------
     InputError : the checkpoint or the manifest is damaged.
     """
-    from evo_libra.experiment.store.checkpoint import read_objectives  # noqa: PLC0415 - the index needs no arrays
+    from evo_libra.experiment.store.sealed import read_objectives  # noqa: PLC0415 - the index needs no arrays
 
     values = read_objectives(folder)
     if values is None:
@@ -250,7 +251,24 @@ def cache_folder() -> Path:
     folder = platformdirs.user_cache_path("evo-libra")
     if not on_network(folder):
         return folder
-    return Path(tempfile.gettempdir()) / f"evo-libra-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
+    return _own_temporary()
+
+
+def _own_temporary() -> Path:
+    """Return a temporary folder that nobody else can look into.
+
+    The usual folder has a name that can be foreseen, in a place where everybody may write. A fresh folder takes its place
+    unless it is the user's own and closed to others.
+    """
+    if not hasattr(os, "getuid"):
+        return Path(tempfile.gettempdir()) / "evo-libra"  # the user's own there
+    folder = Path(tempfile.gettempdir()) / f"evo-libra-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+            return folder
+    return Path(tempfile.mkdtemp(prefix="evo-libra-"))
 
 
 def _existing(folder: Path) -> Path:

@@ -13,8 +13,8 @@ from typing import Any
 
 from evo_libra import __version__
 
-_ROOMS = ("network", "chakra", "workload", "timing", "bandwidth", "problem", "front", "optimality", "searching")
-"""Rooms whose code decides results, beside the files at the top of the package."""
+_ELSEWHERE = ("astra_sim", "experiment", "ui")
+"""Rooms that no result depends on."""
 _PACKAGES = ("numpy", "moocore", "pymoo", "deap", "clarabel", "polars", "pydantic", "ruamel.yaml")
 
 
@@ -38,21 +38,16 @@ def versions() -> dict[str, str]:
 
 @cache
 def program() -> str:
-    """Return a digest of the code that decides results: models, problems, fronts, engines.
+    """Return a digest of the program's code that results depend on: models, problems, fronts, engines.
 
     It changes with the code alone, not with documentation, commands or the place of installation.
     """
     package = Path(__file__).parents[2]
     digest = hashlib.sha256(__version__.encode())
-    for path in [*sorted(package.glob("*.py")), *(path for room in _ROOMS for path in _code_of(package / room))]:
-        digest.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes())
+    for path in sorted(package.rglob("*.py")):
+        if (name := path.relative_to(package)).parts[0] not in _ELSEWHERE:
+            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _code_of(room: Path) -> list[Path]:
-    found = sorted(room.rglob("*.py"))
-    assert found, "a room of the package"  # noqa: S101 - our mistake
-    return found
 
 
 @cache

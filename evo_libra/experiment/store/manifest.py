@@ -152,13 +152,3 @@ def problem_as_run(folder: RunFolder) -> SearchProblem:
     if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         raise InputError(f"{folder.path} is of a problem written in Python, which evaluates genes, not designs")
     return build(spec_as_run(folder).origin)
-
-
-def is_stale(manifest: Mapping[str, Any]) -> bool:
-    """Return whether another version of the program made a finished run."""
-    return manifest.get("program") != program()
-
-
-def stale(folder: RunFolder) -> bool:
-    """Return whether another version of the program made the finished run of a folder."""
-    return is_stale(folder.read_json(MANIFEST))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -9,23 +10,26 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.run.record import COLUMNS, BatchRecord, Column, RunRecord, Status
 from evo_libra.experiment.run.settings import SETTINGS
 from evo_libra.experiment.store.claim import Claim, current_claim
+from evo_libra.experiment.store.damage import check_written
 from evo_libra.experiment.store.events import last_progress
 from evo_libra.experiment.store.folder import (
     CHECKPOINT,
     DONE,
     EVENTS,
     FAILED,
+    FRONT,
     MANIFEST,
     PLAN,
     RUNNER,
+    RunFolder,
     read_file,
     without_manifest,
 )
 from evo_libra.experiment.store.json_files import LISTED_FIELDS
-from evo_libra.experiment.store.manifest import is_stale
 from evo_libra.files.integrity import DamagedError
 
 Queue = Literal["", "waiting", "paused"]
@@ -34,6 +38,7 @@ Plan = Mapping[str, Any]
 BATCHES = ".batches"
 HELD = ",held"
 RUNNER_LOG = "runner.log"
+_LARGEST = 1 << 20  # Bytes of a front that a listing checks.
 
 
 def read_run(
@@ -50,7 +55,7 @@ def read_run(
     try:
         return _read_sound(results / run_id, run_id, planned, queue)
     except DamagedError as error:
-        return _damaged(results / run_id, run_id, planned or {}, str(error))
+        return _damaged(results / run_id, run_id, planned or _head(results / run_id), str(error))
 
 
 def _read_sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, queue: Queue) -> RunRecord | None:
@@ -60,8 +65,9 @@ def _read_sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, qu
         raise without_manifest(folder)
     if head is None:
         return None
-    known = {"id": run_id, "folder": folder, "started": _seconds(head.get("started"))}
+    known = {"id": run_id, "location": str(folder), "started": _seconds(head.get("started"))}
     if done is not None:
+        _check_front(folder, done["files"].get(FRONT, ""))
         return _record(head, planned, done, {**known, "status": "stale" if is_stale(head) else "done"})
     failed, claim, figures = read_file(folder, FAILED), _live_claim(folder), _figures_so_far(folder, manifest)
     state = {
@@ -70,6 +76,23 @@ def _read_sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, qu
         "error": "" if failed is None else failed["error"],
     }
     return _record(head, planned, figures, {**known, **state})
+
+
+def _check_front(folder: Path, digest: str) -> None:
+    """Check the front of a finished run; a listing does not wait for thousands of large ones."""
+    path = f"{folder}/{FRONT}"
+    with contextlib.suppress(OSError):  # reading the front reports what is wrong
+        if os.stat(path).st_size > _LARGEST:  # noqa: PTH116 - asked of every run
+            return
+    check_written(path, digest)
+
+
+def _head(folder: Path) -> Mapping[str, Any]:
+    """Return the manifest of a damaged run; nothing where the manifest is damaged, too."""
+    try:
+        return read_file(folder, MANIFEST, LISTED_FIELDS) or {}
+    except DamagedError:
+        return {}
 
 
 def _figures_so_far(folder: Path, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -82,9 +105,9 @@ def _record(
     head: Mapping[str, Any], planned: Mapping[str, Any] | None, figures: Mapping[str, Any], known: dict[str, Any]
 ) -> RunRecord:
     sources = {"head": head, "plan": planned or head, "figure": figures}
-    values = {one.name: _value(one, sources) for one in COLUMNS if one.place}
+    values = {one.attribute: _value(one, sources) for one in COLUMNS if one.place}
     values |= known
-    values["updated"] = _updated(known["folder"], known["status"])
+    values["updated"] = _updated(known["location"], known["status"])
     return RunRecord(**{"worker": "", "error": "", **values})
 
 
@@ -95,15 +118,15 @@ def _value(column: Column, sources: Mapping[str, Mapping[str, Any]]) -> Any:  # 
 
 
 def _damaged(folder: Path, run_id: str, planned: Mapping[str, Any], error: str) -> RunRecord:
-    """Return a run of which nothing is known but its plan."""
-    known = {one.name: one.empty for one in COLUMNS}
+    """Return a run of which nothing is known but its plan, or its manifest."""
+    known = {one.attribute: one.empty for one in COLUMNS}
     if planned:
         sources = {"head": planned, "plan": planned, "figure": {}}
-        known |= {one.name: _value(one, sources) for one in COLUMNS if one.place}
+        known |= {one.attribute: _value(one, sources) for one in COLUMNS if one.place}
     else:
         known["problem"] = Path(run_id).parts[0]
     updated = _updated(folder, "damaged")
-    return RunRecord(**{**known, "id": run_id, "folder": folder, "updated": updated, "error": error})
+    return RunRecord(**{**known, "id": run_id, "location": str(folder), "updated": updated, "error": error})
 
 
 def _status(
@@ -118,7 +141,17 @@ def _status(
     return "queued" if manifest is None or queue == "waiting" else "interrupted"
 
 
-def _updated(folder: Path, status: Status) -> float:
+def is_stale(manifest: Mapping[str, Any]) -> bool:
+    """Return whether another version of the program made a finished run."""
+    return manifest.get("program") != program()
+
+
+def stale(folder: RunFolder) -> bool:
+    """Return whether another version of the program made the finished run of a folder."""
+    return is_stale(folder.read_json(MANIFEST))
+
+
+def _updated(folder: Path | str, status: Status) -> float:
     """Return the time of a run's last change; a finished run does not change any more."""
     names = (DONE,) if status in ("done", "stale") else (DONE, FAILED, EVENTS, MANIFEST)
     return max(_modified(f"{folder}/{name}") for name in names)
@@ -160,10 +193,10 @@ def signature(folder: Path) -> str:
     return ",".join(file_stamp(folder / name) for name in names) + held
 
 
-def file_stamp(path: Path) -> str:
+def file_stamp(path: Path | str) -> str:
     """Return a text that changes whenever a file does; empty for no file."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - asked of every run
     except OSError:
         return ""
     return f"{found.st_mtime_ns}:{found.st_size}"
