@@ -257,8 +257,8 @@ def cache_folder() -> Path:
 def _own_temporary() -> Path:
     """Return a temporary folder that nobody else can look into.
 
-    The usual folder has a name that can be foreseen, in a place where everybody may write. A fresh folder takes its place
-    unless it is the user's own and closed to others.
+    The usual folder has a name that can be foreseen, in a place where everybody may write. Unless it is the user's own
+    and closed to others, a fresh folder takes its place.
     """
     if not hasattr(os, "getuid"):
         return Path(tempfile.gettempdir()) / "evo-libra"  # the user's own there
