@@ -135,9 +135,9 @@ class InProcess:
 
 @contextmanager
 def catching_interrupts() -> Iterator[Callable[[], bool]]:
-    """Turn SIGINT, SIGTERM and SIGHUP into a question that the loop asks between generations.
+    """Return a function that tells whether SIGINT, SIGTERM or SIGHUP has come; a search asks it between generations.
 
-    A second one, by a user who does not want to wait for the generation, is a KeyboardInterrupt.
+    A second signal does not wait for the generation and raises a KeyboardInterrupt.
     """
     caught: float | None = None
 

@@ -34,7 +34,7 @@ STOPPED_SECONDS = 10.0
 _EARLY_ENDS = 5
 _END_SECONDS = 5.0
 _STEP_SECONDS = 1.0
-# Whoever ends a worker from outside, such as a system short of memory, says nothing about the next one.
+# A worker that was ended from outside, as by a system short of memory, says nothing about the next one.
 _FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM) if hasattr(signal, "SIGKILL") else ()
 
 
@@ -277,7 +277,7 @@ def _names(scheduler: Scheduler | None) -> Collection[str]:
 
 
 async def _serve(place: Place) -> None:
-    from evo_libra.experiment.execution.private_cluster import worker_of  # noqa: PLC0415 - not needed by who starts workers
+    from evo_libra.experiment.execution.private_cluster import worker_of  # noqa: PLC0415 - only workers need it
 
     async with worker_of(place.address, dict(place.credentials), str(os.getpid()), place.folder) as worker:
         await worker.finished()
@@ -291,7 +291,7 @@ def main() -> None:
         return
     place = Place(**json.loads(line))
     threading.Thread(target=_end_with_parent, args=(place.folder,), daemon=True).start()
-    import asyncio  # noqa: PLC0415 - not needed by who starts workers
+    import asyncio  # noqa: PLC0415 - only workers need it
 
     import dask  # noqa: PLC0415 - the same
 

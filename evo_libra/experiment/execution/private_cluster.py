@@ -1,7 +1,7 @@
 """A Dask scheduler and its workers that only this program and the processes it has started can reach.
 
-They listen on the loopback alone, without the HTTP servers that Dask starts, and speak TLS: whoever connects has to
-show the certificate of this cluster. Its key comes to these processes through a pipe; Dask writes it to a folder of the
+They listen on the loopback alone, without the HTTP servers that Dask starts, and speak TLS: a peer has to show
+the certificate of this cluster. Its key comes to these processes through a pipe; Dask writes it to a folder of the
 user's own for as long as it takes to load it.
 """
 

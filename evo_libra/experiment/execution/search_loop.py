@@ -53,7 +53,7 @@ def snapshots(
     ----------
     spec, problem : the run, and its problem.
     resume : where to go on.
-    observe : called with all genes that are evaluated and what they are worth.
+    observe : called with all genes that are evaluated, and their evaluation.
     place : where its islands are, if it has several; decides nothing but the time.
 
     Raises
@@ -73,8 +73,8 @@ def snapshots(
         yield from generations(problem, engine, **numbers, resume=resume, options=options)
 
 
-def life_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
-    """Return the function that lives through epochs of a run's islands."""
+def epoch_runner(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
+    """Return the function that runs epochs of a run's islands."""
     improve = step_of(problem, spec.memetic)
     return life(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
 
@@ -112,7 +112,7 @@ def _check_method(spec: RunSpec, *, expensive: bool) -> None:
             f"{spec.engine} leaves nothing to chance; it takes no restarts, start, memetic step or islands"
         )
     if spec.restarts and spec.stagnation is None:
-        raise InputError("restarts: they need a stagnation, in evaluations, after which the search is started anew")
+        raise InputError("restarts: they need a stagnation, in evaluations, after which the search restarts")
     if spec.asynchronous and not expensive:
         raise InputError("an asynchronous search needs --workers, or a problem that has processes of its own")
     if spec.islands > 1 and expensive:
@@ -127,7 +127,7 @@ def with_processes(spec: RunSpec, problem: SearchProblem, results: Path | None, 
     Parameters
     ----------
     spec, problem : the run, and its problem.
-    results : what designs are worth is kept in ``<results>/<problem>/evaluations.sqlite``; None keeps nothing.
+    results : evaluations are kept in ``<results>/<problem>/evaluations.sqlite``; None keeps nothing.
     retry : evaluate designs again that failed before.
 
     Raises
@@ -165,30 +165,30 @@ _SHARE, _NAP = 0.25, 0.002
 
 
 def on_workers(spec: RunSpec) -> Archipelago:
-    """Return islands whose epochs are lived by all workers of the scheduler that this one belongs to."""
+    """Return islands whose epochs are run by all workers of the scheduler that this worker belongs to."""
     return Archipelago(spec.islands, 0, partial(_spread, spec))
 
 
 def _spread(spec: RunSpec, here: Callable[[Epoch], Epoch]) -> Live:
     from distributed import get_client  # noqa: PLC0415 - takes half a second where it is not needed
 
-    return partial(_lived, get_client(), spec, here)
+    return partial(_run_epochs, get_client(), spec, here)
 
 
-def _lived(client: Client, spec: RunSpec, here: Callable[[Epoch], Epoch], epochs: Sequence[Epoch]) -> list[Epoch]:
-    """Return epochs once they have been lived through, by other workers or by this one.
+def _run_epochs(client: Client, spec: RunSpec, here: Callable[[Epoch], Epoch], epochs: Sequence[Epoch]) -> list[Epoch]:
+    """Return epochs once they have been run, by other workers or by this one.
 
     This worker never waits for long: all workers may be at runs that have islands. It takes epochs from the end, while
-    the others begin at the front. An epoch that nobody has brought back in time, because its worker is busy or dead, is
-    lived here; whoever lives it, it comes out the same.
+    the others begin at the front. An epoch that no worker has returned in time is run
+    here; the epoch comes out the same anywhere.
     """
     run = {**spec.data(), "label": ""}
-    others = [client.submit(live_epoch, run, program(), epoch, pure=False, priority=_PRIORITY) for epoch in epochs[:-1]]
+    others = [client.submit(run_epoch, run, program(), epoch, pure=False, priority=_PRIORITY) for epoch in epochs[:-1]]
     found: dict[int, Epoch] = {}
     try:
         for place in reversed(range(len(epochs))):
-            if place < len(others) and (come := _come(others[place])) is not None:
-                found[place] = come
+            if place < len(others) and (ready := _finished(others[place])) is not None:
+                found[place] = ready
                 continue
             begun = time.monotonic()
             found[place] = here(epochs[place])
@@ -208,20 +208,20 @@ def _wait(others: Sequence[Future[Any]], seconds: float) -> None:
         time.sleep(_NAP)
 
 
-def _come(other: Future[Any]) -> Epoch | None:
-    """Return an epoch that has come back sound; one whose worker could not live it is left to this one."""
+def _finished(other: Future[Any]) -> Epoch | None:
+    """Return an epoch that another worker has run; None for one that is left to this worker."""
     if other.status != "finished":
         return None
     epoch: Epoch | None = other.result()
     return epoch
 
 
-def live_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch | None:
-    """Return an epoch of a run once it has been lived through; None where the program or the problem is another one."""
+def run_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch | None:
+    """Return an epoch of a run once it has been run; None where the program or the problem is another one."""
     spec = RunSpec.of(run)
     if planned_by != program():
         return None
     problem = build(spec.origin)
     if digest_of(problem) != spec.problem_digest:
         return None
-    return life_of(spec, problem)(epoch)
+    return epoch_runner(spec, problem)(epoch)

@@ -49,9 +49,9 @@ def scale_of(problem: SearchProblem) -> Scale | None:
     if isinstance(problem, (ExpensiveProblem, SlowProblem)):
         return None
     genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
-    worth = evaluate_checked(problem, genes)
+    evaluation = evaluate_checked(problem, genes)
     best = Archive.empty(len(problem.genome), len(problem.objectives))
-    best = best.add(genes, worth.objectives, worth.violation)
+    best = best.add(genes, evaluation.objectives, evaluation.violation)
     if not len(best):
         return None
     ideal, nadir = best.objectives.min(axis=1), best.objectives.max(axis=1)
@@ -163,17 +163,17 @@ def run_search(
     record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
     loop = snapshots(spec, problem, last, observe=record, place=around.place)
     folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
-    course = _Course(spec, problem, folder, start, scale, around, record)
+    journal = _Journal(spec, problem, folder, start, scale, around, record)
     with closing(loop):
         for snapshot in loop:
             last = snapshot
-            course.note(snapshot)
+            journal.note(snapshot)
             stopped = around.asked()
             if stopped is not None:
                 break
     if last is not None and (last.ended or last.evaluations >= spec.evaluations) and stopped != LOST:
         stopped = None
-    return course.end(last, stopped, manifest)
+    return journal.end(last, stopped, manifest)
 
 
 def mark_done(outcome: Outcome) -> None:
@@ -185,7 +185,7 @@ def mark_done(outcome: Outcome) -> None:
     tell(folder, "done", evaluations=outcome.figures.evaluations, seconds=round(outcome.figures.wall_s, 3))
 
 
-class _Course:
+class _Journal:
     """What a run writes while it searches.
 
     The last checkpoint of a run is from before the generation that its budget cuts short, or a look at its front ends,
@@ -218,9 +218,9 @@ class _Course:
         return self.earlier + self.seconds
 
     def note(self, snapshot: Snapshot) -> None:
-        """Tell how far the search is and save it, each when it is time to."""
-        # Who goes on from here does the generation over that the budget, a stagnation or a proof has ended, so that it
-        # ends the same search in the same place; the clock has no such place.
+        """Report and save the search, each when it is time to."""
+        # A longer run repeats the generation that the budget, a stagnation or a proof has ended, so that it ends the
+        # same search in the same place. The clock has no such place.
         if snapshot.ended in ("", EXHAUSTED, SECONDS):
             self.uncut = snapshot
         self.around.on_generation(snapshot, self.seconds)

@@ -113,7 +113,7 @@ class Catalogue:
                     self._runs[run_id], self._stamps[run_id] = run, stamp
             gone = before.keys() - self._runs.keys()
             changed = [run for run_id, run in self._runs.items() if run is not before.get(run_id)]
-            # A damaged run is read again each time, since whoever mends it may leave all dates as they were.
+            # A damaged run is read again each time, since a repair may leave all dates as they were.
             sound = [(self._stamps[run.id], run) for run in changed if run.status != "damaged"]
             save(self._index, sound, gone | {run.id for run in changed if run.status == "damaged"})
 

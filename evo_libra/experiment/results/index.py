@@ -43,7 +43,7 @@ def version() -> int:
 
 
 def open_index(path: Path | None) -> sqlite3.Connection:
-    """Open an index; a damaged one is begun anew, one that cannot be kept lies in memory, as does that of no path."""
+    """Open an index. A damaged one is made again; an index without a path, or that cannot be written, is in memory."""
     if path is None or (path.exists() and not path.is_file()):
         return _prepared(None)
     try:
@@ -217,7 +217,7 @@ CACHE = "EVO_LIBRA_CACHE"
 
 
 def kind_of(folder: Path) -> str:
-    """Return the type of the file system that a folder lies on, such as ``ext4``; empty where it cannot be told."""
+    """Return the type of the file system that a folder lies on, such as ``ext4``; empty where it is not known."""
     place = str(_existing(folder).resolve())
     best, kind = "", ""
     try:
@@ -246,7 +246,7 @@ def cache_folder() -> Path:
     named = os.environ.get(CACHE)
     if named:
         return Path(named)
-    import platformdirs  # noqa: PLC0415 - only who opens a catalogue needs it
+    import platformdirs  # noqa: PLC0415 - only a catalogue needs it
 
     folder = platformdirs.user_cache_path("evo-libra")
     if not on_network(folder):

@@ -1,8 +1,7 @@
 """Where the problem of a run comes from, how it is built again, and whether building it runs code.
 
 Files may name code as ``module:object``. The code of a command line, or of an experiment that a user runs, is run. A
-result may be from anybody, and whoever plans an experiment only wants to look at it: their code runs only with
-``--trust-code``.
+result may be from anybody, and a plan only looks at an experiment: their code runs only with ``--trust-code``.
 """
 
 from __future__ import annotations

@@ -55,8 +55,7 @@ class RunFolder:
     Attributes
     ----------
     path : the folder.
-    staging : where whoever holds the claim of the run writes first; None for a reader, and for a folder that nobody
-        claims.
+    staging : where the holder of the run's claim writes first; None for a reader, and for a folder without claims.
     """
 
     path: Path
@@ -93,7 +92,9 @@ class RunFolder:
             make_folder(self.path)
             try:
                 self._write(self.path, name, data, sync=sync)
-            except FileNotFoundError:  # Whoever tidies up the folder took the temporary file for a dead writer's.
+            except (
+                FileNotFoundError
+            ):  # Another process tidied up the folder and took the temporary file for that of a dead writer.
                 self._write(self.path, name, data, sync=sync)
 
     def _write(self, beside: Path, name: str, data: bytes, *, sync: bool) -> None:
@@ -171,7 +172,7 @@ class RunFolder:
             self.remove(name)
 
     def take_over(self) -> None:
-        """Take the run from all earlier attempts, and remove what they left; for who has just claimed it.
+        """Take the run from all earlier attempts and remove what they left; for the holder of a new claim.
 
         Raises
         ------
@@ -248,7 +249,7 @@ def discard(path: Path) -> None:
 
 
 def move_folder_away(path: Path) -> None:
-    """Move a folder, which no run has made, away from where a file belongs; a file stays, whoever wrote it."""
+    """Move a folder that is in the place of a file out of the way; a file stays."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         # With a slash at its end the name is that of a folder alone: what another has published there is safe.
         os.rename(f"{path}/", path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))  # noqa: PTH104

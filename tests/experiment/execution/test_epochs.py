@@ -56,7 +56,7 @@ class Mortal(Toy):
         if "run-" in task() and genes.shape[1] <= 10:  # a generation, not the sample for the scale
             wait_for("died")
             wait_for("lived")
-        elif "live_epoch" in task():
+        elif "run_epoch" in task():
             try:
                 (HERE / "died").touch(exist_ok=False)
                 os.kill(os.getpid(), signal.SIGKILL)

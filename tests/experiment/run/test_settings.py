@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -60,30 +61,48 @@ def elsewhere(job: Job, tmp_path: Path) -> Job:
 
 
 def begun(spec: RunSpec, job: Job, evaluations: int) -> Report:
-    """Interrupt a run after each generation, until it has so many evaluations."""
+    """Interrupt a run after every third generation, until it has so many evaluations."""
     report = Report(spec.id, "interrupt")
     while report.ending == "interrupt" and report.figures.evaluations < evaluations:
-        told: list[Any] = []
+        seen: list[Any] = []
         report = perform(
-            spec, job, interrupted=lambda told=told: bool(told), watch=lambda *now, told=told: told.append(now)
+            spec, job, interrupted=lambda seen=seen: len(seen) >= 3, watch=lambda *now, seen=seen: seen.append(now)
         )  # type: ignore[misc]
     return report
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_parts() -> Iterator[None]:
+    """Let files of designs hold 700 of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(designs_module, "PART", 700)
+        yield
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Job]:
+    """Return what executes the run of a way without interruptions, once."""
+    results = tmp_path_factory.mktemp("straight")
+    job = Job(str(results), "batch")
+
+    def executed(way: str) -> Job:
+        spec = planned(**WAYS[way])
+        if not folder_of(spec, job).done:
+            perform(spec, job)
+        return job
+
+    return executed
+
+
 @pytest.mark.parametrize("way", WAYS)
-def test_an_interrupted_run_goes_on_to_the_same_bytes(
-    job: Job, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(designs_module, "PART", 700)
+def test_an_interrupted_run_goes_on_to_the_same_bytes(job: Job, way: str, straight: Callable[[str], Job]) -> None:
     spec = planned(**WAYS[way])
     begun(spec, job, 2000)
     perform(spec, job)
-    straight = elsewhere(job, tmp_path)
-    perform(spec, straight)
-    assert files_of(spec, job) == files_of(spec, straight)
+    assert files_of(spec, job) == files_of(spec, straight(way))
     attempts = [event["kind"] for event in read_events(folder_of(spec, job).path)]
     assert "resumed" in attempts
-    done = [folder_of(spec, where).read_json(DONE) for where in (job, straight)]
+    done = [folder_of(spec, where).read_json(DONE) for where in (job, straight(way))]
     assert [(one["ended"], one["evaluations"], one["restarts"]) for one in done[:1]] == [
         (one["ended"], one["evaluations"], one["restarts"]) for one in done[1:]
     ]
@@ -92,13 +111,13 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_longer_run_is_what_it_would_have_been_from_the_start(job: Job, tmp_path: Path, way: str) -> None:
+def test_a_longer_run_is_what_it_would_have_been_from_the_start(
+    job: Job, way: str, straight: Callable[[str], Job]
+) -> None:
     short, long = (planned(**WAYS[way], evaluations=count) for count in (1290, 4000))
     perform(short, job)
     perform(long, job)
-    straight = elsewhere(job, tmp_path)
-    perform(long, straight)
-    assert files_of(long, job) == files_of(long, straight)
+    assert files_of(long, job) == files_of(long, straight(way))
     assert (folder_of(long, job).read_json(DONE)["ended"], read_events(folder_of(long, job).path)[0]["kind"]) in {
         (EVALUATIONS, "extended"), (STAGNATION, "extended"), (GAP, "extended"), (EVALUATIONS, "started"),
     }  # fmt: skip
