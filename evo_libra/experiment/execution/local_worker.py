@@ -56,15 +56,7 @@ class Place:
 
 @dataclass(eq=False)
 class _Process:
-    """A worker process.
-
-    Attributes
-    ----------
-    process : it.
-    arrived : whether it has reached the scheduler.
-    said : what it has written to its standard error before that, which is shown only once it has arrived.
-    stopped : seconds that the system has said it is stopped for.
-    """
+    """A worker process."""
 
     process: subprocess.Popen[bytes]
     arrived: bool = False

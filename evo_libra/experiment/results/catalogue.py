@@ -26,6 +26,7 @@ from evo_libra.experiment.results.index import (
     open_index,
     save,
 )
+from evo_libra.experiment.results.listing import can_be_read, folder_names, run_ids
 from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord
 from evo_libra.experiment.store.control import read_requests
@@ -44,7 +45,7 @@ from evo_libra.experiment.store.records import (
     read_run,
     signature,
 )
-from evo_libra.files.integrity import DamagedError, read_bytes, unreadable
+from evo_libra.files.integrity import DamagedError, read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,7 +106,7 @@ class Catalogue:
             requests, self._notes = _as_lists(read_requests(self.results))
             planned = self._read_plans()
             queue = queue_states(self._batches, requests)
-            present = _run_ids(self.results, self._notes)
+            present = run_ids(self.results, self._notes)
             before, self._runs = self._runs, {}
             for run_id in [*present, *(planned.keys() - present.keys())]:
                 run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), queue.get(run_id, ""))
@@ -121,7 +122,7 @@ class Catalogue:
         """Return what is planned of each run; plans that have not changed are not read again."""
         plans: dict[Path, tuple[str, Plan | None]] = {}
         batches = []
-        for folder in [self.results / BATCHES / name for name in _names(self.results / BATCHES, self._notes)]:
+        for folder in [self.results / BATCHES / name for name in folder_names(self.results / BATCHES, self._notes)]:
             try:
                 stamp = plan_stamp(folder)
                 known = self._plans.get(folder)
@@ -292,64 +293,8 @@ def _merged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Any]]:
     return merged
 
 
-def can_be_read(results: Path) -> bool:
-    """Return whether there is a folder of results.
-
-    Raises
-    ------
-    InputError : it is a file, or cannot be read.
-    """
-    try:
-        with os.scandir(results):
-            return True
-    except FileNotFoundError:
-        return False
-    except NotADirectoryError:
-        raise no_folder(results) from None
-    except OSError as error:
-        raise unreadable(results, error) from None
-
-
-def no_folder(results: Path) -> InputError:
-    """Return the error for a folder of results that is a file, or lies below one."""
-    file = next((part for part in (results, *results.parents) if part.is_file()), results)
-    return InputError(f"{results} is no folder of results: {'it' if file == results else file} is a file")
-
-
 def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:
     return found[0], list(found[1])
-
-
-def _names(folder: Path, notes: list[str]) -> list[str]:
-    """Return the names of the folders in a folder, as text, since a thousand paths take a while; or note why not."""
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if _is_folder(entry))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        notes.append(f"what is in a folder is not listed: {unreadable(folder, error)}")
-        return []
-    odd = [name for name in names if not _is_text(name)]
-    notes += [f"{os.fsencode(folder / name)!r} is not listed: its name is not UTF-8" for name in odd]
-    return [name for name in names if name not in odd] if odd else names
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_text(name: str) -> bool:
-    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
-
-
-def _run_ids(results: Path, notes: list[str]) -> dict[str, None]:
-    """Return the ids of the folders that may be runs, in order."""
-    problems = [problem for problem in _names(results, notes) if not problem.startswith(".")]
-    return {f"{problem}/{name}": None for problem in problems for name in _names(results / problem, notes)}
 
 
 def _same(one: Path, other: Path) -> bool:
