@@ -180,7 +180,7 @@ def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
         assert isinstance(driver.app.screen, Editor)
         area = driver.app.screen.query_one("#text")
         good = area.text
-        assert "problem: gpt3-4k\nengines: nsga2\npopulation: 100\nevaluations: 20000\nseeds: 0\n" in good
+        assert "problem: gpt3-4k\nengines: nsga2\nevaluations: 20000\npopulation: 100\nseeds: 0\n" in good
         area.text = good.replace("evaluations:", "evaluation:")
         await driver.press("ctrl+s")
         await driver.until(lambda: isinstance(driver.app.screen, Editor) and "did you mean" in driver.text)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.spec import Experiment, RunSpec, plain_name
+from evo_libra.experiment.run.record import plain_name
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.claim import Lease
 from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.folder import (

@@ -6,6 +6,7 @@ A new result of a run is a field of `Figures` here, and a value where `evo_libra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -209,3 +210,8 @@ def ending_text(ended: str, restarts: int) -> str:
     }
     parts = [endings.get(ended, ""), counted(restarts, "restart") if restarts else ""]
     return ", ".join(part for part in parts if part)
+
+
+def plain_name(name: str) -> str:
+    """Return a name as a part of a path."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 
 from evo_libra.experiment.run.origin import Origin, build, code_of
 from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.run.record import plain_name
 from evo_libra.experiment.run.settings import SETTINGS, Settings, searched
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.searching.generations import settled
@@ -123,8 +123,3 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Se
     for name, value in chosen.items():
         SETTINGS[name].check(value)
     return RunSpec(name=problem.name, problem=dict(problem.identity()), origin=origin, **chosen)
-
-
-def plain_name(name: str) -> str:
-    """Return a name as a part of a path."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"

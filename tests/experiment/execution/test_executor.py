@@ -260,5 +260,5 @@ def test_how_far_runs_at_work_are_is_told(make: Make, job: Job, monkeypatch: pyt
     idle, real = iter([True, True]), executor.poll
     monkeypatch.setattr(executor, "poll", lambda seconds: [] if next(idle, False) else real(seconds))
     assert run([begun, other], executor, on_news=told.append).count("done") == 2
-    assert told[0] == f"1 run at work, {found.evaluations} of 1,000 evaluations; 1 not begun"
-    assert 0 < found.evaluations < 1000
+    assert told[0] == f"1 run at work, {found.figures.evaluations} of 1,000 evaluations; 1 not begun"
+    assert 0 < found.figures.evaluations < 1000
