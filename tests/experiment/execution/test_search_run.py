@@ -112,7 +112,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(make: Make, job: Job, tmp_
     interrupted, watch = stop_at(400)
     job = replace(job, checkpoint_seconds=0.0)
     first = perform(spec, job, interrupted=interrupted, watch=watch)
-    assert (first.ending, first.evaluations) == ("interrupt", 400)
+    assert (first.ending, first.figures.evaluations) == ("interrupt", 400)
     assert not (folder_of(spec, job) / DONE).exists()
     assert (folder_of(spec, job) / FRONT).exists()
     second = perform(spec, job)
@@ -225,7 +225,7 @@ def test_requests_are_heard_before_and_while_a_run_works(
     report = perform(spec, job, watch=ask)
     assert (report.ending, report.figures.evaluations, report.fresh) == (ending, 300, True)
     settle(results, name)
-    assert perform(spec, job).evaluations == 1000
+    assert perform(spec, job).figures.evaluations == 1000
 
 
 def test_a_run_that_somebody_else_is_at_is_left_alone(make: Make, job: Job) -> None:
@@ -286,7 +286,7 @@ def test_a_run_is_reproduced_and_a_changed_front_is_noticed(make: Make, job: Job
 
 
 def test_the_scale_of_a_problem_is_the_same_for_every_run(make: Make, job: Job) -> None:
-    volumes = [perform(make(engine="random", evaluations=count), job).hypervolume for count in (100, 300, 1000)]
+    volumes = [perform(make(engine="random", evaluations=count), job).figures.hypervolume for count in (100, 300, 1000)]
     assert volumes == sorted(volumes)
     assert 0 < volumes[0] < volumes[-1]
     assert np.isfinite(volumes).all()

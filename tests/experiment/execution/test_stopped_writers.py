@@ -37,7 +37,7 @@ import signal
 import sys
 from pathlib import Path
 
-from evo_libra.experiment import claim
+from evo_libra.experiment.store import claim
 from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.execution.worker import perform
