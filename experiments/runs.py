@@ -14,8 +14,9 @@ import numpy as np
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_manifest
-from evo_libra.experiment.run.record import BatchInfo, RunInfo, counts, spec_of
-from evo_libra.experiment.run.settings import build
+from evo_libra.experiment.run.origin import build
+from evo_libra.experiment.run.record import BatchRecord, RunRecord, counts
+from evo_libra.experiment.store.manifest import spec_of
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.problem import Problem
 
@@ -111,7 +112,7 @@ def best_of(experiment: str, results: Path) -> list[Best]:
         catalogue.close()
 
 
-def _check(experiment: str, batch: BatchInfo | None, runs: Sequence[RunInfo], results: Path) -> None:
+def _check(experiment: str, batch: BatchRecord | None, runs: Sequence[RunRecord], results: Path) -> None:
     found = counts(runs)
     if batch is not None and found == {"done": len(batch.runs)}:
         return

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.results.catalogue import Catalogue, can_be_read, no_folder
+from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.experiment.results.listing import can_be_read, no_folder
 from evo_libra.experiment.store.folder import MANIFEST, is_run
 from evo_libra.files.source import refusal_of_file
 

@@ -34,13 +34,13 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.plan import plan_of, write_plan
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import Experiment
 from evo_libra.experiment.results.catalogue import Catalogue, read_front
-from evo_libra.experiment.run.record import RunInfo
-from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.run.origin import origin_of
+from evo_libra.experiment.run.record import RunRecord
+from evo_libra.experiment.run.spec import Experiment, RunSpec, run_of
 from evo_libra.experiment.store import control
 from evo_libra.experiment.store.claim import acquire, renew
 from evo_libra.experiment.store.damage import damaged_files
@@ -167,7 +167,7 @@ class Store:
             "a request": (request, None, True),
         }
 
-    def listed(self) -> tuple[list[RunInfo], tuple[str, ...]]:
+    def listed(self) -> tuple[list[RunRecord], tuple[str, ...]]:
         with contextlib.closing(Catalogue.open(self.results, self.place / "cache")) as catalogue:
             return catalogue.runs(), catalogue.notes()
 
@@ -196,7 +196,7 @@ class Store:
             assert states[one] == "damaged" if wrong and mine else states[one] in _STATES, (one, states[one])
         self._check_drawn(self.other if spec is None else spec)
 
-    def _check_figures(self, run: RunInfo, *, damaged: bool) -> None:
+    def _check_figures(self, run: RunRecord, *, damaged: bool) -> None:
         known = self.truth[run.id]
         if run.status == "damaged":
             assert damaged, run
@@ -206,7 +206,7 @@ class Store:
         seen = {name: getattr(run, name) for name in FIGURES}
         if damaged and (points := self.progress.get(run.id)) and known.status != "done":
             moments = {(one.evaluations, one.front, one.hypervolume, one.seconds) for one in points}
-            manifest = (known.evaluations, known.front_size, None)
+            manifest = (known.evaluations, known.front_size, known.hypervolume)
             shown = tuple(seen.pop(name) for name in ("evaluations", "front_size", "hypervolume", "wall_s"))
             assert shown in moments or shown[:3] == manifest, (shown, moments)
         assert seen == {name: getattr(known, name) for name in seen}
@@ -216,7 +216,7 @@ class Store:
             own["status"] = "paused"
         assert damaged or (run.experiment in (known.experiment, "") and replace(run, **own) == replace(known, **own))
 
-    def _check_front(self, run: RunInfo, *, damaged: bool) -> None:
+    def _check_front(self, run: RunRecord, *, damaged: bool) -> None:
         if run.id in self.fronts:
             try:
                 front = read_front(run)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from evo_libra.experiment.execution.messages import Job
-from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.run.origin import origin_of
+from evo_libra.experiment.run.provenance import program
+from evo_libra.experiment.run.spec import RunSpec, run_of
 
 FAILING = '''
 """A problem that does what its environment says before it evaluates."""
@@ -46,6 +49,18 @@ def make() -> Callable[..., RunSpec]:
         return run_of(origin_of("gpt3-4k", []), **{"evaluations": 1000, "population": 100, **settings})
 
     return run
+
+
+@pytest.fixture
+def newer_program(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return what makes this process another version of the program."""
+
+    def change() -> None:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("evo_libra.experiment.") and getattr(module, "program", None) is program:
+                monkeypatch.setattr(module, "program", lambda: "newer")
+
+    return change
 
 
 @pytest.fixture

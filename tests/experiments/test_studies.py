@@ -19,8 +19,8 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.execution.batch import run_batch
 from evo_libra.experiment.execution.executor import InProcess
 from evo_libra.experiment.execution.plan import plan_of
-from evo_libra.experiment.file.expansion import Experiment, load_experiment
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.folder import DONE, MANIFEST, RunFolder
 
 ROOT = Path(__file__).parents[2]

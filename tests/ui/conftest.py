@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pytest
 from textual.pilot import Pilot
 
 from evo_libra import load_problem
+from evo_libra.experiment.run.origin import origin_of
 from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.settings import PLAIN, origin_of
 from evo_libra.experiment.store.checkpoint import write_checkpoint
 from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.events import Progress, tell_progress
@@ -83,7 +82,7 @@ def write_run(tmp_path: Path, problem_data: Any, identity: Any, genome: Any) -> 
             "name": name, "engine": engine, "seed": seed, "population": 100, "budget": BUDGET, "keep": "front",
             "hash": f"{seed:064x}", "search": f"{seed:064x}", "program": program() if status != "stale" else "older",
             "objectives": OBJECTIVES, "experiment": "", "label": label, "problem": identity, "source": source,
-            "method": asdict(PLAIN), "seconds": None, "workers": None,
+            "method": {}, "seconds": None, "workers": None,
             "started": "2026-01-01T00:00:00Z", "versions": {}, "git": None, "machine": {}, "command": [],
         }  # fmt: skip
         run = RunFolder(folder)

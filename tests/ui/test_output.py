@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ import pytest
 from textual.pilot import Pilot
 
 from evo_libra.errors import InputError, Mistake
-from evo_libra.experiment.run.settings import PLAIN
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.commands.application import complain, run
 from evo_libra.ui.output import STEERING, CleanStream, new_console
@@ -50,7 +48,7 @@ def evil_store(tmp_path: Path) -> Path:
         "search": EVIL, "experiment": EVIL, "label": EVIL, "program": EVIL, "command": [EVIL],
         "source": {"problem": EVIL, "set": [EVIL], "data": None, "folder": EVIL}, "objectives": [],
         "machine": {"host": EVIL}, "versions": {EVIL: EVIL}, "git": {"commit": EVIL, "clean": False}, "started": EVIL,
-        "problem": {}, "method": asdict(PLAIN), "seconds": None, "workers": None,
+        "problem": {}, "method": {}, "seconds": None, "workers": None,
     }  # fmt: skip
     RunFolder(folder).write_json("manifest.json", manifest)
     RunFolder(folder).write_json("failed.json", {"error": EVIL})

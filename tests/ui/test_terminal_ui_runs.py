@@ -10,13 +10,14 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.plan import write_plan
-from evo_libra.experiment.file.expansion import Experiment, load_experiment
+from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.results.catalogue import Catalogue
-from evo_libra.experiment.run.record import manifest_of
-from evo_libra.experiment.run.settings import build, origin_of, run_of
+from evo_libra.experiment.run.origin import build, origin_of
+from evo_libra.experiment.run.spec import Experiment, run_of
 from evo_libra.experiment.store.claim import Lease
 from evo_libra.experiment.store.control import all_requested, requested
 from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.store.manifest import manifest_of
 from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Form
 
@@ -179,7 +180,7 @@ def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
         assert isinstance(driver.app.screen, Editor)
         area = driver.app.screen.query_one("#text")
         good = area.text
-        assert "problem: gpt3-4k\nengines: nsga2\npopulation: 100\nevaluations: 20000\nseeds: 0\n" in good
+        assert "problem: gpt3-4k\nengines: nsga2\nevaluations: 20000\npopulation: 100\nseeds: 0\n" in good
         area.text = good.replace("evaluations:", "evaluation:")
         await driver.press("ctrl+s")
         await driver.until(lambda: isinstance(driver.app.screen, Editor) and "did you mean" in driver.text)

@@ -1,4 +1,4 @@
-"""Whether a front says what its designs evaluate to, found out before a run counts as done."""
+"""The check that a front has the figures that its designs evaluate to, made before a run counts as done."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.run.origin import build_afresh
 from evo_libra.experiment.run.provenance import canonical_hash
-from evo_libra.experiment.run.record import spec_of
-from evo_libra.experiment.run.settings import build_afresh
+from evo_libra.experiment.store.manifest import spec_of
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
 
@@ -28,7 +28,7 @@ class DisagreementError(EvoLibraError):
 
 
 def check_front(manifest: Mapping[str, Any], front: Front) -> str:
-    """Evaluate designs of a front again, as whoever reads them would.
+    """Evaluate designs of a front again, as a reader of the front would.
 
     The problem is built from the text of the manifest and from nothing that is kept in memory, the designs are read in
     the notation. A problem written in Python has no notation; its designs are not evaluated again.
@@ -40,7 +40,7 @@ def check_front(manifest: Mapping[str, Any], front: Front) -> str:
 
     Returns
     -------
-    Why the front could not be checked, as when a file of the problem has changed meanwhile; empty where it was.
+    Why the front could not be checked, such as a file of the problem that has changed; empty where it was checked.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The execution of an experiment: send its runs, hear what became of them, send again what was lost."""
+"""The execution of an experiment: send its runs, collect their reports, send lost runs again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import counted
-from evo_libra.experiment.execution.executor import Executor, Undelivered
-from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.executor import Executor, Job, Report, Undelivered
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.execution.worker import abandon
-from evo_libra.experiment.file.expansion import Experiment
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.store.claim import Lease, current_claim, server_time
 from evo_libra.experiment.store.control import all_requested, request, settle
@@ -28,9 +26,9 @@ from evo_libra.faults import StorageError
 LOOK_SECONDS = 0.5
 """Time between two looks at requests, and at runs that somebody else is at."""
 WAIT_SECONDS = 5.0
-"""Time without any news after which the reason is told."""
+"""Time without any news after which the reason is reported."""
 NEWS_SECONDS = 60.0
-"""Time without a run that ends after which it is told how far those at work are."""
+"""Time without a run that ends after which the progress of the running ones is reported."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ def run_batch(
 
 
 class _Batch:
-    """Where each run of a batch is: waiting for a shorter one, sent, elsewhere, paused, ended."""
+    """The state of each run of a batch: waiting for a shorter one, sent, elsewhere, paused, ended."""
 
     def __init__(
         self,
@@ -154,7 +152,7 @@ class _Batch:
         self.deaths: dict[str, int | None] = {}
         self.looked, self.stopping = 0.0, False
         self.happened, self.why = time.monotonic(), ""
-        self.told = self.happened
+        self.reported = self.happened
         job = Job(
             str(results),
             self.token,
@@ -181,14 +179,14 @@ class _Batch:
             if interrupted():
                 self._stop()
             for run_id, answer in self.executor.poll(LOOK_SECONDS / 2):
-                self.happened = self.told = time.monotonic()
+                self.happened = self.reported = time.monotonic()
                 self.sent.discard(run_id)
-                self._take(run_id, self._sorry(run_id, answer) if isinstance(answer, Undelivered) else answer)
+                self._take(run_id, self._report_death(run_id, answer) if isinstance(answer, Undelivered) else answer)
             if time.monotonic() - self.looked > LOOK_SECONDS:
                 self.looked = time.monotonic()
                 self._look()
-                self._explain()
-                self._tell()
+                self._report_wait()
+                self._report_progress()
             if self.stopping and self.sent and not self.executor.workers():
                 self.executor.withdraw()
                 self.sent.clear()
@@ -232,8 +230,8 @@ class _Batch:
         spec = self.specs[run_id]
         self._send_next((spec.search, spec.seed))
 
-    def _sorry(self, run_id: str, answer: Undelivered) -> Report:
-        """Return what the death of a run's workers means: again if they got any further than those before."""
+    def _report_death(self, run_id: str, answer: Undelivered) -> Report:
+        """Return the report on a run whose workers died: again if they got further than the workers before."""
         here = checkpoint_evaluations(RunFolder(self.results / run_id))
         further = run_id not in self.deaths or self.deaths[run_id] != here
         self.deaths[run_id] = here
@@ -264,8 +262,8 @@ class _Batch:
             settle(self.results, self.name)
         self._again(actions)
 
-    def _explain(self) -> None:
-        """Tell why nothing happens."""
+    def _report_wait(self) -> None:
+        """Report why nothing happens."""
         if time.monotonic() - self.happened < WAIT_SECONDS:
             return
         why = ""
@@ -279,11 +277,11 @@ class _Batch:
             self.on_wait(why)
         self.why = why
 
-    def _tell(self) -> None:
-        """Tell how far the runs at work are."""
-        if time.monotonic() - self.told < NEWS_SECONDS:
+    def _report_progress(self) -> None:
+        """Report the progress of the running ones."""
+        if time.monotonic() - self.reported < NEWS_SECONDS:
             return
-        self.told = time.monotonic()
+        self.reported = time.monotonic()
         here = {run_id: checkpoint_evaluations(RunFolder(self.results / run_id)) for run_id in self.sent}
         at_work = {run_id: count for run_id, count in here.items() if count}
         if at_work:

@@ -14,50 +14,27 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from evo_libra.errors import EvoLibraError
+from evo_libra.experiment.execution.scheduler import ONE_THREAD, OnScheduler
 from evo_libra.searching.evaluation.workers import is_stopped
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.execution.messages import Report
-
-
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1"
-)
-"""Environment of a worker: it is one of many, each on a core of its own."""
-
-
-def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
-    """Execute a run.
-
-    Parameters
-    ----------
-    run : from `RunSpec.data`.
-    job : the fields of `evo_libra.experiment.execution.messages.Job`.
-    """
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
-    # Only now: NumPy and Polars count their threads when they are imported.
-    from evo_libra.experiment.execution.epochs import on_workers  # noqa: PLC0415
-    from evo_libra.experiment.execution.messages import Job  # noqa: PLC0415
-    from evo_libra.experiment.execution.worker import execute  # noqa: PLC0415
-
-    return execute(run, Job(**job), place=on_workers)
-
+    from distributed import Scheduler, SpecCluster
 
 STOPPED_SECONDS = 10.0
 """Time after which a process that the system says is stopped is replaced."""
 _EARLY_ENDS = 5
 _END_SECONDS = 5.0
 _STEP_SECONDS = 1.0
-# Whoever ends a worker from outside, such as a system short of memory, says nothing about the next one.
+# A worker that was ended from outside, as by a system short of memory, says nothing about the next one.
 _FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM) if hasattr(signal, "SIGKILL") else ()
 
 
@@ -79,15 +56,7 @@ class Place:
 
 @dataclass(eq=False)
 class _Process:
-    """A worker process.
-
-    Attributes
-    ----------
-    process : it.
-    arrived : whether it has reached the scheduler.
-    said : what it has written to its standard error before that, which is shown only once it has arrived.
-    stopped : seconds that the system has said it is stopped for.
-    """
+    """A worker process."""
 
     process: subprocess.Popen[bytes]
     arrived: bool = False
@@ -233,8 +202,74 @@ def _end_with_parent(folder: str) -> None:
     os._exit(0)
 
 
+@dataclass(frozen=True)
+class LocalCluster:
+    """What was started for a batch on this machine.
+
+    Attributes
+    ----------
+    cluster : the scheduler.
+    workers : its workers.
+    folder : for their temporary files.
+    """
+
+    cluster: SpecCluster
+    workers: LocalWorkers
+    folder: tempfile.TemporaryDirectory[str]
+
+    def mend(self) -> None:
+        """Replace workers that have ended."""
+        self.workers.mend()
+
+    def kill(self, name: str) -> None:
+        """Kill the worker with a name."""
+        self.workers.kill(name)
+
+    def end(self) -> None:
+        """End all workers."""
+        self.workers.end()
+
+    def close(self) -> None:
+        """End the scheduler once the workers have ended."""
+        with suppress(OSError, TimeoutError):
+            self.cluster.close(timeout=5)
+        self.folder.cleanup()
+
+
+def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
+    """Start a scheduler in this process, and worker processes on this machine with a thread each.
+
+    Nobody else can reach them; see `evo_libra.experiment.execution.private_cluster`.
+
+    Parameters
+    ----------
+    workers : processes.
+    on_news : as for `OnScheduler`.
+    """
+    from distributed import Client, SpecCluster  # noqa: PLC0415 - takes half a second
+
+    from evo_libra.experiment.execution import private_cluster as private  # noqa: PLC0415 - the same
+
+    credentials = private.new_credentials()
+    options, security = private.scheduler_options(credentials), private.security_of(credentials)
+    cluster = SpecCluster(
+        scheduler={"cls": private.PrivateScheduler, "options": options}, security=security, silence_logs="CRITICAL"
+    )
+    folder = tempfile.TemporaryDirectory(prefix="evo-libra-", ignore_cleanup_errors=True)
+    place = Place(cluster.scheduler_address, credentials, folder.name)
+    started = LocalWorkers(place, workers, lambda: _names(cluster.scheduler), on_news)
+    started.mend()
+    client = Client(cluster, security=security, set_as_default=False)
+    return OnScheduler(client, LocalCluster(cluster, started, folder), on_news)
+
+
+def _names(scheduler: Scheduler | None) -> Collection[str]:
+    """Return the names of the workers that have reached a scheduler, which another thread of this process runs."""
+    return set() if scheduler is None else {str(worker.name) for worker in list(scheduler.workers.values())}
+
+
 async def _serve(place: Place) -> None:
-    from evo_libra.experiment.execution.private_cluster import worker_of  # noqa: PLC0415 - not needed by who starts workers
+    from evo_libra.experiment.execution.private_cluster import worker_of  # noqa: PLC0415 - only workers need it
 
     async with worker_of(place.address, dict(place.credentials), str(os.getpid()), place.folder) as worker:
         await worker.finished()
@@ -248,7 +283,7 @@ def main() -> None:
         return
     place = Place(**json.loads(line))
     threading.Thread(target=_end_with_parent, args=(place.folder,), daemon=True).start()
-    import asyncio  # noqa: PLC0415 - not needed by who starts workers
+    import asyncio  # noqa: PLC0415 - only workers need it
 
     import dask  # noqa: PLC0415 - the same
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.file.expansion import Experiment
-from evo_libra.experiment.run.record import BATCHES, stale
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.record import plain_name
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.claim import Lease
 from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.folder import (
@@ -24,9 +23,10 @@ from evo_libra.experiment.store.folder import (
     TEMPORARY,
     RunFolder,
     move_folder_away,
-    plain_name,
     read_file,
 )
+from evo_libra.experiment.store.manifest import planned_json
+from evo_libra.experiment.store.records import BATCHES, stale
 from evo_libra.experiment.store.staging import STAGING, TakenOverError
 
 State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
@@ -108,33 +108,11 @@ def write_plan(experiment: Experiment, results: Path) -> RunFolder:
     StorageError : it cannot be written.
     """
     folder = batch_folder(results, experiment.name)
-    runs = [_told(spec) for spec in experiment.runs]
+    runs = [planned_json(spec) for spec in experiment.runs]
     for name in (PLAN, RUNNER):
         move_folder_away(folder.path / name)
     folder.write_json(PLAN, {"experiment": experiment.name, "file": str(experiment.file.resolve()), "runs": runs})
     return folder
-
-
-def _told(spec: RunSpec) -> dict[str, Any]:
-    """Return a run as a plan tells it: what shows it, and what its copy needs; its problem is named, not told."""
-    origin = spec.origin
-    beside = {} if origin.data is not None else {"folder": origin.folder}
-    return {
-        "id": spec.id,
-        "name": spec.name,
-        "label": spec.label,
-        "engine": spec.engine,
-        "seed": spec.seed,
-        "population": spec.population,
-        "budget": spec.evaluations,
-        "hash": spec.hash,
-        "search": spec.search,
-        "source": {"problem": origin.name, "set": list(origin.assignments), **beside},
-        "keep": spec.keep,
-        "method": {**spec.method.settings(), "start_from": list(spec.method.start_from)},
-        "seconds": spec.seconds,
-        "workers": spec.workers,
-    }
 
 
 def tidy(spec: RunSpec, results: Path, batch: str) -> None:

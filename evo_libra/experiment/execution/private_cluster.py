@@ -1,7 +1,7 @@
 """A Dask scheduler and its workers that only this program and the processes it has started can reach.
 
-They listen on the loopback alone, without the HTTP servers that Dask starts, and speak TLS: whoever connects has to
-show the certificate of this cluster. Its key comes to these processes through a pipe; Dask writes it to a folder of the
+They listen on the loopback alone, without the HTTP servers that Dask starts, and speak TLS: a peer has to show
+the certificate of this cluster. Its key comes to these processes through a pipe; Dask writes it to a folder of the
 user's own for as long as it takes to load it.
 """
 
@@ -41,7 +41,7 @@ def scheduler_options(credentials: dict[str, str]) -> dict[str, Any]:
         "protocol": "tls://",
         "security": security_of(credentials),
         "dashboard": False,
-        # It compares dates of the clock, which may jump; `evo_libra.experiment.execution.silence` looks after workers.
+        # It compares dates of the clock, which may jump; `evo_libra.experiment.execution.scheduler` watches workers.
         "worker_ttl": _NO_LIMIT,
     }
 

@@ -1,20 +1,234 @@
-"""Joining a Dask scheduler that is running already, with certificates or without."""
+"""Runs on the workers of a Dask scheduler, which this program has started or which it joins."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+import queue
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
-from evo_libra.errors import InputError
-from evo_libra.experiment.execution.executor import OnScheduler
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.execution.executor import Job, Report, Undelivered
 
 if TYPE_CHECKING:
+    from distributed import Client, Future
     from distributed.security import Security
 
+_RESULT_SECONDS = 1.0
+_LOOK_SECONDS = 5.0
 _CONNECT_SECONDS = 20
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1"
+)
+"""Environment of a worker: it is one of many, each on a core of its own."""
+
+
+def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
+    """Execute a run.
+
+    Parameters
+    ----------
+    run : from `RunSpec.data`.
+    job : the fields of `evo_libra.experiment.execution.executor.Job`.
+    """
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
+    # Only now: NumPy and Polars count their threads when they are imported.
+    from evo_libra.experiment.execution.search_loop import on_workers  # noqa: PLC0415
+    from evo_libra.experiment.execution.worker import execute  # noqa: PLC0415
+
+    return execute(run, Job(**job), place=on_workers)
+
+
+TOLD_SECONDS = 30.0
+"""Time without a sign of life after which a worker is reported."""
+DROPPED_SECONDS = 120.0
+"""Time after which its runs go to others."""
+
+
+@dataclass
+class _Seen:
+    """When a worker's last sign of life changed, and whether its silence was reported."""
+
+    sign: Any
+    since: float
+    reported: bool = False
+
+
+@dataclass
+class Silence:
+    """What an observer knows of workers from when their signs of life change; what these say decides nothing."""
+
+    _seen: dict[str, _Seen] = field(default_factory=dict)
+
+    def look(self, now: float, signs: Mapping[str, Any], slowness: float = 1.0) -> tuple[list[str], list[str]]:
+        """Return the workers to tell of, each once, and those to drop.
+
+        Parameters
+        ----------
+        now : seconds of a clock that never jumps.
+        signs : by worker, something that changes while it lives.
+        slowness : by how much more patience is needed, where signs are sent less often.
+        """
+        self._seen = {name: self._of(name, sign, now) for name, sign in signs.items()}
+        quiet = {name: now - seen.since for name, seen in self._seen.items()}
+        newly = [name for name in self._longer(quiet, TOLD_SECONDS * slowness) if not self._seen[name].reported]
+        for name in newly:
+            self._seen[name].reported = True
+        return newly, list(self._longer(quiet, DROPPED_SECONDS * slowness))
+
+    def _of(self, name: str, sign: Any, now: float) -> _Seen:  # noqa: ANN401 - whatever changes
+        known = self._seen.get(name)
+        return known if known is not None and known.sign == sign else _Seen(sign, now)
+
+    @staticmethod
+    def _longer(quiet: Mapping[str, float], seconds: float) -> Iterable[str]:
+        return [name for name, time in quiet.items() if time > seconds]
+
+
+class Workers(Protocol):
+    """What was started for a batch on this machine, to be ended with it."""
+
+    def mend(self) -> None:
+        """Replace workers that have ended."""
+
+    def kill(self, name: str) -> None:
+        """Kill the worker with a name."""
+
+    def end(self) -> None:
+        """End all workers."""
+
+    def close(self) -> None:
+        """End the scheduler once the workers have ended."""
+
+
+class OnScheduler:
+    """Executes runs on the workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    client : connected to it.
+    local : what was started for the batch on this machine, to be ended with it.
+    on_news : called with a sentence when a worker is silent for long, or given up.
+    """
+
+    def __init__(
+        self, client: Client, local: Workers | None = None, on_news: Callable[[str], None] = lambda _news: None
+    ) -> None:
+        self._client, self._local, self._on_news = client, local, on_news
+        self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
+        self._futures: dict[str, Future[Any]] = {}
+        self._sent, self._closed = 0, False
+        self._silence, self._looked = Silence(), time.monotonic()
+
+    def submit(self, run_id: str, run: Mapping[str, Any], job: Mapping[str, Any]) -> None:
+        """Send a run to the scheduler, which sends it again when its worker dies."""
+        self._sent += 1
+        # One name for all, which the scheduler keeps one group for; it looks through its groups for every task.
+        key = (f"run-{job['batch']}", self._sent)
+        future = self._client.submit(run_task, run, job, key=key, pure=False, priority=-self._sent)
+        self._futures[run_id] = future
+        future.add_done_callback(lambda ended: self._take(run_id, ended))
+
+    def _take(self, run_id: str, future: Future[Any]) -> None:
+        from distributed.client import FutureCancelledError  # noqa: PLC0415 - see `local_cluster`
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415 - the same
+
+        answer: Report | Undelivered
+        try:
+            answer = self._result(future)
+        except KilledWorker as error:
+            answer = Undelivered(f"its workers kept dying: {error}")
+        except FutureCancelledError:
+            return
+        except Exception as error:  # noqa: BLE001 - the worker's environment may be broken in any way; the batch goes on
+            answer = Undelivered(f"the worker cannot execute it: {type(error).__name__}: {error}")
+        self._ended.put((run_id, answer))
+
+    def _result(self, future: Future[Any]) -> Report:
+        """Return the result of a future; it never comes when the client is closed in the meantime."""
+        from distributed.client import FutureCancelledError  # noqa: PLC0415 - see `local_cluster`
+
+        while not self._closed:
+            try:
+                report: Report = future.result(timeout=_RESULT_SECONDS)
+            except TimeoutError:
+                if future.status == "error":  # it is the task's own
+                    raise
+            else:
+                return report
+        raise FutureCancelledError(future.key, "the batch has ended")
+
+    def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
+        """Return the reports that have come; wait so long for the first.
+
+        Raises
+        ------
+        EvoLibraError : the scheduler is gone.
+        """
+        if self._local is not None:
+            self._local.mend()
+        self._look()
+        found = []
+        with suppress(queue.Empty):
+            found.append(self._ended.get(timeout=seconds))
+            while True:
+                found.append(self._ended.get_nowait())
+        for run_id, _ in found:
+            self._futures.pop(run_id, None)
+        if not found and self._client.status not in ("running", "connecting"):
+            raise EvoLibraError("the scheduler is gone; what was done is kept, and the same command goes on")
+        return found
+
+    def _look(self) -> None:
+        """Tell of workers that the scheduler no longer hears of, and give them up in the end."""
+        if time.monotonic() - self._looked < _LOOK_SECONDS or self._client.status != "running":
+            return
+        self._looked = time.monotonic()
+        workers = self._client.scheduler_info()["workers"]
+        signs = {address: worker["last_seen"] for address, worker in workers.items()}
+        silent, dropped = self._silence.look(self._looked, signs, max(len(signs) / 1000, 1.0))
+        for address in silent:
+            more = DROPPED_SECONDS - TOLD_SECONDS
+            self._on_news(
+                f"the worker {address} has given no sign of life for {TOLD_SECONDS:.0f} s; "
+                f"in {more:.0f} s its runs go to others"
+            )
+        for address in dropped:
+            self._on_news(f"the worker {address} is given up; its runs go on elsewhere")
+            self._drop(address, str(workers[address]["name"]))
+
+    def _drop(self, address: str, name: str) -> None:
+        scheduler: Any = self._client.scheduler
+        self._client.sync(scheduler.unregister, address=address, stimulus_id=f"silent-{time.monotonic()}")
+        if self._local is not None:
+            self._local.kill(name)
+
+    def workers(self) -> int:
+        """Return the number of runs that the workers execute at a time."""
+        return sum(self._client.nthreads().values()) if self._client.status == "running" else 0
+
+    def withdraw(self) -> None:
+        """Cancel what has not ended."""
+        futures = list(self._futures.values())
+        self._futures.clear()
+        with suppress(OSError, TimeoutError):
+            self._client.cancel(futures)
+
+    def close(self) -> None:
+        """Leave the scheduler; end what was started for this batch."""
+        self._closed = True
+        if self._local is not None:
+            self._local.end()
+        with suppress(OSError, TimeoutError):
+            self._client.close(timeout=5)
+        if self._local is not None:
+            self._local.close()
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import math
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError
 from evo_libra.experiment.execution.agreement import check_front
-from evo_libra.experiment.execution.resume import Start
 from evo_libra.experiment.execution.search_loop import Place, in_this_process, snapshots
-from evo_libra.experiment.run.record import manifest_of
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.execution.start import Start
+from evo_libra.experiment.run.origin import build, digest_of
+from evo_libra.experiment.run.record import Figures
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.checkpoint import write_checkpoint
 from evo_libra.experiment.store.evaluated import Record, designs_files, keep_failures
 from evo_libra.experiment.store.events import Progress, log, tell, tell_progress
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
+from evo_libra.experiment.store.manifest import manifest_of
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
@@ -47,9 +48,9 @@ def scale_of(problem: SearchProblem) -> Scale | None:
     if isinstance(problem, (ExpensiveProblem, SlowProblem)):
         return None
     genes = problem.genome.sample(np.random.Generator(np.random.PCG64(_SEED)), _SAMPLE)
-    worth = evaluate(problem, genes)
+    evaluation = evaluate(problem, genes)
     best = Archive.empty(len(problem.genome), len(problem.objectives))
-    best = best.add(genes, worth.objectives, worth.violation)
+    best = best.add(genes, evaluation.objectives, evaluation.violation)
     if not len(best):
         return None
     ideal, nadir = best.objectives.min(axis=1), best.objectives.max(axis=1)
@@ -59,6 +60,27 @@ def scale_of(problem: SearchProblem) -> Scale | None:
 def measure(scale: Scale | None, objectives: FloatArray) -> float | None:
     """Return the hypervolume of (m, k) designs on a scale; None without one."""
     return None if scale is None else hypervolume(objectives, *scale)
+
+
+def prepare(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
+    """Return a run's problem and its scale.
+
+    Raises
+    ------
+    InputError : the problem is not the one that the run was planned for.
+    """
+    problem, digest = build(spec.origin), spec.problem_digest
+    if digest_of(problem) != digest:
+        raise InputError(
+            f"the problem '{spec.name}' is another one here than where it was planned: a catalogue, a workload file or "
+            "its code differs"
+        )
+    if digest not in _SCALES:
+        _SCALES[digest] = scale_of(problem)
+    return problem, _SCALES[digest]
+
+
+_SCALES: dict[str, Scale | None] = {}
 
 
 CHECKPOINT_SECONDS = 1.0
@@ -75,26 +97,17 @@ class Outcome:
 
     Attributes
     ----------
-    folder : where its files are.
-    front : everything non-dominated that was found.
-    evaluations : designs evaluated in all.
-    hypervolume : of the front on the problem's scale; None without one.
-    wall, total_wall : seconds this time, and those of earlier attempts included.
-    stopped : why it ended before its end, such as ``interrupt``; None when it is complete.
-    ended : what completed it, as `evo_libra.searching.loop.Snapshot` has it.
-    restarts : how often its engine was started anew.
+    folder : of its files.
+    front : every non-dominated design that was found.
+    figures : its results.
+    stopped : why it stopped before its end, such as ``interrupt``; None when it is complete.
     failures : designs that could not be evaluated, as `evo_libra.experiment.store.evaluated.keep_failures` has them.
     """
 
     folder: RunFolder
     front: Front
-    evaluations: int
-    hypervolume: float | None
-    wall: float
-    total_wall: float
+    figures: Figures
     stopped: str | None
-    ended: str = ""
-    restarts: int = 0
     failures: Sequence[Mapping[str, Any]] = ()
 
 
@@ -116,33 +129,6 @@ class Surroundings:
     checkpoint_seconds: float = CHECKPOINT_SECONDS
     command: tuple[str, ...] = tuple(sys.argv)
     place: Place = in_this_process
-
-
-@contextmanager
-def catching_interrupts() -> Iterator[Callable[[], bool]]:
-    """Turn SIGINT, SIGTERM and SIGHUP into a question that the loop asks between generations.
-
-    A second one, by a user who does not want to wait for the generation, is a KeyboardInterrupt.
-    """
-    caught: float | None = None
-
-    def catch(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal caught
-        # Programs that start others may pass on what the terminal has sent to both: that is one signal.
-        if caught is not None and time.monotonic() - caught > 1.0:
-            raise KeyboardInterrupt
-        caught = caught or time.monotonic()
-
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {getattr(signal, name): signal.getsignal(getattr(signal, name)) for name in names}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # under nohup a hang-up is no reason to stop
-            signal.signal(number, catch)
-    try:
-        yield lambda: caught is not None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def run_search(
@@ -176,39 +162,29 @@ def run_search(
     record = Record(folder, problem, last.evaluations if last else 0) if spec.keep == "designs" else None
     loop = snapshots(spec, problem, last, observe=record, place=around.place)
     folder.write_json(MANIFEST, {**manifest, "status": "running"}, sync=False)
-    course = _Course(spec, problem, folder, start, scale, around, record)
+    journal = _Journal(spec, problem, folder, start, scale, around, record)
     with closing(loop):
         for snapshot in loop:
             last = snapshot
-            course.note(snapshot)
+            journal.note(snapshot)
             stopped = around.asked()
             if stopped is not None:
                 break
     if last is not None and (last.ended or last.evaluations >= spec.evaluations) and stopped != LOST:
         stopped = None
-    return course.end(last, stopped, manifest)
+    return journal.end(last, stopped, manifest)
 
 
 def mark_done(outcome: Outcome) -> None:
     """Write the mark that a run is complete, after everything else."""
     folder = outcome.folder
     names = [FRONT, *(path.name for path in designs_files(folder.path))]
-    folder.write_json(
-        DONE,
-        {
-            "evaluations": outcome.evaluations,
-            "front": len(outcome.front),
-            "hypervolume": outcome.hypervolume,
-            "wall_s": round(outcome.total_wall, 6),
-            "ended": outcome.ended,
-            "restarts": outcome.restarts,
-            "files": {name: checksum(folder.path / name) for name in names},
-        },
-    )
-    tell(folder, "done", evaluations=outcome.evaluations, seconds=round(outcome.total_wall, 3))
+    files = {name: checksum(folder.path / name) for name in names}
+    folder.write_json(DONE, {**outcome.figures.json(), "files": files})
+    tell(folder, "done", evaluations=outcome.figures.evaluations, seconds=round(outcome.figures.wall_s, 3))
 
 
-class _Course:
+class _Journal:
     """What a run writes while it searches.
 
     The last checkpoint of a run is from before the generation that its budget cuts short, or a look at its front ends,
@@ -241,9 +217,9 @@ class _Course:
         return self.earlier + self.seconds
 
     def note(self, snapshot: Snapshot) -> None:
-        """Tell how far the search is and save it, each when it is time to."""
-        # Who goes on from here does the generation over that the budget, a stagnation or a proof has ended, so that it
-        # ends the same search in the same place; the clock has no such place.
+        """Report and save the search, each when it is time to."""
+        # A longer run repeats the generation that the budget, a stagnation or a proof has ended, so that it ends the
+        # same search in the same place. The clock has no such place.
         if snapshot.ended in ("", EXHAUSTED, SECONDS):
             self.uncut = snapshot
         self.around.on_generation(snapshot, self.seconds)
@@ -266,23 +242,24 @@ class _Course:
                 self.record.flush()
             failures = keep_failures(self.folder, self.problem)
         outcome = Outcome(
-            self.folder,
-            front_of(self.problem, archive),
-            last.evaluations if last else 0,
-            measure(self.scale, archive.objectives),
-            self.seconds,
-            self.total_seconds,
-            stopped,
-            last.ended if last and stopped is None else "",
-            last.restarts if last else 0,
-            failures,
+            self.folder, front_of(self.problem, archive), self._figures(archive, last, stopped), stopped, failures
         )
         if stopped is None and (reason := check_front(manifest, outcome.front)):
             log(self.folder, f"the front was not evaluated again: {reason}")
         if stopped != LOST:
             self.folder.write(FRONT, outcome.front.write)
-            self.folder.write_json(MANIFEST, {**manifest, **_figures(outcome)})
+            self.folder.write_json(MANIFEST, {**manifest, **_state(outcome)})
         return outcome
+
+    def _figures(self, archive: Archive, last: Snapshot | None, stopped: str | None) -> Figures:
+        return Figures(
+            evaluations=last.evaluations if last else 0,
+            front_size=len(archive),
+            hypervolume=measure(self.scale, archive.objectives),
+            wall_s=round(self.total_seconds, 6),
+            ended=last.ended if last and stopped is None else "",
+            restarts=last.restarts if last else 0,
+        )
 
     def _progress(self, snapshot: Snapshot) -> None:
         archive = snapshot.archive
@@ -302,13 +279,6 @@ class _Course:
         self.saved = self.uncut.evaluations
 
 
-def _figures(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "status": "done" if outcome.stopped is None else "interrupted",
-        "evaluations": outcome.evaluations,
-        "front": len(outcome.front),
-        "failures": len(outcome.failures),
-        "restarts": outcome.restarts,
-        "ended": outcome.ended,
-        "wall_s": round(outcome.wall, 6),
-    }
+def _state(outcome: Outcome) -> dict[str, Any]:
+    status = "done" if outcome.stopped is None else "interrupted"
+    return {"status": status, "failures": len(outcome.failures), **outcome.figures.json()}

@@ -8,31 +8,32 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.execution.messages import Ending, Job, Report
-from evo_libra.experiment.execution.resume import begin
+from evo_libra.experiment.execution.executor import Ending, Job, Report
 from evo_libra.experiment.execution.search_loop import Place, in_this_process, with_processes
 from evo_libra.experiment.execution.search_run import (
     LOST,
     Outcome,
-    Scale,
     Surroundings,
     mark_done,
+    prepare,
     run_search,
-    scale_of,
 )
-from evo_libra.experiment.run.provenance import canonical_hash, program
-from evo_libra.experiment.run.record import stale
-from evo_libra.experiment.run.settings import RunSpec, build
+from evo_libra.experiment.execution.start import begin
+from evo_libra.experiment.run.provenance import program
+from evo_libra.experiment.run.record import Figures
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.store.claim import Lease, current_claim, kernel
 from evo_libra.experiment.store.control import requested
 from evo_libra.experiment.store.damage import drop_damaged
 from evo_libra.experiment.store.events import log, tell
 from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, RunFolder
+from evo_libra.experiment.store.records import stale
 from evo_libra.experiment.store.staging import TakenOverError
 from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
 from evo_libra.problem.protocol import SearchProblem
@@ -41,58 +42,6 @@ from evo_libra.searching.loop import Snapshot
 
 ATTEMPTS = 3
 """Attempts in a row that get no further before a run is given up."""
-
-
-def count_attempt(folder: RunFolder, job: Job) -> int:
-    """Return which attempt this is of those that began at the same place in the same batch."""
-    here = {"batch": job.batch, "evaluations": checkpoint_evaluations(folder)}
-    last = _last(folder)
-    if {key: last.get(key) for key in here} != here:
-        last = {}
-    count: int = 1 + last.get("count", 0)
-    # Of the first of these attempts: what has ended since then on this machine may have been they.
-    memory = last.get("memory_kills") or {kernel(): memory_kills()}
-    folder.write_json(ATTEMPT, {**here, "count": count, "memory_kills": memory}, sync=False)
-    return count
-
-
-def _last(folder: RunFolder) -> dict[str, Any]:
-    try:
-        return folder.read_json(ATTEMPT)
-    except InputError:
-        return {}
-
-
-def given_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
-    """Mark a run as failed whose workers died, unless it was for want of memory.
-
-    Raises
-    ------
-    MachineError : the system of this machine has ended processes for want of memory meanwhile.
-    """
-    before = (_last(folder).get("memory_kills") or {}).get(kernel())
-    if before is not None and before < (memory_kills() or 0):
-        folder.remove(ATTEMPT)
-        raise MachineError(f"{socket.gethostname()} has not enough memory: its system ended the run's worker")
-    return give_up(spec, folder, error)
-
-
-def failed(spec: RunSpec, folder: RunFolder, count: int, error: str) -> Report:
-    """Return the report of an attempt that has failed; after the last one the run is given up."""
-    tell(folder, "failed", attempt=count, error=error)
-    if count >= ATTEMPTS:
-        return give_up(spec, folder, error)
-    return Report(spec.id, "again", error=error)
-
-
-def give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
-    """Mark a run as failed."""
-    log(folder, f"given up: {error}")
-    folder.write_json(FAILED, {"error": error, "time": round(time.time(), 3)})
-    folder.remove(ATTEMPT)
-    return Report(spec.id, "failed", fresh=True, error=error)
-
-
 POLL_SECONDS = 0.25
 """Time between two looks at the requests."""
 _HOST = socket.gethostname()
@@ -102,33 +51,26 @@ Finisher = Callable[[Outcome], None]
 
 
 def execute(
-    run: Mapping[str, Any],
-    job: Job,
-    interrupted: Callable[[], bool] = lambda: False,
-    place: Place = in_this_process,
+    run: Mapping[str, Any], job: Job, interrupted: Callable[[], bool] = lambda: False, place: Place = in_this_process
 ) -> Report:
-    """Execute a run; what `evo_libra.experiment.execution.local_worker` calls on a worker.
+    """Execute a run that a batch has sent.
 
     Parameters
     ----------
     run : from `RunSpec.data`.
-    job : how.
+    job : how the batch wants it.
     interrupted : whether this process is asked to stop.
-    place : where its islands are, if it has several.
+    place : of its islands, if it has several.
     """
     spec = RunSpec.of(run)
     if job.program != program():
-        return Report(
-            spec.id, "failed", error=f"{socket.gethostname()} has another version of evo_libra than the batch"
-        )
+        return Report(spec.id, "failed", error=f"{_HOST} has another version of evo_libra than the batch")
     if not Path(job.results).is_dir():
-        return Report(
-            spec.id, "storage", error=f"{socket.gethostname()} does not see the folder of results {job.results}"
-        )
+        return Report(spec.id, "storage", error=f"{_HOST} does not see the folder of results {job.results}")
     try:
         return perform(spec, job, interrupted=interrupted, place=place)
     except MachineError as error:
-        return _refused(spec, error)
+        return _refuse(spec, error)
 
 
 def perform(
@@ -136,9 +78,9 @@ def perform(
     job: Job,
     *,
     interrupted: Callable[[], bool] = lambda: False,
-    watch: Watcher | None = None,
-    finish: Finisher | None = None,
-    on_design: Callable[[], None] | None = None,
+    watch: Watcher = lambda *_: None,
+    finish: Finisher = lambda _: None,
+    on_design: Callable[[], None] = lambda: None,
     place: Place = in_this_process,
 ) -> Report:
     """Execute a run in this process.
@@ -150,7 +92,7 @@ def perform(
     watch : called after each generation with the snapshot and the seconds since the start.
     finish : called with the outcome before the run is marked as done, to add files to its folder.
     on_design : called after each design that a worker process has evaluated.
-    place : where its islands are, if it has several.
+    place : of its islands, if it has several.
 
     Raises
     ------
@@ -162,10 +104,23 @@ def perform(
                 holder = current_claim(Path(job.results) / spec.id)
                 return Report(spec.id, "busy", error=f"{holder.process or 'somebody'} is at it" if holder else "")
             asked = _Asked(spec, job, lease, interrupted)
-            around = Surroundings(asked, watch or (lambda *_: None), job.checkpoint_seconds, job.command, place)
-            return _performed(spec, job, folder, asked, around, finish, on_design)
+            around = Surroundings(asked, watch, job.checkpoint_seconds, job.command, place)
+            return _Attempt(spec, job, folder, asked, around, finish, on_design).perform()
     except TakenOverError as error:
         return Report(spec.id, "lost", error=str(error))
+
+
+def abandon(spec: RunSpec, job: Job, error: str) -> Report:
+    """Mark a run as failed whose workers died without a report, unless somebody else works on it."""
+    try:
+        with _claimed(spec, job) as (folder, _):
+            if folder is None or folder.done:
+                return Report(spec.id, "busy")
+            return _fail_after_death(spec, folder, error)
+    except TakenOverError as taken:
+        return Report(spec.id, "lost", error=str(taken))
+    except MachineError as refused:
+        return _refuse(spec, refused)
 
 
 @contextmanager
@@ -182,142 +137,161 @@ def _claimed(spec: RunSpec, job: Job) -> Iterator[tuple[RunFolder | None, Lease]
             yield folder, lease
 
 
-def _performed(
-    spec: RunSpec,
-    job: Job,
-    folder: RunFolder,
-    asked: _Asked,
-    around: Surroundings,
-    finish: Finisher | None,
-    on_design: Callable[[], None] | None,
-) -> Report:
-    damaged = drop_damaged(folder)
-    ended = _ended(spec, job, folder)
-    if ended is not None:
-        return ended
-    if reason := asked():
-        return Report(spec.id, reason)
-    try:
-        return _attempt(spec, job, folder, asked, around, finish, on_design, damaged)
-    except MachineError:
-        with suppress(MachineError, OSError):
-            folder.remove(ATTEMPT)  # it does not count
-        raise
-
-
-def abandon(spec: RunSpec, job: Job, error: str) -> Report:
-    """Mark a run as failed whose workers could not even say so, unless somebody else is at it."""
-    try:
-        with _claimed(spec, job) as (folder, _):
-            if folder is None or folder.done:
-                return Report(spec.id, "busy")
-            return given_up(spec, folder, error)
-    except TakenOverError as taken:
-        return Report(spec.id, "lost", error=str(taken))
-    except MachineError as refused:
-        return _refused(spec, refused)
-
-
-def _refused(spec: RunSpec, error: MachineError) -> Report:
+def _refuse(spec: RunSpec, error: MachineError) -> Report:
     return Report(spec.id, "storage" if isinstance(error, StorageError) else "machine", error=str(error))
 
 
-def _ended(spec: RunSpec, job: Job, folder: RunFolder) -> Report | None:
-    """Return the report of a run that has ended and is to stay as it is."""
-    if folder.done:
-        if "all" in job.again or ("stale" in job.again and stale(folder)):
-            folder.remove(DONE)
-            return None
-        done = folder.read_json(DONE)
-        folder.remove(ATTEMPT)
-        return Report(
-            spec.id,
-            "done",
-            evaluations=done["evaluations"],
-            front=done["front"],
-            hypervolume=done.get("hypervolume"),
-            wall=done.get("wall_s", 0.0),
-        )
-    if (folder.path / FAILED).is_file():
-        if not {"failed", "all"} & set(job.again):
-            return Report(spec.id, "failed", error=str(folder.read_json(FAILED).get("error", "")))
-        folder.remove(FAILED)
-    return None
+@dataclass(frozen=True)
+class _Attempt:
+    """An attempt at a run whose claim this process holds; fields as for `perform`."""
 
+    spec: RunSpec
+    job: Job
+    folder: RunFolder
+    asked: _Asked
+    around: Surroundings
+    finish: Finisher
+    on_design: Callable[[], None]
 
-def _attempt(
-    spec: RunSpec,
-    job: Job,
-    folder: RunFolder,
-    asked: _Asked,
-    around: Surroundings,
-    finish: Finisher | None,
-    on_design: Callable[[], None] | None,
-    damaged: Sequence[str],
-) -> Report:
-    count = count_attempt(folder, job)
-    if count > ATTEMPTS:
-        return given_up(spec, folder, f"its worker died {ATTEMPTS} times at the same place; out of memory?")
-    try:
-        problem, scale = _prepared(spec)
-        problem = with_processes(spec, problem, Path(job.results), retry=not job.resume)
-        start = begin(Path(job.results), spec, folder, resume=job.resume)
-        log(folder, f"{start.kind} on {_HOST}:{os.getpid()} {'; '.join(filter(None, (start.reason, *damaged)))}")
-        where = {"evaluations": start.snapshot.evaluations if start.snapshot else 0, "attempt": count}
-        tell(folder, start.kind, worker=f"{_HOST}:{os.getpid()}", reason=start.reason, **where)
-        with _processes_of(problem, on_design):
-            outcome = run_search(spec, problem, folder, start, scale, around)
-    except TakenOverError:
-        raise
-    except Exception as error:  # a problem's own code may raise anything; the batch goes on
-        if not asked.lease.valid():  # another attempt has changed its files, perhaps
+    def perform(self) -> Report:
+        damaged = drop_damaged(self.folder)
+        ended = self._ended()
+        if ended is not None:
+            return ended
+        if reason := self.asked():
+            return Report(self.spec.id, reason)
+        try:
+            return self._search(damaged)
+        except MachineError:
+            with suppress(MachineError, OSError):
+                self.folder.remove(ATTEMPT)  # this attempt does not count
+            raise
+
+    def _ended(self) -> Report | None:
+        """Return the report of a run that has ended and is to stay as it is."""
+        spec, folder, again = self.spec, self.folder, self.job.again
+        if folder.done:
+            if "all" in again or ("stale" in again and stale(folder)):
+                folder.remove(DONE)
+                return None
+            folder.remove(ATTEMPT)
+            return Report(spec.id, "done", figures=Figures.of(folder.read_json(DONE)))
+        if (folder.path / FAILED).is_file():
+            if not {"failed", "all"} & set(again):
+                return Report(spec.id, "failed", error=str(folder.read_json(FAILED).get("error", "")))
+            folder.remove(FAILED)
+        return None
+
+    def _search(self, damaged: Sequence[str]) -> Report:
+        spec, folder = self.spec, self.folder
+        count = count_attempt(folder, self.job)
+        if count > ATTEMPTS:
+            error = f"its worker died {ATTEMPTS} times at the same place; out of memory?"
+            return _fail_after_death(spec, folder, error)
+        try:
+            outcome = self._outcome(count, damaged)
+        except TakenOverError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a problem's own code may raise anything; the batch goes on
+            return self._report_error(error, count)
+        return self._end(outcome)
+
+    def _outcome(self, count: int, damaged: Sequence[str]) -> Outcome:
+        spec, folder, results = self.spec, self.folder, Path(self.job.results)
+        problem, scale = prepare(spec)
+        problem = with_processes(spec, problem, results, retry=not self.job.resume)
+        start = begin(results, spec, folder, resume=self.job.resume)
+        worker = f"{_HOST}:{os.getpid()}"
+        log(folder, f"{start.kind} on {worker} {'; '.join(filter(None, (start.reason, *damaged)))}")
+        evaluations = start.snapshot.evaluations if start.snapshot else 0
+        tell(folder, start.kind, worker=worker, reason=start.reason, evaluations=evaluations, attempt=count)
+        with _processes_of(problem, self.on_design):
+            return run_search(spec, problem, folder, start, scale, self.around)
+
+    def _report_error(self, error: Exception, count: int) -> Report:
+        """Return the report of an attempt that has failed, or raise the fault of the machine that is behind it."""
+        spec, folder = self.spec, self.folder
+        if not self.asked.lease.valid():  # another attempt has changed its files, perhaps
             return Report(spec.id, "lost")
         if (fault := machine_fault(error)) is not None:
             raise fault from error
         if isinstance(error, EvoLibraError):
-            return give_up(spec, folder, str(error))
+            return _give_up(spec, folder, str(error))
         log(folder, traceback.format_exc())
-        return failed(spec, folder, count, "".join(traceback.format_exception_only(error)).strip())
-    return _ending(spec, folder, outcome, asked, finish)
+        sentence = "".join(traceback.format_exception_only(error)).strip()
+        tell(folder, "failed", attempt=count, error=sentence)
+        return _give_up(spec, folder, sentence) if count >= ATTEMPTS else Report(spec.id, "again", error=sentence)
+
+    def _end(self, outcome: Outcome) -> Report:
+        spec, folder, figures = self.spec, self.folder, outcome.figures
+        if outcome.stopped != LOST:
+            self.finish(outcome)
+        if outcome.stopped is None:
+            if not self.asked.lease.valid():
+                return Report(spec.id, "lost")
+            mark_done(outcome)
+        elif outcome.stopped != LOST:
+            tell(folder, "interrupted", evaluations=figures.evaluations, reason=outcome.stopped)
+        folder.remove(ATTEMPT)
+        log(
+            folder,
+            f"{outcome.stopped or 'done'} at {figures.evaluations} evaluations, {figures.front_size} on the front",
+        )
+        ending: Any = outcome.stopped or "done"
+        return Report(spec.id, ending, fresh=True, figures=figures)
+
+
+def count_attempt(folder: RunFolder, job: Job) -> int:
+    """Return the number of this attempt among those that began at the same place in the same batch, from 1 on."""
+    here = {"batch": job.batch, "evaluations": checkpoint_evaluations(folder)}
+    last = _last_attempt(folder)
+    if {key: last.get(key) for key in here} != here:
+        last = {}
+    count: int = 1 + last.get("count", 0)
+    # As of the first of these attempts: the processes that the system has ended since then may have been workers.
+    memory = last.get("memory_kills") or {kernel(): memory_kills()}
+    folder.write_json(ATTEMPT, {**here, "count": count, "memory_kills": memory}, sync=False)
+    return count
+
+
+def _last_attempt(folder: RunFolder) -> dict[str, Any]:
+    try:
+        return folder.read_json(ATTEMPT)
+    except InputError:
+        return {}
+
+
+def _fail_after_death(spec: RunSpec, folder: RunFolder, error: str) -> Report:
+    """Mark a run as failed whose workers died; raise a MachineError where the system was short of memory."""
+    before = (_last_attempt(folder).get("memory_kills") or {}).get(kernel())
+    if before is not None and before < (memory_kills() or 0):
+        folder.remove(ATTEMPT)
+        raise MachineError(f"{_HOST} has not enough memory: its system ended the run's worker")
+    return _give_up(spec, folder, error)
+
+
+def _give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
+    """Mark a run as failed."""
+    log(folder, f"given up: {error}")
+    folder.write_json(FAILED, {"error": error, "time": round(time.time(), 3)})
+    folder.remove(ATTEMPT)
+    return Report(spec.id, "failed", fresh=True, error=error)
 
 
 @contextmanager
-def _processes_of(problem: SearchProblem, on_design: Callable[[], None] | None) -> Iterator[None]:
+def _processes_of(problem: SearchProblem, on_design: Callable[[], None]) -> Iterator[None]:
     """End the processes that evaluate a problem's designs, if it has any."""
     if not isinstance(problem, ExpensiveProblem):
         yield
         return
-    problem.forget_failures()  # one that a problem in Python has of its own has searched before, perhaps
-    problem.on_design = on_design or (lambda: None)
+    problem.forget_failures()  # a problem in Python that has processes of its own may have searched before
+    problem.on_design = on_design
     with problem:
         yield
 
 
-def _ending(spec: RunSpec, folder: RunFolder, outcome: Outcome, asked: _Asked, finish: Finisher | None) -> Report:
-    if finish is not None and outcome.stopped != LOST:
-        finish(outcome)
-    if outcome.stopped is None:
-        if not asked.lease.valid():
-            return Report(spec.id, "lost")
-        mark_done(outcome)
-    elif outcome.stopped != LOST:
-        tell(folder, "interrupted", evaluations=outcome.evaluations, reason=outcome.stopped)
-    folder.remove(ATTEMPT)
-    log(folder, f"{outcome.stopped or 'done'} at {outcome.evaluations} evaluations, {len(outcome.front)} on the front")
-    ending: Any = outcome.stopped or "done"
-    return Report(
-        spec.id,
-        ending,
-        fresh=True,
-        evaluations=outcome.evaluations,
-        front=len(outcome.front),
-        hypervolume=outcome.hypervolume,
-        wall=outcome.total_wall,
-    )
-
-
 class _Asked:
-    """Tells a run between two generations why to stop; looks at files a few times a second."""
+    """Returns between two generations why to stop; looks at files a few times a second."""
 
     def __init__(self, spec: RunSpec, job: Job, lease: Lease, interrupted: Callable[[], bool]) -> None:
         self.lease, self._interrupted = lease, interrupted
@@ -338,19 +312,3 @@ class _Asked:
         if actions[0] == "stop":
             return "stop"
         return "interrupt" if "stop" in actions else None
-
-
-def _prepared(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
-    """Return a run's problem and its scale; those of the last few problems are kept."""
-    problem, digest = build(spec.origin), canonical_hash(spec.problem)
-    if canonical_hash(problem.identity()) != digest:
-        raise InputError(
-            f"the problem '{spec.name}' is another one here than where it was planned: a catalogue, a workload file or "
-            "its code differs"
-        )
-    if digest not in _SCALES:
-        _SCALES[digest] = scale_of(problem)
-    return problem, _SCALES[digest]
-
-
-_SCALES: dict[str, Scale | None] = {}

@@ -12,11 +12,11 @@ from typing import Any
 
 from evo_libra.errors import EngineError, InputError, Mistake
 from evo_libra.experiment.execution.search_loop import check
-from evo_libra.experiment.execution.warm_start import digest_of, genes_from
+from evo_libra.experiment.execution.start import genes_digest, genes_from
 from evo_libra.experiment.file.include import folder_of, read_with_includes
-from evo_libra.experiment.file.settings import METHOD, EngineSpec, ExperimentSpec, RunsSpec
-from evo_libra.experiment.run.settings import Origin, RunSpec, build, origin_of, run_of, source_of
-from evo_libra.experiment.run.trust import code_of, refuse_code
+from evo_libra.experiment.file.schema import SHARED, EngineSpec, ExperimentSpec, RunsSpec
+from evo_libra.experiment.run.origin import Origin, build, code_of, origin_of, refuse_code, source_of
+from evo_libra.experiment.run.spec import Experiment, RunSpec, run_of
 from evo_libra.files.mistakes import short
 from evo_libra.files.source import KeyPath, Source, validate
 from evo_libra.problem.file.registry import problem_names
@@ -42,13 +42,12 @@ def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = 
     spec = run_of(origin, **settings)
     if not run_code:
         refuse_code(code_of("", spec.engine), "it", EngineError)
-    problem, method = build(origin), spec.method
+    problem = build(origin)
     if start:
         paths = [(folder or Path()) / one for one in start]
         genes = genes_from(problem, paths)
         stable = tuple(str(path.resolve()) for path in paths)
-        method = replace(method, start_from=stable, start_digest=digest_of(genes))
-    spec = replace(spec, method=method)
+        spec = replace(spec, start_from=stable, start_digest=genes_digest(genes))
     try:
         check(spec, problem)
     except EngineError as error:
@@ -72,24 +71,6 @@ MOST_RUNS = 100_000
 _MOST_MISTAKES = 20
 _ENOUGH = 500
 _LABEL = 40
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """An experiment.
-
-    Attributes
-    ----------
-    name : of the experiment; a folder of results knows it by this.
-    file : its path.
-    runs : its runs, each once, those that may share work next to each other.
-    checkpoint_seconds : time between checkpoints.
-    """
-
-    name: str
-    file: Path
-    runs: tuple[RunSpec, ...]
-    checkpoint_seconds: float
 
 
 @dataclass(frozen=True)
@@ -174,10 +155,10 @@ def _of_origin(
 ) -> Iterator[RunSpec]:
     budgets: Sequence[int | None] = _several(block.evaluations) or [None]
     folder = folder_of(source, _place(source, where, "start_from"))
-    same = {key: getattr(block, key) for key in METHOD}
+    same = {key: getattr(block, key) for key in SHARED}
     for place, own in _engines(source, where, block):
         try:
-            asked = {**same, "population": block.population, **own}
+            asked = {**same, **own}
             first = planned_run(origin, folder, run_code=run_code, **asked)
         except EngineError as error:
             if place is None:
@@ -291,7 +272,7 @@ def _origin(source: Source, variant: _Variant) -> Origin:
 
 def _placed(source: Source, where: KeyPath, variant: _Variant, mistake: Mistake) -> Mistake:
     """Return a mistake as one of the experiment file: at the setting or the change it is about, else at the problem."""
-    if not mistake.file and mistake.key in METHOD:
+    if not mistake.file and mistake.key in SHARED:
         return source.mistake(_place(source, where, mistake.key), f"{mistake.message}{_in(variant)}")
     changed = [place for key, _, place in variant.assignments if _is_within(mistake.key, key)]
     inner = replace(mistake, file="", line=None, column=None) if changed else mistake

@@ -66,7 +66,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Benchmark:
     """Engines beside each other.
 
     Attributes
@@ -91,7 +91,7 @@ class Comparison:
         return {name: attainment_surfaces([run.objectives[:2] for run in runs]) for name, runs in self.runs.items()}
 
 
-def compare(runs: Sequence[Run], exact: FloatArray | None) -> Comparison:
+def compare(runs: Sequence[Run], exact: FloatArray | None) -> Benchmark:
     """Compare runs, with an exact front or else with the best of all of them.
 
     Parameters
@@ -107,7 +107,7 @@ def compare(runs: Sequence[Run], exact: FloatArray | None) -> Comparison:
     names = dict.fromkeys(run.task.engine for run in runs)
     by_engine = {name: [run for run in runs if run.task.engine == name] for name in names}
     figures = {name: _figures(found, reference, ideal, nadir) for name, found in by_engine.items()}
-    return Comparison(by_engine, reference, ideal, nadir, figures)
+    return Benchmark(by_engine, reference, ideal, nadir, figures)
 
 
 def _figures(runs: Sequence[Run], reference: FloatArray, ideal: FloatArray, nadir: FloatArray) -> dict[str, FloatArray]:
@@ -157,7 +157,7 @@ def run_tasks(
     InputError : an engine cannot search the problem.
     """
     for task in {task.engine: task for task in tasks}.values():
-        # Told here, and not by each process.
+        # Here, so that not every process raises the error.
         load_engine(task.engine, problem).start(problem.genome, len(problem.objectives), task.population, task.seed)
     if isinstance(problem, ExpensiveProblem):
         yield from map(partial(run_task, problem), tasks)

@@ -17,29 +17,35 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.filters import parse_filter, sort_runs
-from evo_libra.experiment.results.index import cache_folder, load, open_index, save
-from evo_libra.experiment.results.points import checkpoint_points, keep_points, known_points
+from evo_libra.experiment.results.index import (
+    cache_folder,
+    checkpoint_points,
+    keep_points,
+    known_points,
+    load,
+    open_index,
+    save,
+)
+from evo_libra.experiment.results.listing import can_be_read, folder_names, run_ids
 from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.record import (
+from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord
+from evo_libra.experiment.store.control import read_requests
+from evo_libra.experiment.store.control import request as _request
+from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, RunFolder
+from evo_libra.experiment.store.records import (
     BATCHES,
-    COLUMNS,
     HELD,
-    BatchInfo,
     Plan,
-    RunInfo,
-    Standing,
+    Queue,
     file_stamp,
     plan_stamp,
+    queue_states,
     read_batch,
     read_plan,
     read_run,
     signature,
-    standings,
 )
-from evo_libra.experiment.store.control import read_requests
-from evo_libra.experiment.store.control import request as _request
-from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, RunFolder
-from evo_libra.files.integrity import DamagedError, read_bytes, unreadable
+from evo_libra.files.integrity import DamagedError, read_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,9 +65,9 @@ class Catalogue:
     def __init__(self, results: Path, index: sqlite3.Connection) -> None:
         self.results, self._place = results, str(results)
         self._index, self._lock = index, threading.RLock()
-        self._runs: dict[str, RunInfo] = {}
+        self._runs: dict[str, RunRecord] = {}
         self._stamps: dict[str, str] = {}
-        self._batches: tuple[BatchInfo, ...] = ()
+        self._batches: tuple[BatchRecord, ...] = ()
         self._plans: dict[Path, tuple[str, Plan | None]] = {}
         self._notes: list[str] = []
 
@@ -95,20 +101,20 @@ class Catalogue:
             self._index.close()
 
     def refresh(self) -> None:
-        """Read what has changed since the last time; of a finished run three dates are looked at."""
+        """Read what has changed since the last time; for a finished run, three dates are compared."""
         with self._lock:
             requests, self._notes = _as_lists(read_requests(self.results))
             planned = self._read_plans()
-            standing = standings(self._batches, requests)
-            present = _run_ids(self.results, self._notes)
+            queue = queue_states(self._batches, requests)
+            present = run_ids(self.results, self._notes)
             before, self._runs = self._runs, {}
             for run_id in [*present, *(planned.keys() - present.keys())]:
-                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), standing.get(run_id, ""))
+                run, stamp = self._reread(before.get(run_id), run_id, planned.get(run_id), queue.get(run_id, ""))
                 if run is not None:
                     self._runs[run_id], self._stamps[run_id] = run, stamp
             gone = before.keys() - self._runs.keys()
             changed = [run for run_id, run in self._runs.items() if run is not before.get(run_id)]
-            # A damaged run is read again each time, since whoever mends it may leave all dates as they were.
+            # A damaged run is read again each time, since a repair may leave all dates as they were.
             sound = [(self._stamps[run.id], run) for run in changed if run.status != "damaged"]
             save(self._index, sound, gone | {run.id for run in changed if run.status == "damaged"})
 
@@ -116,7 +122,7 @@ class Catalogue:
         """Return what is planned of each run; plans that have not changed are not read again."""
         plans: dict[Path, tuple[str, Plan | None]] = {}
         batches = []
-        for folder in [self.results / BATCHES / name for name in _names(self.results / BATCHES, self._notes)]:
+        for folder in [self.results / BATCHES / name for name in folder_names(self.results / BATCHES, self._notes)]:
             try:
                 stamp = plan_stamp(folder)
                 known = self._plans.get(folder)
@@ -130,25 +136,25 @@ class Catalogue:
         return _merged(plan for _, plan in self._plans.values() if plan is not None)
 
     def _reread(
-        self, known: RunInfo | None, run_id: str, planned: Mapping[str, Any] | None, standing: Standing
-    ) -> tuple[RunInfo | None, str]:
+        self, known: RunRecord | None, run_id: str, planned: Mapping[str, Any] | None, queue: Queue
+    ) -> tuple[RunRecord | None, str]:
         try:
-            stamp = _done_stamp(f"{self._place}/{run_id}") or f"{standing},{signature(self.results / run_id)}"
+            stamp = _done_stamp(f"{self._place}/{run_id}") or f"{queue},{signature(self.results / run_id)}"
         except DamagedError:
             stamp = ""
         if known is None or stamp != self._stamps.get(run_id) or stamp.endswith(HELD) or known.status == "damaged":
-            return read_run(self.results, run_id, planned, standing), stamp
+            return read_run(self.results, run_id, planned, queue), stamp
         if planned is not None and (known.experiment, known.name) != (planned["experiment"], planned["label"]):
             return replace(known, experiment=str(planned["experiment"]), name=str(planned["label"])), stamp
         return known, stamp
 
-    def runs(self, query: str = "", sort: str = "id") -> list[RunInfo]:
+    def runs(self, query: str = "", sort: str = "id") -> list[RunRecord]:
         """Return runs.
 
         Parameters
         ----------
         query : words that all hold, such as ``status:failed seed:3 evaluations>1000 4k``; see `parse_filter`.
-        sort : a field of `RunInfo`; ``-updated`` begins with the latest.
+        sort : a field of `RunRecord`; ``-updated`` begins with the latest.
 
         Raises
         ------
@@ -163,16 +169,16 @@ class Catalogue:
         with self._lock:
             return (*self._notes, *(f"{run.id}: {run.error}" for run in self._runs.values() if run.status == "damaged"))
 
-    def batches(self) -> tuple[BatchInfo, ...]:
+    def batches(self) -> tuple[BatchRecord, ...]:
         """Return the batches that were run into the folder of results."""
         return self._batches
 
-    def runs_of(self, batch: BatchInfo) -> list[RunInfo]:
+    def runs_of(self, batch: BatchRecord) -> list[RunRecord]:
         """Return the runs of a batch in the order of its experiment."""
         with self._lock:
             return [self._runs[run_id] for run_id in batch.runs if run_id in self._runs]
 
-    def find(self, name: str) -> RunInfo:
+    def find(self, name: str) -> RunRecord:
         """Return the run that a path, an id, or a part of an id names.
 
         Raises
@@ -208,11 +214,11 @@ class Catalogue:
         """
         import polars as pl  # noqa: PLC0415 - the terminal needs no frames
 
-        rows = [run.row() for run in self.runs(query, sort)]
         kinds: dict[str, Any] = {"int": pl.Int64, "float": pl.Float64, "float | None": pl.Float64}
-        return pl.DataFrame(rows, schema={name: kinds.get(kind, pl.String) for name, kind in COLUMNS.items()})
+        schema = {one.name: kinds.get(one.kind, pl.String) for one in COLUMNS}
+        return pl.DataFrame([run.row() for run in self.runs(query, sort)], schema=schema)
 
-    def points(self, run: RunInfo) -> dict[str, FloatArray] | None:
+    def points(self, run: RunRecord) -> dict[str, FloatArray] | None:
         """Return objective column -> values of a run's front where that takes no data frame, else None.
 
         Those of a run at work come from its checkpoint, those of a finished one from the index; see `keep_points`.
@@ -220,7 +226,7 @@ class Catalogue:
         with self._lock:
             return known_points(self._index, run)
 
-    def keep_points(self, run: RunInfo, points: Mapping[str, FloatArray]) -> None:
+    def keep_points(self, run: RunRecord, points: Mapping[str, FloatArray]) -> None:
         """Keep the points of a finished run's front in the index, for `points`."""
         with self._lock:
             keep_points(self._index, run, points)
@@ -230,7 +236,7 @@ class Catalogue:
             self._runs[run.id], self._stamps[run.id] = run, stamp
 
 
-def read_front(run: RunInfo) -> Front:
+def read_front(run: RunRecord) -> Front:
     """Return the front of a run; of one at work, that of its last checkpoint, with the objectives alone.
 
     Raises
@@ -252,7 +258,7 @@ def read_front(run: RunInfo) -> Front:
     return Front(frame, tuple(columns))
 
 
-def read_log(run: RunInfo, lines: int = 200) -> list[str]:
+def read_log(run: RunRecord, lines: int = 200) -> list[str]:
     """Return the last lines of a run's log; none when it has not begun, and why where it cannot be read."""
     try:
         return (read_bytes(run.folder / LOG) or b"").decode(errors="replace").splitlines()[-lines:]
@@ -260,7 +266,7 @@ def read_log(run: RunInfo, lines: int = 200) -> list[str]:
         return [str(error)]
 
 
-def read_manifest(run: RunInfo) -> dict[str, Any]:
+def read_manifest(run: RunRecord) -> dict[str, Any]:
     """Return problem, versions, git state, machine, seed and timings of a run.
 
     Raises
@@ -270,7 +276,7 @@ def read_manifest(run: RunInfo) -> dict[str, Any]:
     return RunFolder(run.folder).read_json(MANIFEST)
 
 
-def request(run: RunInfo | BatchInfo, action: str) -> None:
+def request(run: RunRecord | BatchRecord, action: str) -> None:
     """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `control.request`."""
     depth = len(Path(run.id).parts)
     _request(run.folder.parents[depth - 1], run.id, action)
@@ -287,64 +293,8 @@ def _merged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Any]]:
     return merged
 
 
-def can_be_read(results: Path) -> bool:
-    """Return whether there is a folder of results.
-
-    Raises
-    ------
-    InputError : it is a file, or cannot be read.
-    """
-    try:
-        with os.scandir(results):
-            return True
-    except FileNotFoundError:
-        return False
-    except NotADirectoryError:
-        raise no_folder(results) from None
-    except OSError as error:
-        raise unreadable(results, error) from None
-
-
-def no_folder(results: Path) -> InputError:
-    """Return the error for a folder of results that is a file, or lies below one."""
-    file = next((part for part in (results, *results.parents) if part.is_file()), results)
-    return InputError(f"{results} is no folder of results: {'it' if file == results else file} is a file")
-
-
 def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:
     return found[0], list(found[1])
-
-
-def _names(folder: Path, notes: list[str]) -> list[str]:
-    """Return the names of the folders in a folder, as text, since a thousand paths take a while; or note why not."""
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if _is_folder(entry))
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        notes.append(f"what is in a folder is not listed: {unreadable(folder, error)}")
-        return []
-    odd = [name for name in names if not _is_text(name)]
-    notes += [f"{os.fsencode(folder / name)!r} is not listed: its name is not UTF-8" for name in odd]
-    return [name for name in names if name not in odd] if odd else names
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
-
-
-def _is_text(name: str) -> bool:
-    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
-
-
-def _run_ids(results: Path, notes: list[str]) -> dict[str, None]:
-    """Return the ids of the folders that may be runs, in order."""
-    problems = [problem for problem in _names(results, notes) if not problem.startswith(".")]
-    return {f"{problem}/{name}": None for problem in problems for name in _names(results / problem, notes)}
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -360,5 +310,5 @@ def _done_stamp(folder: str) -> str:
         done, manifest = os.stat(f"{folder}/{DONE}"), os.stat(f"{folder}/{MANIFEST}")  # noqa: PTH116
     except OSError:
         return ""
-    # The program decides whether it is stale; the front is checked again when it has changed.
+    # The program decides whether the run is stale; a front that has changed is checked again.
     return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{file_stamp(f'{folder}/{FRONT}')}:{program()}"

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.experiment.run.record import COLUMNS, STATUSES, RunInfo
+from evo_libra.experiment.run.record import COLUMNS, STATUSES, RunRecord
 
+_FIELDS = tuple(one.name for one in COLUMNS)
 _WORD = re.compile(r"(-?)([a-z_]+)(:|>=|<=|>|<)(.+)")
 _EQUAL = re.compile(r"(-?)([a-z_]+)=(.+)")
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
@@ -30,14 +31,14 @@ def is_filter(word: str) -> bool:
     return _WORD.fullmatch(word) is not None or _EQUAL.fullmatch(word) is not None
 
 
-def parse_filter(query: str) -> Callable[[RunInfo], bool]:
+def parse_filter(query: str) -> Callable[[RunRecord], bool]:
     """Return what decides whether a run is meant.
 
     Parameters
     ----------
-    query : words that all hold. ``field:value`` compares with a field of `RunInfo`, ``*`` stands for any letters and a
-        comma for "or": ``status:failed,stale engine:nsga*``. ``field>number`` (also ``>=``, ``<``, ``<=``) compares
-        numbers. Any other word is looked for in id, experiment and name. A ``-`` before a word turns it round.
+    query : words that all hold. ``field:value`` compares with a column; ``*`` stands for any letters and a comma for
+        "or": ``status:failed,stale engine:nsga*``. ``field>number`` (also ``>=``, ``<``, ``<=``) compares numbers. Any
+        other word is looked for in id, experiment and name. A ``-`` before a word negates it.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def parse_filter(query: str) -> Callable[[RunInfo], bool]:
     return lambda run: all(test(run) for test in tests)
 
 
-def sort_runs(runs: Sequence[RunInfo], order: str) -> list[RunInfo]:
+def sort_runs(runs: Sequence[RunRecord], order: str) -> list[RunRecord]:
     """Return runs by a field, ``-`` before it from the largest on; equal ones by their ids.
 
     Raises
@@ -62,10 +63,10 @@ def sort_runs(runs: Sequence[RunInfo], order: str) -> list[RunInfo]:
     InputError : there is no such field.
     """
     name = order.removeprefix("-")
-    if name not in COLUMNS:
-        raise InputError(unknown("field", name, COLUMNS))
+    if name not in _FIELDS:
+        raise InputError(unknown("field", name, _FIELDS))
 
-    def key(run: RunInfo) -> tuple[bool, object]:
+    def key(run: RunRecord) -> tuple[bool, object]:
         value = getattr(run, "location" if name == "folder" else name)
         return value is None, value
 
@@ -77,23 +78,23 @@ def sort_runs(runs: Sequence[RunInfo], order: str) -> list[RunInfo]:
     ]
 
 
-def _test(word: str) -> Callable[[RunInfo], bool]:
+def _test(word: str) -> Callable[[RunRecord], bool]:
     match = _WORD.fullmatch(word)
     equal = _EQUAL.fullmatch(word)
-    if match is None and equal is not None and equal[2] in COLUMNS:
+    if match is None and equal is not None and equal[2] in _FIELDS:
         raise InputError(f"'{word}' is no filter; write {equal[1]}{equal[2]}:{equal[3]}")
     if match is None:
         turned, text = word.startswith("-") and len(word) > 1, word.removeprefix("-").lower()
         return lambda run: turned ^ (text in f"{run.id} {run.experiment} {run.name}".lower())
     turned, name, sign, value = match[1] == "-", match[2], match[3], match[4]
-    if name not in COLUMNS:
-        raise InputError(unknown("field", name, COLUMNS))
+    if name not in _FIELDS:
+        raise InputError(unknown("field", name, _FIELDS))
     if sign == ":":
         patterns = value.lower().split(",")
         if name == "status":
             _refuse_unknown(patterns)
 
-        def fits(run: RunInfo) -> bool:
+        def fits(run: RunRecord) -> bool:
             # A run may belong to several experiments.
             found = str(getattr(run, name)).lower()
             texts = found.split(", ") if name == "experiment" else [found]

@@ -1,4 +1,4 @@
-"""The SQLite file behind a catalogue: derived from the folders of runs, worth nothing by itself."""
+"""The SQLite file behind a catalogue. It is made from the folders of runs and may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ import sqlite3
 import stat
 import tempfile
 import zlib
-from collections.abc import Collection, Sequence
-from dataclasses import fields
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evo_libra.experiment.run.record import RunInfo
+from evo_libra.errors import InputError
+from evo_libra.experiment.run.record import COLUMNS, RunRecord
+from evo_libra.experiment.store.folder import FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.store.records import file_stamp
 from evo_libra.files.integrity import row_digest
+
+if TYPE_CHECKING:
+    from evo_libra.arrays import FloatArray
 
 _KEPT = 64  # Fronts.
 _LARGEST = 1 << 20  # Bytes of a front; larger ones are read from their files.
-_COLUMNS = tuple(field.name for field in fields(RunInfo) if field.name != "location")
-_VALUES = attrgetter(*_COLUMNS)
+_NAMES = tuple(one.attribute for one in COLUMNS if one.name != "folder")
+_VALUES = attrgetter(*_NAMES)
 _TABLES = """
 DROP TABLE IF EXISTS runs;
 DROP TABLE IF EXISTS fronts;
@@ -32,13 +37,13 @@ CREATE TABLE fronts (id PRIMARY KEY, stamp, columns, points, digest);
 
 
 def version() -> int:
-    """Return what an index is known by: its tables and the fields of a run. One of another version is made again."""
-    layout = [_TABLES, *(f"{field.name}: {field.type}" for field in fields(RunInfo))]
+    """Return a hash of the tables and columns of an index; an index with another one is made again."""
+    layout = [_TABLES, *(f"{one.name}: {one.kind}" for one in COLUMNS)]
     return int.from_bytes(hashlib.sha256("\n".join(layout).encode()).digest()[:4], "big") >> 1
 
 
 def open_index(path: Path | None) -> sqlite3.Connection:
-    """Open an index; a damaged one is begun anew, one that cannot be kept lies in memory, as does that of no path."""
+    """Open an index. A damaged one is made again; an index without a path, or that cannot be written, is in memory."""
     if path is None or (path.exists() and not path.is_file()):
         return _prepared(None)
     try:
@@ -59,7 +64,7 @@ def _again(path: Path) -> sqlite3.Connection:
         return _prepared(None)
 
 
-def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunInfo]]:
+def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunRecord]]:
     """Return what an index holds: stamps of the runs' files, and the runs; rows that are damaged are left out.
 
     Parameters
@@ -79,15 +84,15 @@ def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunInfo]]:
     return [(stamp, _run(f"{results}/{values[0]}", values)) for (stamp, _), values in zip(rows, runs, strict=True)]
 
 
-def _run(location: str, values: Sequence[Any]) -> RunInfo:
+def _run(location: str, values: Sequence[Any]) -> RunRecord:
     # A frozen record is filled field by field; of 20,000 that would take half of the time that reading them takes.
-    run = RunInfo.__new__(RunInfo)
-    vars(run).update(zip(_COLUMNS, values, strict=True))
+    run = RunRecord.__new__(RunRecord)
+    vars(run).update(zip(_NAMES, values, strict=True))
     vars(run)["location"] = location
     return run
 
 
-def save(index: sqlite3.Connection, changed: Sequence[tuple[str, RunInfo]], gone: Collection[str]) -> None:
+def save(index: sqlite3.Connection, changed: Sequence[tuple[str, RunRecord]], gone: Collection[str]) -> None:
     """Bring an index up to date; one that others keep busy is left as it is, and what it lacks is read again.
 
     Parameters
@@ -141,6 +146,55 @@ def save_points(index: sqlite3.Connection, run_id: str, stamp: str, columns: Seq
         index.execute(f"DELETE FROM fronts WHERE rowid NOT IN ({last})", (_KEPT,))  # noqa: S608 - our words
 
 
+def checkpoint_points(folder: RunFolder) -> dict[str, FloatArray] | None:
+    """Return objective column -> values of the best designs at the last checkpoint, or None when there is none yet.
+
+    Raises
+    ------
+    InputError : the checkpoint or the manifest is damaged.
+    """
+    from evo_libra.experiment.store.sealed import read_objectives  # noqa: PLC0415 - the index needs no arrays
+
+    values = read_objectives(folder)
+    if values is None:
+        return None
+    objectives = folder.read_json(MANIFEST)["objectives"]
+    return {one["column"]: row / one["scale"] for one, row in zip(objectives, values, strict=True)}
+
+
+def known_points(index: sqlite3.Connection, run: RunRecord) -> dict[str, FloatArray] | None:
+    """Return the points of a run's front: those of its checkpoint, or once there is a file of it those of the index.
+
+    Returns
+    -------
+    Objective column -> values; None when they are not known, or damaged.
+    """
+    stamp = file_stamp(run.folder / FRONT)
+    if run.status == "damaged":
+        return None
+    if not stamp:
+        try:
+            return checkpoint_points(RunFolder(run.folder))
+        except InputError:
+            return None
+    found = load_points(index, run.id, stamp)
+    if found is None:
+        return None
+    import numpy as np  # noqa: PLC0415 - the index needs no arrays
+
+    columns, values = found
+    return dict(zip(columns, np.frombuffer(values).reshape(len(columns), -1), strict=True))
+
+
+def keep_points(index: sqlite3.Connection, run: RunRecord, points: Mapping[str, FloatArray]) -> None:
+    """Keep the points of a front that there is a file of."""
+    stamp = file_stamp(run.folder / FRONT)
+    if stamp and points:
+        save_points(
+            index, run.id, stamp, list(points), b"".join(row.astype(float).tobytes() for row in points.values())
+        )
+
+
 def _prepared(path: Path | None) -> sqlite3.Connection:
     index = sqlite3.connect(path or ":memory:", timeout=2, check_same_thread=False)
     try:
@@ -163,7 +217,7 @@ CACHE = "EVO_LIBRA_CACHE"
 
 
 def kind_of(folder: Path) -> str:
-    """Return the type of the file system that a folder lies on, such as ``ext4``; empty where it cannot be told."""
+    """Return the type of the file system that a folder lies on, such as ``ext4``; empty where it is not known."""
     place = str(_existing(folder).resolve())
     best, kind = "", ""
     try:
@@ -192,7 +246,7 @@ def cache_folder() -> Path:
     named = os.environ.get(CACHE)
     if named:
         return Path(named)
-    import platformdirs  # noqa: PLC0415 - only who opens a catalogue needs it
+    import platformdirs  # noqa: PLC0415 - only a catalogue needs it
 
     folder = platformdirs.user_cache_path("evo-libra")
     if not on_network(folder):
@@ -201,10 +255,10 @@ def cache_folder() -> Path:
 
 
 def _own_temporary() -> Path:
-    """Return a folder of the machine's temporary one that nobody else can look into.
+    """Return a temporary folder that nobody else can look into.
 
-    The usual one has a name that can be foreseen, in a place where everybody may write: where it is not the user's own
-    and closed to others, a fresh one takes its place.
+    The usual folder has a name that can be foreseen, in a place where everybody may write. Unless it is the user's own
+    and closed to others, a fresh folder takes its place.
     """
     if not hasattr(os, "getuid"):
         return Path(tempfile.gettempdir()) / "evo-libra"  # the user's own there

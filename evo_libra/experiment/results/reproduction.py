@@ -13,11 +13,11 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.search_loop import in_processes, snapshots, with_processes
+from evo_libra.experiment.run.origin import build, refuse_code
 from evo_libra.experiment.run.provenance import git_state, machine, program, versions
-from evo_libra.experiment.run.record import spec_as_run
-from evo_libra.experiment.run.settings import RunSpec, build
-from evo_libra.experiment.run.trust import code_of_run, refuse_code
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder, checksum
+from evo_libra.experiment.store.manifest import spec_as_run
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.problem.protocol import SearchProblem
@@ -26,7 +26,7 @@ from evo_libra.searching.loop import Snapshot
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Reproduction:
     """A run beside itself done again.
 
     Attributes
@@ -47,7 +47,7 @@ class Comparison:
 
 def reproduce(
     folder: RunFolder, on_generation: Callable[[Snapshot], None] = lambda _snapshot: None, *, trust_code: bool = False
-) -> tuple[RunSpec, Comparison]:
+) -> tuple[RunSpec, Reproduction]:
     """Do a finished run again, in memory, and compare; the folder is left as it is.
 
     Parameters
@@ -66,8 +66,8 @@ def reproduce(
         raise InputError(f"{folder.path} is not finished; only what is can be reproduced")
     spec = spec_as_run(folder, trust_code=trust_code)
     if not trust_code:
-        refuse_code(code_of_run(spec), str(folder.path))
-    if spec.method.asynchronous:
+        refuse_code(spec.code, str(folder.path))
+    if spec.asynchronous:
         raise InputError(f"{folder.path} was asynchronous: which design was done first was chance, and will be again")
     problem = build(spec.origin)
     archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
@@ -80,7 +80,7 @@ def reproduce(
             if snapshot.evaluations >= end:
                 break
     now = front_of(problem, archive)
-    return spec, Comparison(
+    return spec, Reproduction(
         _bytes_of(now) == checksum(folder.path / FRONT),
         len(before),
         len(now),

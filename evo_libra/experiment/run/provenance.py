@@ -14,7 +14,7 @@ from typing import Any
 from evo_libra import __version__
 
 _ELSEWHERE = ("astra_sim", "experiment", "ui")
-"""Rooms that the figures of a run do not depend on."""
+"""Rooms that no result depends on."""
 _PACKAGES = ("numpy", "moocore", "pymoo", "deap", "clarabel", "polars", "pydantic", "ruamel.yaml")
 
 
@@ -27,7 +27,7 @@ def canonical_hash(data: Mapping[str, Any]) -> str:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of the program, of Python and of every package that results depend on."""
-    from importlib.metadata import version  # noqa: PLC0415 - who only looks at results does not need it
+    from importlib.metadata import version  # noqa: PLC0415 - listing results does not need it
 
     return {
         "evo-libra": __version__,

@@ -1,4 +1,4 @@
-"""Who works on a run: numbered claim files, each a lease that its holder renews.
+"""Claims on runs: numbered files, each a lease that its holder renews.
 
 The holder of a run is the writer of its highest claim. A claim whose holder is gone is not removed but outbid by the
 next number, which of all that try exactly one can create. The new holder then takes the run over: a former holder that
@@ -21,8 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from evo_libra.experiment.run.fields import parse_file
 from evo_libra.experiment.store.folder import create_text, make_folder
+from evo_libra.experiment.store.json_files import parse_file
 from evo_libra.experiment.store.staging import STAGING, Staging, TakenOverError, remove_tree
 from evo_libra.faults import StorageError, explained
 from evo_libra.files.integrity import DamagedError, open_regular, seal_json, unreadable
@@ -77,7 +77,7 @@ class Claim(Holder):
 
     @property
     def staging(self) -> Path:
-        """The folder of whoever holds it, beside the claim."""
+        """The folder of its holder, beside the claim."""
         return self.path.with_name(f"{STAGING}{self.token}")
 
     def alive(self, now: float) -> bool:
@@ -117,7 +117,9 @@ def acquire(folder: Path, batch: str) -> Claim | None:
         with explained(folder):
             staging.mkdir()
             claim = _claimed(path, token, batch)
-    except FileNotFoundError:  # Whoever claimed it meanwhile took the folder for a dead writer's.
+    except (
+        FileNotFoundError
+    ):  # Another process claimed the run meanwhile and took the folder for that of a dead writer.
         claim = None
     except BaseException:
         remove_tree(staging)
@@ -133,7 +135,7 @@ def _claimed(path: Path, token: str, batch: str) -> Claim | None:
     me = Holder(token, batch, socket.gethostname(), kernel(), os.getpid(), _born(os.getpid()) or 0.0)
     if not create_text(path, seal_json(asdict(me)).decode(), staging):
         return None
-    # While this one made up its mind, others may have come and gone, and another have begun to count anew.
+    # Meanwhile others may have claimed and released the run, and another may have begun to count from 1 again.
     others = (other for other in _claims(folder) if other.path != path and other.batch != batch)
     if any(other.alive(server_time(folder)) for other in others):
         with suppress(TakenOverError):
@@ -270,7 +272,7 @@ def _born(pid: int) -> float | None:
 
 
 def _born_by_clock(pid: int) -> float | None:
-    import psutil  # noqa: PLC0415 - only who looks at claims needs it
+    import psutil  # noqa: PLC0415 - only claims need it
 
     try:
         process = psutil.Process(pid)

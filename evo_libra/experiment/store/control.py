@@ -10,8 +10,8 @@ from typing import get_args
 from urllib.parse import quote, unquote
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.experiment.run.fields import Action, RequestFields, parse_file
 from evo_libra.experiment.store.folder import RunFolder, discard, move_folder_away
+from evo_libra.experiment.store.json_files import REQUEST_FIELDS, Action, parse_file
 from evo_libra.files.integrity import DamagedError, read_bytes, seal_json
 
 ACTIONS: tuple[str, ...] = get_args(Action)
@@ -24,7 +24,7 @@ def request(results: Path, target: str, action: str) -> None:
     Parameters
     ----------
     results : the folder of results.
-    target : `RunInfo.id` of a run, or `BatchInfo.id` of a batch, which stands for all of its runs.
+    target : `RunRecord.id` of a run, or `BatchRecord.id` of a batch, which stands for all of its runs.
     action : ``pause`` keeps a checkpoint and lets others run first until ``resume``; ``stop`` keeps a checkpoint and
         ends the run for this batch; ``resume`` also takes back a stop; ``retry`` runs a failed, stopped or stale run
         again.
@@ -73,7 +73,7 @@ def settle(results: Path, target: str) -> None:
 
 def _read(path: Path) -> str | None:
     raw = read_bytes(path)
-    return None if raw is None else str(parse_file(path, raw, RequestFields)["action"])
+    return None if raw is None else str(parse_file(path, raw, REQUEST_FIELDS)["action"])
 
 
 def _path(results: Path, target: str) -> Path:

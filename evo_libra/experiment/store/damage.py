@@ -57,7 +57,7 @@ def damaged_files(folder: RunFolder) -> dict[str, str]:
 
 
 def drop_damaged(folder: RunFolder) -> list[str]:
-    """Remove the damaged files of a run, for whoever holds its claim, and that it is done; return what was wrong."""
+    """Remove the damaged files of a claimed run and its mark of being done; return what was wrong."""
     wrong = damaged_files(folder)
     for name in [DONE, *wrong] if wrong else ():
         move_folder_away(folder.path / name)  # whose ever it is

@@ -41,9 +41,9 @@ class Record:
         part = _part(folder, evaluations - evaluations % PART)
         self._held: list[pl.DataFrame] = [read_table(part)[0]] if evaluations % PART else []
 
-    def __call__(self, genes: FloatArray, worth: Evaluation) -> None:
+    def __call__(self, genes: FloatArray, evaluation: Evaluation) -> None:
         """Add designs."""
-        self._held.append(_frame(self._problem, self._next, genes, worth))
+        self._held.append(_frame(self._problem, self._next, genes, evaluation))
         self._next += genes.shape[1]
         if self._next - self._next % PART > self._start:
             self._write(full=True)
@@ -121,11 +121,11 @@ def kept_genes(frame: pl.DataFrame) -> FloatArray:
     return np.ascontiguousarray(frame.select(genes).cast(pl.Float64).to_numpy().T)
 
 
-def _frame(problem: SearchProblem, first: int, genes: FloatArray, worth: Evaluation) -> pl.DataFrame:
+def _frame(problem: SearchProblem, first: int, genes: FloatArray, evaluation: Evaluation) -> pl.DataFrame:
     genome = problem.genome
     columns: dict[str, NDArray[Any]] = {"evaluation": np.arange(first, first + genes.shape[1])}
-    columns |= {o.column: row / o.scale for o, row in zip(problem.objectives, worth.objectives, strict=True)}
-    columns |= {"violation": worth.violation}
+    columns |= {o.column: row / o.scale for o, row in zip(problem.objectives, evaluation.objectives, strict=True)}
+    columns |= {"violation": evaluation.violation}
     kinds = zip(genome.names, genes, genome.categorical, strict=True)
     columns |= {f"{_GENE}{name}": values.astype(np.int64) if whole else values for name, values, whole in kinds}
     return pl.DataFrame(columns)

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from evo_libra.experiment.run.schema import checker
 from evo_libra.experiment.store.folder import EVENTS, LOG, RunFolder
+from evo_libra.experiment.store.json_files import checker
 from evo_libra.files.integrity import open_regular, parse_line, read_bytes, seal_line
 
 _TAIL = 16_384
@@ -34,6 +34,13 @@ class Progress:
     front: int
     hypervolume: float | None
     seconds: float
+
+    def figures(self) -> dict[str, Any]:
+        """Return its part of the results of a run, with the keys of the files of a run."""
+        return {
+            "evaluations": self.evaluations, "front": self.front, "hypervolume": self.hypervolume,
+            "wall_s": self.seconds,
+        }  # fmt: skip
 
 
 def tell(folder: RunFolder, kind: str, **facts: Any) -> None:  # noqa: ANN401 - JSON-able data
@@ -66,21 +73,21 @@ def read_events(folder: Path) -> list[dict[str, Any]]:
 
 
 def read_progress(folder: Path) -> list[Progress]:
-    """Return the course of a run; what a crash undid and an attempt repeated is there once."""
-    course: list[Progress] = []
+    """Return the progress of a run; what a crash undid and another attempt repeated is there once."""
+    points: list[Progress] = []
     for event in read_events(folder):
-        add_progress(course, event)
-    return course
+        add_progress(points, event)
+    return points
 
 
-def add_progress(course: list[Progress], event: Mapping[str, Any]) -> None:
-    """Add an event to a course, if it is one of progress, and take back what a crash has undone."""
+def add_progress(points: list[Progress], event: Mapping[str, Any]) -> None:
+    """Add an event of progress to earlier ones, and remove those that a crash has undone."""
     point = _progress(event)
     if point is None:
         return
-    while course and course[-1].evaluations >= point.evaluations:
-        course.pop()
-    course.append(point)
+    while points and points[-1].evaluations >= point.evaluations:
+        points.pop()
+    points.append(point)
 
 
 def last_progress(folder: Path) -> Progress | None:

@@ -7,7 +7,6 @@ import errno
 import hashlib
 import io
 import os
-import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.fields import (
-    AttemptFields,
-    DoneFields,
-    FailedFields,
-    FailuresFields,
-    ManifestFields,
-    PlanFields,
-    RunnerFields,
+from evo_libra.experiment.store.json_files import (
+    ATTEMPT_FIELDS,
+    DONE_FIELDS,
+    FAILED_FIELDS,
+    FAILURES_FIELDS,
+    MANIFEST_FIELDS,
+    PLAN_FIELDS,
+    RUNNER_FIELDS,
+    Fields,
     parse_file,
 )
 from evo_libra.experiment.store.staging import Staging
@@ -37,9 +37,9 @@ EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failu
 ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
 DESIGNS = "designs-*.parquet"
 TEMPORARY = ".tmp-"
-_FIELDS: dict[str, Any] = {
-    MANIFEST: ManifestFields, DONE: DoneFields, FAILED: FailedFields, FAILURES: FailuresFields, ATTEMPT: AttemptFields,
-    PLAN: PlanFields, RUNNER: RunnerFields,
+_FIELDS: dict[str, Fields] = {
+    MANIFEST: MANIFEST_FIELDS, DONE: DONE_FIELDS, FAILED: FAILED_FIELDS, FAILURES: FAILURES_FIELDS,
+    ATTEMPT: ATTEMPT_FIELDS, PLAN: PLAN_FIELDS, RUNNER: RUNNER_FIELDS,
 }  # fmt: skip
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
@@ -55,8 +55,7 @@ class RunFolder:
     Attributes
     ----------
     path : the folder.
-    staging : where whoever holds the claim of the run writes first; None for a reader, and for a folder that nobody
-        claims.
+    staging : where the holder of the run's claim writes first; None for a reader, and for a folder without claims.
     """
 
     path: Path
@@ -93,7 +92,9 @@ class RunFolder:
             make_folder(self.path)
             try:
                 self._write(self.path, name, data, sync=sync)
-            except FileNotFoundError:  # Whoever tidies up the folder took the temporary file for a dead writer's.
+            except (
+                FileNotFoundError
+            ):  # Another process tidied up the folder and took the temporary file for that of a dead writer.
                 self._write(self.path, name, data, sync=sync)
 
     def _write(self, beside: Path, name: str, data: bytes, *, sync: bool) -> None:
@@ -171,7 +172,7 @@ class RunFolder:
             self.remove(name)
 
     def take_over(self) -> None:
-        """Take the run from all earlier attempts, and remove what they left; for who has just claimed it.
+        """Take the run from all earlier attempts and remove what they left; for the holder of a new claim.
 
         Raises
         ------
@@ -202,13 +203,13 @@ def is_run(path: Path) -> bool:
     return os.path.lexists(path / MANIFEST)
 
 
-def read_file(folder: Path, name: str, fields: Any = None) -> dict[str, Any] | None:  # noqa: ANN401 - a type
+def read_file(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any] | None:
     """Return the content of a JSON file of a run or a batch; None where there is none.
 
     Parameters
     ----------
     folder, name : the file.
-    fields : what of it is wanted, a `TypedDict` of its first fields; all of it when left out.
+    fields : the keys that are needed; all when left out.
 
     Raises
     ------
@@ -248,15 +249,10 @@ def discard(path: Path) -> None:
 
 
 def move_folder_away(path: Path) -> None:
-    """Move a folder, which no run has made, away from where a file belongs; a file stays, whoever wrote it."""
+    """Move a folder that is in the place of a file out of the way; a file stays."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         # With a slash at its end the name is that of a folder alone: what another has published there is safe.
         os.rename(f"{path}/", path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))  # noqa: PTH104
-
-
-def plain_name(name: str) -> str:
-    """Return a name as a part of a path."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
 
 
 def create_text(path: Path, text: str, beside: Path) -> bool:

@@ -2,8 +2,8 @@
 
 An attempt has a folder of its own inside the folder of the run, ``attempt-<token>``. The attempt changes the run's
 folder in one way only: it moves a file out of its own folder to publish the file, or into its own folder to remove it.
-Whoever takes the run over first moves the folders of earlier attempts away. From then on every move of an earlier
-attempt fails, because one end of the move is gone. A process that was stopped for longer than its lease, and goes on,
+Taking a run over moves the folders of earlier attempts away first. From then on every move of an earlier attempt
+fails, because one end of the move is gone. A process that was stopped for longer than its lease, and goes on,
 can neither replace nor remove what others have finished.
 
 Lines of events and of the log are appended to a file that the attempt has published and keeps open. The next attempt
@@ -114,7 +114,7 @@ class Staging:
 
         Parameters
         ----------
-        leftovers : how the names of other files begin that a writer who was killed may have left in the run's folder.
+        leftovers : beginning of the names of other files that a killed writer may have left in the run's folder.
         appended : names of the files that attempts append to.
 
         Raises

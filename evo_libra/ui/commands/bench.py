@@ -17,7 +17,7 @@ from rich.text import Text
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.results.benchmark import Comparison, Run, Task, compare, exact_front, run_tasks
+from evo_libra.experiment.results.benchmark import Benchmark, Run, Task, compare, exact_front, run_tasks
 from evo_libra.experiment.run.provenance import canonical_hash
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.indicators import hypervolume, staircase
@@ -117,7 +117,7 @@ def _plain(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _data(found: Comparison, objectives: Sequence[Objective]) -> dict[str, Any]:
+def _data(found: Benchmark, objectives: Sequence[Objective]) -> dict[str, Any]:
     ends = {
         key: {o.column: float(value) / o.scale for o, value in zip(objectives, point, strict=True)}
         for key, point in (("ideal", found.ideal), ("nadir", found.nadir))
@@ -144,7 +144,7 @@ def _data(found: Comparison, objectives: Sequence[Objective]) -> dict[str, Any]:
     return {"axes": ends, "reference": reference, "results": engines}
 
 
-def _show(found: Comparison, problem: SearchProblem, settings: Mapping[str, int], *, exact: bool) -> None:
+def _show(found: Benchmark, problem: SearchProblem, settings: Mapping[str, int], *, exact: bool) -> None:
     console = new_console()
     if len(problem.objectives) > 1:
         print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), console))
@@ -177,7 +177,7 @@ def _labels(problem: SearchProblem) -> tuple[str, str]:
     return problem.objectives[1].label, problem.objectives[0].label
 
 
-def _lines(found: Comparison, problem: SearchProblem) -> dict[str, list[FloatArray]]:
+def _lines(found: Benchmark, problem: SearchProblem) -> dict[str, list[FloatArray]]:
     """Return the lines of each engine's surfaces in the units of the axes: (2, s) across and up."""
     scales = np.array([objective.scale for objective in problem.objectives[:2]])
     surfaces = found.surfaces()
@@ -189,7 +189,7 @@ def _lines(found: Comparison, problem: SearchProblem) -> dict[str, list[FloatArr
     }
 
 
-def _terminal_series(found: Comparison, problem: SearchProblem) -> list[Series]:
+def _terminal_series(found: Benchmark, problem: SearchProblem) -> list[Series]:
     series = []
     for name, lines in _lines(found, problem).items():
         dots = np.concatenate([_dotted(line) for line in lines], axis=1)
@@ -208,7 +208,7 @@ def _dotted(line: FloatArray) -> FloatArray:
     return 10.0 ** np.stack([np.interp(wanted, along, values) for values in logs])
 
 
-def _draw(found: Comparison, problem: SearchProblem, seeds: int, file: BinaryIO) -> None:
+def _draw(found: Benchmark, problem: SearchProblem, seeds: int, file: BinaryIO) -> None:
     from evo_libra.ui.plots.attainment import attainment_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     x_label, y_label = _labels(problem)

@@ -19,7 +19,7 @@ from evo_libra.experiment.results.catalogue import Catalogue, read_front
 from evo_libra.experiment.results.comparable import PER_ITERATION, Subject, by_problem, differing, sequences
 from evo_libra.experiment.results.comparison import LEVELS, Comparison, compare
 from evo_libra.experiment.results.filters import is_filter
-from evo_libra.experiment.run.record import RunInfo
+from evo_libra.experiment.run.record import RunRecord
 from evo_libra.experiment.store.folder import RunFolder, is_run
 from evo_libra.files.integrity import DamagedError
 from evo_libra.files.mistakes import short
@@ -84,7 +84,7 @@ class _Problem:
     name: str
     identity: Mapping[str, Any]
     objectives: tuple[str, ...]
-    groups: Mapping[str, Sequence[RunInfo]]
+    groups: Mapping[str, Sequence[RunRecord]]
     values: Mapping[str, Sequence[FloatArray]]
     note: str
     rates: Mapping[str, float]
@@ -94,7 +94,7 @@ class _Problem:
         return compare(self.objectives, self.values)
 
 
-def _problems(runs: Sequence[RunInfo]) -> list[_Problem]:
+def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
     """Return runs by what they may be ranked against."""
     subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
     alike = by_problem(subjects)
@@ -104,7 +104,7 @@ def _problems(runs: Sequence[RunInfo]) -> list[_Problem]:
     return found
 
 
-def _problem(runs: Sequence[RunInfo], subjects: Sequence[Subject]) -> _Problem:
+def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem:
     columns, work = subjects[0].objectives, sequences(subjects)
     groups = _grouped(runs)
     works = dict(zip((run.id for run in runs), work or [1.0] * len(runs), strict=True))
@@ -139,7 +139,7 @@ def _per_sequence(column: str) -> str:
     return f"{name}_per_sequence_{unit}"
 
 
-def _note(groups: Mapping[str, Sequence[RunInfo]], works: Mapping[str, float], *, known: bool) -> str:
+def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float], *, known: bool) -> str:
     """Return what is said of the work of an iteration."""
     if not known:
         return (
@@ -163,14 +163,14 @@ def _unlike(problems: Sequence[_Problem]) -> str:
     return f"{short(named, 200)} are {len(problems)} different problems{differ}, not ranked against one another"
 
 
-def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
+def _chosen(names: Sequence[str], results: Path) -> list[RunRecord]:
     """Return the runs that are named by paths, ids or parts of ids, and those that fit all of the filters there are."""
     catalogues: dict[Path, Catalogue] = {}
 
     def catalogue(folder: Path) -> Catalogue:
         return catalogues.setdefault(folder, Catalogue.open(folder))
 
-    runs: list[RunInfo] = []
+    runs: list[RunRecord] = []
     filters = [name for name in names if not is_run(Path(name)) and is_filter(name)]
     if filters:
         others = [word for word in filters if not word.startswith("status:")]
@@ -192,7 +192,7 @@ def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
     return list(found.values())
 
 
-def _sound(run: RunInfo) -> bool:
+def _sound(run: RunRecord) -> bool:
     """Return whether the front of a run that was not named can be read; say what is wrong with it where it cannot."""
     try:
         read_front(run)
@@ -202,13 +202,13 @@ def _sound(run: RunInfo) -> bool:
     return True
 
 
-def _leave_out(run: RunInfo, why: str) -> None:
+def _leave_out(run: RunRecord, why: str) -> None:
     print(f"evo-libra: {run.id} is left out: {why}", file=sys.stderr)
 
 
-def _grouped(runs: Sequence[RunInfo]) -> dict[str, list[RunInfo]]:
+def _grouped(runs: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
     """Return runs by what they search and how, the seed aside, under names that tell the groups apart."""
-    groups: dict[str, list[RunInfo]] = {}
+    groups: dict[str, list[RunRecord]] = {}
     for run in runs:
         groups.setdefault(run.hash or run.id, []).append(run)
     firsts = [group[0] for group in groups.values()]
@@ -218,7 +218,7 @@ def _grouped(runs: Sequence[RunInfo]) -> dict[str, list[RunInfo]]:
     return dict(zip(keys, groups.values(), strict=True))
 
 
-def _name(run: RunInfo, others: Sequence[RunInfo]) -> str:
+def _name(run: RunRecord, others: Sequence[RunRecord]) -> str:
     """Return what tells a group from the others."""
     facts = {
         "problem": run.problem,

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.record import problem_as_run
 from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.store.manifest import problem_as_run
 from evo_libra.front.explain import explain
 from evo_libra.problem.designs import violations
 from evo_libra.problem.file.registry import load_problem

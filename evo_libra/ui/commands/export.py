@@ -11,7 +11,7 @@ from rich.status import Status
 from evo_libra.astra_sim.export import export_design
 from evo_libra.astra_sim.readme import Exported
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.settings import Origin, origin_of
+from evo_libra.experiment.run.origin import Origin, origin_of
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem

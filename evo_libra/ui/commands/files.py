@@ -65,7 +65,7 @@ def schema(kind: Literal["problem", "experiment"] = "problem") -> int:
         Which of the two.
     """
     if kind == "experiment":
-        from evo_libra.experiment.file.settings import ExperimentSpec  # noqa: PLC0415 - see `shared`
+        from evo_libra.experiment.file.schema import ExperimentSpec  # noqa: PLC0415 - see `shared`
 
         _print_json(ExperimentSpec.model_json_schema())
     else:

@@ -14,12 +14,11 @@ from rich.text import Text
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import ConflictError, InfeasibleError, InputError, counted
-from evo_libra.experiment.execution.search_run import catching_interrupts
+from evo_libra.experiment.execution.executor import catching_interrupts
+from evo_libra.experiment.run.origin import Origin, UntrustedError, build, origin_of, with_assignments
 from evo_libra.experiment.run.provenance import canonical_hash
-from evo_libra.experiment.run.record import spec_as_run
-from evo_libra.experiment.run.settings import Origin, build, changed, origin_of
-from evo_libra.experiment.run.trust import UntrustedError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.manifest import spec_as_run
 from evo_libra.front.front import Front
 from evo_libra.optimality.certificate import Certificate, certificates
 from evo_libra.problem.allocation import Allocation, Binding
@@ -219,7 +218,7 @@ def problem_from(origin: Origin, assignments: Sequence[str] = ()) -> Problem:
     ------
     InputError : it cannot be built, or is written in Python.
     """
-    problem = build(changed(origin, assignments))
+    problem = build(with_assignments(origin, assignments))
     if not isinstance(problem, Problem):
         raise InputError(
             f"'{problem.name}' is written in Python: its space is unknown, and nothing can be proven of it"

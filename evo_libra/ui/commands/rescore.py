@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.run.settings import Origin
+from evo_libra.experiment.run.origin import Origin
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import Rescored, rescore

@@ -16,9 +16,10 @@ from rich.text import Text
 
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.results.catalogue import Catalogue
-from evo_libra.experiment.run.record import RunInfo, counts, course, read_run
+from evo_libra.experiment.run.record import RunRecord, counts, ending_text
 from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder, read_file
+from evo_libra.experiment.store.records import read_run
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import duration, looked_at, print_json, run_folder
 
@@ -48,7 +49,7 @@ def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *
     return 0
 
 
-def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
+def _show_runs(runs: Sequence[RunRecord], rows: int) -> None:
     console = new_console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = new_console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
@@ -67,7 +68,7 @@ def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
     print(f"{found}{more}")
 
 
-def _cells(run: RunInfo) -> dict[str, str]:
+def _cells(run: RunRecord) -> dict[str, str]:
     whole = run.status in ("done", "stale")
     if run.status == "damaged":  # whose figures are not known
         return {**dict.fromkeys(_ALL, ""), "run": run.id, "status": run.status, "name": run.name}
@@ -95,13 +96,13 @@ def show_command(name: str, results: Path, *, as_json: bool) -> int:
     return _FAILED if damaged else 0
 
 
-def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Mapping[str, str]) -> list[tuple[str, str]]:
+def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, str]) -> list[tuple[str, str]]:
     git, source = manifest.get("git") or {}, manifest.get("source", {})
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
     changes = [f"  {assignment}" for assignment in source.get("set", [])]
     volume = "" if run.hypervolume is None else f", hypervolume {run.hypervolume:.6g}"
     islands = f", {run.islands} islands" if run.islands > 1 else ""
-    told = f", {words}" if (words := course(run.ended, run.restarts)) else ""
+    told = f", {words}" if (words := ending_text(run.ended, run.restarts)) else ""
     facts = [
         ("run", str(run.folder)),
         ("status", _state(run, damaged)),
@@ -127,7 +128,7 @@ def _facts(run: RunInfo, manifest: Mapping[str, Any], damaged: Mapping[str, str]
     return [(label, value) for label, value in facts if value]
 
 
-def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict[str, Any]]:
+def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunRecord, dict[str, Any]]:
     """Return a run and its manifest, which is empty for one that has not got so far, or whose manifest is damaged."""
     path = folder.path.resolve()
     place, run_id = path.parents[1], f"{path.parent.name}/{path.name}"
@@ -141,7 +142,7 @@ def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict
     return replace(state, location=str(folder.path)), manifest
 
 
-def _state(run: RunInfo, damaged: Iterable[str]) -> str:
+def _state(run: RunRecord, damaged: Iterable[str]) -> str:
     if run.status == "damaged":
         return f"damaged: {', '.join(damaged)}; evo-libra run does the run again"
     return run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")

@@ -18,14 +18,15 @@ from rich.text import Text
 
 from evo_libra.errors import InputError, counted, shortened
 from evo_libra.experiment.execution.batch import Ended, Summary, run_batch
-from evo_libra.experiment.execution.estimate import Estimate, estimate, start_seconds
-from evo_libra.experiment.execution.executor import Executor, InProcess, local_cluster
+from evo_libra.experiment.execution.executor import Executor, InProcess, catching_interrupts
+from evo_libra.experiment.execution.local_worker import local_cluster
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, plan_of, wanted
 from evo_libra.experiment.execution.scheduler import Tls, join
-from evo_libra.experiment.execution.search_run import catching_interrupts
-from evo_libra.experiment.file.expansion import Experiment, load_experiment
-from evo_libra.experiment.run.record import RUNNER_LOG
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.results.estimate import Estimate, estimate, start_seconds
+from evo_libra.experiment.run.spec import Experiment
 from evo_libra.experiment.store.folder import LOG, make_folder
+from evo_libra.experiment.store.records import RUNNER_LOG
 from evo_libra.faults import explained
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import duration, print_json, written_to
@@ -223,7 +224,7 @@ class _Lines:
         self.progress.stop()
 
     def __call__(self, ended: Ended) -> None:
-        report, spec = ended.report, ended.spec
+        report, spec, figures = ended.report, ended.spec, ended.report.figures
         if report.ending == "interrupt" and not report.fresh:
             return
         text = f"[{ended.count}/{ended.total}] {report.ending} {spec.id}" + (f" ({spec.label})" if spec.label else "")
@@ -232,7 +233,8 @@ class _Lines:
             text += f": {shortened(report.error)}"
         else:
             text += (
-                f" {counted(report.evaluations, 'evaluation')}, {report.front:,} on the front, {duration(report.wall)}"
+                f" {counted(figures.evaluations, 'evaluation')}, {figures.front_size:,} on the front, "
+                f"{duration(figures.wall_s)}"
             )
         if self.plain:
             self._line(text)

@@ -12,13 +12,13 @@ from typing import Any
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
-from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.executor import Job, Report, catching_interrupts
 from evo_libra.experiment.execution.search_loop import in_processes
-from evo_libra.experiment.execution.search_run import Outcome, catching_interrupts
+from evo_libra.experiment.execution.search_run import Outcome
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.file.expansion import planned_run
-from evo_libra.experiment.run.record import course
-from evo_libra.experiment.run.settings import build, origin_of
+from evo_libra.experiment.run.origin import build, origin_of
+from evo_libra.experiment.run.record import ending_text
 from evo_libra.experiment.store.evaluated import read_failures
 from evo_libra.experiment.store.folder import DONE, FAILURES, LOG, PLOT, RunFolder
 from evo_libra.front.explain import sizes_of
@@ -125,16 +125,16 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"failures": failures} if failures else {}
         more |= {"workloads": workloads} if workloads else {}
-        report_json = result_json(front, report.evaluations, report.wall, folder)
+        report_json = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
         print_json({**report_json, "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
         show_front(front, problem.objectives, problem.name, rows=12)
         for workload in workloads:
             groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
             print_folded(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))
-        told = f" ({words})" if (words := course(end.get("ended", ""), end.get("restarts", 0))) else ""
-        evaluated, found = counted(report.evaluations, "evaluation"), counted(len(front), "design")
-        print(f"\n{evaluated} in {report.wall:.2f} s{told}; {found} on the front")
+        told = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
+        evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), "design")
+        print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{told}; {found} on the front")
         show_warnings(warnings)
         print(f"front  {folder / 'front.parquet'}")
         if (folder / PLOT).exists():
@@ -151,7 +151,7 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(
-            f"no design meets the constraints, of {report.evaluations:,} that were evaluated; "
+            f"no design meets the constraints, of {report.figures.evaluations:,} that were evaluated; "
             "loosen them, or give more --evaluations"
         )
     return 0

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.ui.commands.shared import Assignments, Json, app
 
 
-@app.command
-def search(  # noqa: PLR0913 - each is an option of the command
+def search(
     problem: str,
     *,
-    engine: str | None = None,
-    evaluations: int | None = None,
-    population: int | None = None,
-    seed: int | None = None,
     out: Path = Path("results"),
     resume: Annotated[bool, Parameter(negative="")] = False,
-    workers: int | None = None,
-    timeout: float | None = None,
-    asynchronous: Annotated[bool, Parameter(negative="")] = False,
-    seconds: float | None = None,
-    stagnation: int | None = None,
-    gap: float | None = None,
-    restarts: int | None = None,
-    start_from: Annotated[list[Path] | None, Parameter(negative="")] = None,
-    memetic: float | None = None,
-    islands: int | None = None,
-    keep: Literal["front", "designs"] | None = None,
     plot: bool = True,
     set_: Assignments = None,
     json_: Json = False,
+    **settings: Any,  # noqa: ANN401 - of the kinds in the table of settings
 ) -> int:
     """Search a problem for its Pareto front and keep it in a folder of results.
 
@@ -41,40 +29,10 @@ def search(  # noqa: PLR0913 - each is an option of the command
     ----------
     problem:
         Path of a problem file, name of a problem, or module:object, whose code is run.
-    engine:
-        nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or your own module:object, which is run.
-    evaluations:
-        How many designs to evaluate.
-    population:
-        Designs per generation.
-    seed:
-        Seed of the random numbers; the same seed gives the same front.
     out:
         Folder of results.
     resume:
         Go on where an interrupted run of the same problem, engine and seed stopped.
-    workers:
-        For designs that take long to evaluate: processes that each evaluate one at a time, and none of them twice.
-    timeout:
-        Seconds that a design may take in a worker; one that takes longer counts as infeasible.
-    asynchronous:
-        Ask for another design whenever one is done; which is done first is chance: the seed does not decide the front.
-    seconds:
-        Of work, after which the search ends whatever its evaluations.
-    stagnation:
-        Evaluations over which the hypervolume has to grow by 0.1 %, or the search ends.
-    gap:
-        The search ends when its front is proven to be so near the best one, such as 0.01.
-    restarts:
-        How often a search that stagnates is started anew instead of being ended.
-    start_from:
-        Folder of a run, or file of a front, whose designs the search starts from; may be repeated.
-    memetic:
-        Share of the evaluations that give designs of the front better bandwidths; what pays when left out, 0 for none.
-    islands:
-        Searches side by side, in processes of their own, that exchange designs; each has the whole population.
-    keep:
-        What is kept: the front, or every design that is evaluated as well.
     plot:
         Draw the front to front.png, which takes as long as 50,000 evaluations.
     set_:
@@ -84,11 +42,29 @@ def search(  # noqa: PLR0913 - each is an option of the command
     """
     from evo_libra.ui.commands.search import search_command  # noqa: PLC0415 - see `shared`
 
-    options: dict[str, Any] = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
-    options |= {"workers": workers, "timeout": timeout, "asynchronous": asynchronous, "seconds": seconds}
-    options |= {"stagnation": stagnation, "gap": gap, "restarts": restarts, "start_from": start_from}
-    options |= {"memetic": memetic, "islands": islands, "keep": keep}
-    return search_command(problem, options, out, set_ or [], resume=resume, plot=plot, as_json=json_)
+    return search_command(problem, settings, out, set_ or [], resume=resume, plot=plot, as_json=json_)
+
+
+def _with_settings(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command an option for each setting of a run, in place of its ``**settings``."""
+    *own, _ = inspect.signature(command, eval_str=True).parameters.values()
+    options = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(one))
+        for one in asked_settings()
+    ]
+    vars(command)["__signature__"] = inspect.Signature([own[0], *options, *own[1:]], return_annotation=int)
+    del command.__annotations__["settings"]
+    return command
+
+
+def _option(setting: Setting) -> Any:  # noqa: ANN401 - a type
+    kind = list[Path] if setting.kind == tuple[str, ...] else setting.kind
+    text = f"{setting.help[0].upper()}{setting.help[1:]}."
+    negative = "" if kind in (bool, list[Path]) else None
+    return Annotated[kind | None, Parameter(help=text, negative=negative)]
+
+
+app.command(_with_settings(search))
 
 
 @app.command

@@ -9,7 +9,7 @@ from typing import Literal
 
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.results.catalogue import request
-from evo_libra.experiment.run.record import BatchInfo, RunInfo
+from evo_libra.experiment.run.record import BatchRecord, RunRecord
 from evo_libra.ui.terminal.session import Scene
 
 Action = Literal["start", "pause", "stop", "retry"]
@@ -26,7 +26,7 @@ class Ask:
     done : what is said once that has happened.
     """
 
-    targets: tuple[RunInfo | BatchInfo, ...]
+    targets: tuple[RunRecord | BatchRecord, ...]
     action: str
     done: str
 
@@ -46,18 +46,18 @@ class Launch:
 
     experiment: str
     file: Path | None
-    run: RunInfo
+    run: RunRecord
     again: tuple[str, ...]
     question: str
 
 
-def batch_of(run: RunInfo, batches: Sequence[BatchInfo]) -> BatchInfo | None:
+def batch_of(run: RunRecord, batches: Sequence[BatchRecord]) -> BatchRecord | None:
     """Return the batch that executes a run, or else that which did last; None for a single search."""
     its = [batch for batch in batches if run.id in batch.runs]
     return max(its, key=lambda batch: (bool(batch.runner), batch.started), default=None)
 
 
-def answer(action: Action, run: RunInfo, scene: Scene) -> Ask | Launch:
+def answer(action: Action, run: RunRecord, scene: Scene) -> Ask | Launch:
     """Return what an action means for a run as it is now.
 
     Raises
@@ -80,7 +80,7 @@ def answer(action: Action, run: RunInfo, scene: Scene) -> Ask | Launch:
     return Ask((run,), action, f"{name}: {action} requested; its checkpoint is kept, r goes on")
 
 
-def _start(run: RunInfo, batch: BatchInfo | None, scene: Scene, name: str, *, alive: bool) -> Ask | Launch:
+def _start(run: RunRecord, batch: BatchRecord | None, scene: Scene, name: str, *, alive: bool) -> Ask | Launch:
     if run.status == "done":
         raise InputError(f"{name} is done; c makes a copy of it, which with more evaluations goes on where it ended")
     if run.status in ("stale", "failed"):
@@ -96,7 +96,7 @@ def _start(run: RunInfo, batch: BatchInfo | None, scene: Scene, name: str, *, al
     return Ask((run,), "resume", f"{name}: resume requested")
 
 
-def _retry(run: RunInfo, batch: BatchInfo | None, scene: Scene, name: str, *, alive: bool) -> Ask | Launch:
+def _retry(run: RunRecord, batch: BatchRecord | None, scene: Scene, name: str, *, alive: bool) -> Ask | Launch:
     if run.status not in ("failed", "stale", "interrupted"):
         raise InputError(f"{name} is {run.status}; only runs that failed, are stale or were stopped are run again")
     if alive and run.status == "stale":
@@ -107,7 +107,7 @@ def _retry(run: RunInfo, batch: BatchInfo | None, scene: Scene, name: str, *, al
 
 
 def _launch(
-    run: RunInfo, batch: BatchInfo | None, scene: Scene, name: str, again: tuple[str, ...]
+    run: RunRecord, batch: BatchRecord | None, scene: Scene, name: str, again: tuple[str, ...]
 ) -> Launch:  # fmt: skip
     if batch is None:
         return Launch("", None, run, again, f"Start {name}?")
@@ -118,7 +118,7 @@ def _launch(
     return Launch(batch.experiment, Path(batch.file), run, again, question)
 
 
-def pause_all(run: RunInfo, scene: Scene) -> Ask:
+def pause_all(run: RunRecord, scene: Scene) -> Ask:
     """Return what pauses all runs of a run's batch, or goes on with them where they have been asked to pause.
 
     Raises

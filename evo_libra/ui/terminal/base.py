@@ -8,7 +8,7 @@ from typing import Literal
 from textual.screen import Screen
 from textual.worker import get_current_worker
 
-from evo_libra.experiment.run.record import RunInfo
+from evo_libra.experiment.run.record import RunRecord
 from evo_libra.ui.terminal import view_model
 from evo_libra.ui.terminal.queue_view import in_ascii
 from evo_libra.ui.terminal.session import Scene
@@ -30,7 +30,7 @@ class Base(Screen[None]):
         self.state, self.scene = State(), Scene()
 
     @property
-    def run(self) -> RunInfo | None:
+    def run(self) -> RunRecord | None:
         """The selected run."""
         return view_model.selected_run(self.state, self.scene)
 

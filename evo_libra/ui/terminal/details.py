@@ -20,9 +20,10 @@ import numpy as np
 
 from evo_libra.arrays import Population
 from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.run.record import problem_as_run, stale
 from evo_libra.experiment.store.checkpoint import read_checkpoint
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.manifest import problem_as_run
+from evo_libra.experiment.store.records import stale
 from evo_libra.front.explain import explain
 from evo_libra.problem.allocation import equal_split
 from evo_libra.problem.problem import Problem

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store.folder import plain_name
+from evo_libra.experiment.run.record import plain_name
 from evo_libra.ui.plots.canvas import ASCII, UNICODE
 from evo_libra.ui.terminal.plot_view import Picture
 from evo_libra.ui.terminal.scatter_drawing import draw

@@ -18,7 +18,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 
-from evo_libra.experiment.run.record import RunInfo
+from evo_libra.experiment.run.record import RunRecord
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.terminal import queue_view, view_model
 from evo_libra.ui.terminal.details import Breakdown, Design, detail_lines, folded
@@ -40,7 +40,7 @@ _FILTER_HINT = "filter: status:failed seed:3 4k"
 _REMEMBERED = 128
 _PATIENCE = 0.3  # Seconds until a design is shown without where its worth comes from.
 _Key = tuple[str, str, tuple[float, ...]]
-_COMPARED = (str, int, tuple, PlotView, Design, RunInfo)
+_COMPARED = (str, int, tuple, PlotView, Design, RunRecord)
 
 
 class MainScreen(RunActions, Answers):

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.run.record import BatchInfo, RunInfo, read_plan
-from evo_libra.experiment.run.settings import Method
-from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder, plain_name
+from evo_libra.experiment.run.record import BatchRecord, RunRecord, plain_name
+from evo_libra.experiment.run.settings import file_keys
+from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder
+from evo_libra.experiment.store.records import read_plan
 from evo_libra.faults import explained
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.file.expansion import Experiment
+    from evo_libra.experiment.run.spec import Experiment
 
 FILES = ".experiments"
 """Folder of results that holds the experiment files which the UI has written."""
@@ -30,7 +31,7 @@ _COPY = """\
 """
 
 
-def experiment_text(run: RunInfo, name: str, batches: Sequence[BatchInfo]) -> str:
+def experiment_text(run: RunRecord, name: str, batches: Sequence[BatchRecord]) -> str:
     """Return the text of an experiment file with a single run that is the same as a run.
 
     Parameters
@@ -47,10 +48,7 @@ def experiment_text(run: RunInfo, name: str, batches: Sequence[BatchInfo]) -> st
     try:
         source = manifest["source"]
         values = {
-            "name": name, "problem": source["problem"], "engines": manifest["engine"],
-            "population": manifest["population"], "evaluations": manifest["budget"], "seeds": manifest["seed"],
-            "keep": manifest["keep"], **Method.of(manifest["method"]).keys(),
-            **{key: manifest[key] for key in ("seconds", "workers") if manifest[key] is not None},
+            "name": name, "problem": source["problem"], **file_keys(manifest),
         }  # fmt: skip
         assignments = [assignment.partition("=") for assignment in source["set"]]
     except KeyError as error:
@@ -63,7 +61,7 @@ def experiment_text(run: RunInfo, name: str, batches: Sequence[BatchInfo]) -> st
     return _COPY.format(id=run.id) + "\n".join(lines) + "\n"
 
 
-def with_warning(question: str, run: RunInfo) -> str:
+def with_warning(question: str, run: RunRecord) -> str:
     """Return a question whether to start a run, with the code that this runs, if any."""
     known = (run.folder / MANIFEST).is_file()
     names = _code_of(RunFolder(run.folder).read_json(MANIFEST)) if known else ()
@@ -72,12 +70,12 @@ def with_warning(question: str, run: RunInfo) -> str:
 
 def _code_of(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the names of a run's problem and engine that are code, which is run when the run is started."""
-    from evo_libra.experiment.run.trust import code_of  # noqa: PLC0415 - imports NumPy
+    from evo_libra.experiment.run.origin import code_of  # noqa: PLC0415 - imports NumPy
 
     return code_of(str(manifest.get("source", {}).get("problem", "")), str(manifest.get("engine", "")))
 
 
-def _told(run: RunInfo, batches: Sequence[BatchInfo]) -> Mapping[str, Any]:
+def _told(run: RunRecord, batches: Sequence[BatchRecord]) -> Mapping[str, Any]:
     """Return the manifest of a run, or what its batch planned where it has not begun."""
     if (run.folder / MANIFEST).is_file():
         return RunFolder(run.folder).read_json(MANIFEST)
@@ -94,7 +92,7 @@ def _scalar(value: Any) -> str:  # noqa: ANN401 - data of a manifest
     return value if plain and not value[0].isdigit() and value[0] not in "-." else json.dumps(value)
 
 
-def free_name(wish: str, batches: Sequence[BatchInfo], results: Path) -> str:
+def free_name(wish: str, batches: Sequence[BatchRecord], results: Path) -> str:
     """Return a name that no experiment has yet, with a number after it where it needs one."""
     taken = {plain_name(batch.experiment) for batch in batches}
     names = (wish if n == 1 else f"{wish}-{n}" for n in range(1, 10_000))
@@ -105,7 +103,7 @@ def _path(results: Path, name: str) -> Path:
     return results / FILES / f"{plain_name(name)}.yaml"
 
 
-def write_experiment(results: Path, run: RunInfo, name: str, text: str, batches: Sequence[BatchInfo]) -> Path:
+def write_experiment(results: Path, run: RunRecord, name: str, text: str, batches: Sequence[BatchRecord]) -> Path:
     """Write an experiment file that is made from a run for the UI to start, and return its path.
 
     It lies in the folder of results; where the problem is written in Python, beside its module.
@@ -120,7 +118,7 @@ def write_experiment(results: Path, run: RunInfo, name: str, text: str, batches:
     return path
 
 
-def checked(path: Path, results: Path, batches: Sequence[BatchInfo]) -> tuple[Experiment, int]:
+def checked(path: Path, results: Path, batches: Sequence[BatchRecord]) -> tuple[Experiment, int]:
     """Read an experiment file and return the experiment, and how many of its runs are to be executed.
 
     Raises
@@ -176,7 +174,7 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
     return f"{started['experiment']} runs as process {started['pid']}"
 
 
-def last_options(batch: BatchInfo | None) -> str:
+def last_options(batch: BatchRecord | None) -> str:
     """Return the workers or the scheduler that a batch was started with the last time, as words of a command line."""
     if batch is None:
         return ""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evo_libra.experiment.run.record import RunInfo, counts
+from evo_libra.experiment.run.record import RunRecord, counts
 
 GLYPHS = {
     "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",
@@ -126,7 +126,7 @@ def in_ascii(text: str) -> str:
     return text.translate(_IN_ASCII)
 
 
-def run_names(runs: Sequence[RunInfo]) -> dict[str, str]:
+def run_names(runs: Sequence[RunRecord]) -> dict[str, str]:
     """Return short names that tell runs apart, by their ids.
 
     A name has the problem and the engine where there are several of them, what the experiment varied, and the seed; and
@@ -140,13 +140,13 @@ def run_names(runs: Sequence[RunInfo]) -> dict[str, str]:
     return names
 
 
-def _name(run: RunInfo, *, problem: bool, engine: bool) -> str:
+def _name(run: RunRecord, *, problem: bool, engine: bool) -> str:
     parts = [run.problem if problem else "", run.name, run.engine if engine else "", f"s{run.seed}"]
     return " ".join(part for part in parts if part)
 
 
 def queue_rows(
-    runs: Sequence[RunInfo], names: Mapping[str, str], marks: Mapping[str, int], *, ascii_only: bool = False
+    runs: Sequence[RunRecord], names: Mapping[str, str], marks: Mapping[str, int], *, ascii_only: bool = False
 ) -> list[Row]:
     """Return a line for each run.
 
@@ -161,7 +161,7 @@ def queue_rows(
     return [_row(run, names[run.id], glyphs, marks.get(run.id), ascii_only=ascii_only) for run in runs]
 
 
-def _row(run: RunInfo, name: str, glyphs: Mapping[str, str], mark: int | None, *, ascii_only: bool) -> Row:
+def _row(run: RunRecord, name: str, glyphs: Mapping[str, str], mark: int | None, *, ascii_only: bool) -> Row:
     share = fraction(run)
     begun = run.evaluations > 0
     plain = "dim" if run.status == "queued" else ""
@@ -180,14 +180,14 @@ def _row(run: RunInfo, name: str, glyphs: Mapping[str, str], mark: int | None, *
     return Row(run.id, cells, (run.status, marker, plain, "bar", plain, plain, plain, "dim"))
 
 
-def fraction(run: RunInfo) -> float:
+def fraction(run: RunRecord) -> float:
     """Return how much of a run is done, from 0 to 1; an exhausted search is done before its budget is."""
     if run.status in ("done", "stale"):
         return 1.0
     return min(run.evaluations / run.budget, 1.0) if run.budget else 0.0
 
 
-def overall(runs: Sequence[RunInfo]) -> float:
+def overall(runs: Sequence[RunRecord]) -> float:
     """Return how much of all runs is done, by their budgets."""
     budget = sum(run.budget for run in runs)
     return sum(fraction(run) * run.budget for run in runs) / budget if budget else 0.0
@@ -205,7 +205,7 @@ def bar(share: float, width: int, *, ascii_only: bool = False) -> str:
     return "█" * whole + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[part]
 
 
-def summary(runs: Sequence[RunInfo], signs: Mapping[str, str] | None = None) -> str:
+def summary(runs: Sequence[RunRecord], signs: Mapping[str, str] | None = None) -> str:
     """Return how many runs there are of each status, those first that matter most; with signs for the statuses if any.
 
     >>> summary([])

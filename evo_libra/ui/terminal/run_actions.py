@@ -9,7 +9,7 @@ from pathlib import Path
 from textual import work
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.run.record import RunInfo
+from evo_libra.experiment.run.record import RunRecord
 from evo_libra.ui.terminal import actions, queue_view, view_model
 from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.actions import Action, Ask, Launch
@@ -144,7 +144,7 @@ class RunActions(Base):
             self.say_later(str(error), "error")
         self.app.call_from_thread(partial(self.change, self.state, now=True))
 
-    def _file_of(self, run: RunInfo) -> Path:
+    def _file_of(self, run: RunRecord) -> Path:
         """Write the experiment file of a single search, which must still be the same search."""
         batches = self.scene.batches
         name = launch.free_name(f"{run.problem}-s{run.seed}", batches, self.results)
@@ -190,7 +190,7 @@ class RunActions(Base):
             return
         self._edit_copy(run, name, text, "")
 
-    def _edit_copy(self, run: RunInfo, name: str, text: str, wrong: str) -> None:
+    def _edit_copy(self, run: RunRecord, name: str, text: str, wrong: str) -> None:
         dialog = Editor(f"Copy of {self.scene.names.get(run.id, run.id)}: edit, then start", text, "Start", wrong)
 
         def take(answer: str | None) -> None:
@@ -200,7 +200,7 @@ class RunActions(Base):
         self.app.push_screen(dialog, take)
 
     @work(thread=True, group="launch")
-    def _start_copy(self, run: RunInfo, name: str, text: str) -> None:
+    def _start_copy(self, run: RunRecord, name: str, text: str) -> None:
         path = None
         try:
             path = launch.write_experiment(self.results, run, name, text, self.scene.batches)

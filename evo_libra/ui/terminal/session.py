@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log
-from evo_libra.experiment.run.record import BatchInfo, RunInfo, file_stamp
+from evo_libra.experiment.run.record import BatchRecord, RunRecord
 from evo_libra.experiment.store.control import all_requested
 from evo_libra.experiment.store.events import Progress
 from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, RunFolder
+from evo_libra.experiment.store.records import file_stamp
 from evo_libra.files.integrity import DamagedError
 from evo_libra.ui.terminal.queue_view import run_names
 
@@ -125,10 +126,10 @@ class Scene:
     note : the first thing that could not be read; empty when all could.
     """
 
-    every: tuple[RunInfo, ...] = ()
+    every: tuple[RunRecord, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
-    runs: tuple[RunInfo, ...] = ()
-    batches: tuple[BatchInfo, ...] = ()
+    runs: tuple[RunRecord, ...] = ()
+    batches: tuple[BatchRecord, ...] = ()
     requests: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, RunData] = field(default_factory=dict)
     shown: tuple[str, ...] = ()
@@ -206,11 +207,11 @@ class Session:
         return self._scene
 
     @staticmethod
-    def _shown(wanted: Wanted, known: Mapping[str, RunInfo], scene: Scene) -> tuple[str, ...]:
+    def _shown(wanted: Wanted, known: Mapping[str, RunRecord], scene: Scene) -> tuple[str, ...]:
         shown = tuple(dict.fromkeys(run_id for run_id in wanted.shown if run_id in known))
         return shown or tuple(run.id for run in scene.runs[:1])
 
-    def _follow(self, run: RunInfo) -> tuple[Progress, ...]:
+    def _follow(self, run: RunRecord) -> tuple[Progress, ...]:
         try:
             return self._progress.setdefault(run.id, ProgressReader(run.folder)).follow()
         except DamagedError:
@@ -236,7 +237,7 @@ class Session:
         )  # fmt: skip
         return scene if new == scene else new
 
-    def _data(self, run: RunInfo, *, log: bool) -> RunData:
+    def _data(self, run: RunRecord, *, log: bool) -> RunData:
         stamps, data = self._known.pop(run.id, ({}, RunData()))
         now = {name: file_stamp(run.folder / name) for name in (FRONT, CHECKPOINT, EVENTS)}
         now[DESIGNS] = ",".join(file_stamp(path) for path in run.folder.glob(DESIGNS))
@@ -264,7 +265,7 @@ class Session:
         return data
 
 
-def _with_front(run: RunInfo, data: RunData) -> RunData:
+def _with_front(run: RunRecord, data: RunData) -> RunData:
     try:
         if run.status == "damaged":
             raise DamagedError(run.error)
@@ -277,7 +278,7 @@ def _with_front(run: RunInfo, data: RunData) -> RunData:
     return replace(data, front=front, values=values, note=note, subject=data.subject or _subject(run))
 
 
-def _subject(run: RunInfo) -> Subject | None:
+def _subject(run: RunRecord) -> Subject | None:
     from evo_libra.experiment.results.comparable import Subject  # noqa: PLC0415 - the first plot does not wait for problems
 
     try:
@@ -286,7 +287,7 @@ def _subject(run: RunInfo) -> Subject | None:
         return None  # of a version that kept less
 
 
-def _designs(run: RunInfo, front: Front | None) -> dict[str, FloatArray]:
+def _designs(run: RunRecord, front: Front | None) -> dict[str, FloatArray]:
     """Return an even sample of all designs that a run has kept."""
     import polars as pl  # noqa: PLC0415 - only runs that keep designs have them
 

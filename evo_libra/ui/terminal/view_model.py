@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.record import RunInfo, course
+from evo_libra.experiment.run.record import RunRecord, ending_text
 from evo_libra.experiment.store.events import Progress
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
@@ -81,7 +81,7 @@ def with_mark(state: State, run_id: str) -> State:
     return replace(state, marked=(*state.marked, run_id))
 
 
-def selected_run(state: State, scene: Scene) -> RunInfo | None:
+def selected_run(state: State, scene: Scene) -> RunRecord | None:
     """Return the selected run, or None where there is none."""
     return next((run for run in scene.every if run.id == state.run), None)
 
@@ -198,7 +198,7 @@ def queue_foot(scene: Scene) -> tuple[float, str]:
     return share, f"{int(100 * share)} % · {done:,}/{len(scene.runs):,}"
 
 
-def status_line(run: RunInfo | None, progress: Sequence[Progress], asked: str, width: int) -> str:
+def status_line(run: RunRecord | None, progress: Sequence[Progress], asked: str, width: int) -> str:
     """Return how far the selected run is and what it is asked for, as much of it as there is room for."""
     if run is None or run.status == "damaged":
         return "" if run is None else f"damaged: {run.error}"[:width]
@@ -215,7 +215,7 @@ def status_line(run: RunInfo | None, progress: Sequence[Progress], asked: str, w
         parts.append(f"front {run.front_size:,}")
     if run.hypervolume is not None:
         parts.append(f"HV {run.hypervolume:.4f}")
-    if words := course(run.ended, run.restarts):
+    if words := ending_text(run.ended, run.restarts):
         parts.append(words)
     if run.islands > 1:
         parts.append(f"{run.islands} islands")
@@ -237,7 +237,7 @@ def _rate(progress: Sequence[Progress]) -> float:
     return (last.evaluations - first.evaluations) / max(last.seconds - first.seconds, 1e-9)
 
 
-def course_of(run: RunInfo | None, progress: Sequence[Progress]) -> tuple[list[float], list[float], float]:
+def course_of(run: RunRecord | None, progress: Sequence[Progress]) -> tuple[list[float], list[float], float]:
     """Return evaluations and hypervolume of a run as far as both are known, and its budget."""
     known = [one for one in progress if one.hypervolume is not None and math.isfinite(one.hypervolume)]
     end = max(run.budget if run else 0, known[-1].evaluations if known else 0)

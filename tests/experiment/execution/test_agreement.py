@@ -13,10 +13,11 @@ import pytest
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.execution import search_run as runner
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import execute, perform
-from evo_libra.experiment.run import record as manifest
-from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.run.origin import origin_of
+from evo_libra.experiment.run.spec import RunSpec, run_of
+from evo_libra.experiment.store import manifest
 from evo_libra.experiment.store.folder import DONE, FAILED, FRONT, LOG
 from evo_libra.front.front import Front
 from evo_libra.front.front import front_of as true_front

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from evo_libra.experiment.execution.executor import OnScheduler, local_cluster
-from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.executor import Job, Report
+from evo_libra.experiment.execution.local_worker import local_cluster
+from evo_libra.experiment.execution.scheduler import OnScheduler
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.run.settings import RunSpec, origin_of, run_of
+from evo_libra.experiment.run.origin import origin_of
+from evo_libra.experiment.run.spec import RunSpec, run_of
 from evo_libra.experiment.store.folder import FRONT
 
 MORTAL = '''
@@ -54,7 +56,7 @@ class Mortal(SampleProblem):
         if "run-" in task() and genes.shape[1] <= 10:  # a generation, not the sample for the scale
             wait_for("died")
             wait_for("lived")
-        elif "live_epoch" in task():
+        elif "run_epoch" in task():
             try:
                 (HERE / "died").touch(exist_ok=False)
                 os.kill(os.getpid(), signal.SIGKILL)

@@ -19,16 +19,13 @@ from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.execution import batch as batches
 from evo_libra.experiment.execution import local_worker
 from evo_libra.experiment.execution.batch import run_batch
-from evo_libra.experiment.execution.executor import InProcess, OnScheduler, Undelivered
+from evo_libra.experiment.execution.executor import InProcess, Job, Report, Undelivered
 from evo_libra.experiment.execution.local_worker import LocalWorkers, Place, _Process
-from evo_libra.experiment.execution.messages import Job, Report
 from evo_libra.experiment.execution.plan import plan_of
 from evo_libra.experiment.execution.private_cluster import new_credentials
-from evo_libra.experiment.execution.scheduler import Tls, join
-from evo_libra.experiment.execution.silence import Silence
+from evo_libra.experiment.execution.scheduler import OnScheduler, Silence, Tls, join
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import Experiment
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.folder import FAILED
 from evo_libra.ui.commands.run import RunOptions, run_command
@@ -263,5 +260,5 @@ def test_how_far_runs_at_work_are_is_told(make: Make, job: Job, monkeypatch: pyt
     idle, real = iter([True, True]), executor.poll
     monkeypatch.setattr(executor, "poll", lambda seconds: [] if next(idle, False) else real(seconds))
     assert run([begun, other], executor, on_news=told.append).count("done") == 2
-    assert told[0] == f"1 run at work, {found.evaluations} of 1,000 evaluations; 1 not begun"
-    assert 0 < found.evaluations < 1000
+    assert told[0] == f"1 run at work, {found.figures.evaluations} of 1,000 evaluations; 1 not begun"
+    assert 0 < found.figures.evaluations < 1000

@@ -18,9 +18,9 @@ from evo_libra.chakra.write import write_trace
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution import worker
 from evo_libra.experiment.execution import worker as attempts
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import ATTEMPTS, abandon, count_attempt, execute, perform
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.faults import StorageError, machine_fault

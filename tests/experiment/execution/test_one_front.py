@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from evo_libra import load_problem, search
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import execute
 from evo_libra.experiment.file.expansion import load_experiment
-from evo_libra.experiment.run.settings import origin_of, run_of
+from evo_libra.experiment.run.origin import origin_of
+from evo_libra.experiment.run.spec import run_of
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.ui.commands.search import search_command
 
@@ -50,11 +51,11 @@ def test_every_way_to_search_finds_the_same_front(
 
 def test_the_problem_says_how_much_of_a_search_improves_designs() -> None:
     origin = origin_of("gpt3-4k", ["search.memetic=0.25"])
-    assert run_of(origin).method.memetic == 0.25
-    assert run_of(origin, memetic=0.0).method.memetic == 0.0
-    assert run_of(origin, engine="exhaustive").method.memetic == 0.0
-    assert run_of(origin, workers=2).method.memetic == 0.0
-    assert run_of(origin_of("gpt3-4k", [])).method.memetic == 0.05
+    assert run_of(origin).memetic == 0.25
+    assert run_of(origin, memetic=0.0).memetic == 0.0
+    assert run_of(origin, engine="exhaustive").memetic == 0.0
+    assert run_of(origin, workers=2).memetic == 0.0
+    assert run_of(origin_of("gpt3-4k", [])).memetic == 0.05
     problem = load_problem("gpt3-4k", ["search.memetic=0.25"])
     plain = replace(problem, settings=replace(problem.settings, memetic=None))
     asked = search(plain, memetic=0.25, **NUMBERS)

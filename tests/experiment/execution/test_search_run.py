@@ -15,10 +15,11 @@ import pytest
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution import search_run as runner
 from evo_libra.experiment.execution import worker
-from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.executor import Job, Report
 from evo_libra.experiment.execution.worker import ATTEMPTS, count_attempt, execute, perform
 from evo_libra.experiment.results.reproduction import reproduce
-from evo_libra.experiment.run.settings import RunSpec, build
+from evo_libra.experiment.run.origin import build
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.control import request, settle
 from evo_libra.experiment.store.evaluated import kept_designs, kept_genes
 from evo_libra.experiment.store.events import read_events
@@ -77,14 +78,14 @@ def test_a_run_is_what_its_data_say(make: Make) -> None:
 def test_a_done_run_has_its_files_and_is_not_run_twice(make: Make, job: Job) -> None:
     spec = make()
     report = execute(spec.data(), job)
-    assert (report.ending, report.fresh, report.evaluations) == ("done", True, 1000)
+    assert (report.ending, report.fresh, report.figures.evaluations) == ("done", True, 1000)
     folder = folder_of(spec, job)
     assert {path.name for path in folder.iterdir()} == LEFT_BY_A_DONE_RUN
     done = json.loads((folder / DONE).read_text())
     assert done["files"] == {FRONT: checksum(folder / FRONT)}
     stamps = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
     again = execute(spec.data(), replace(job, batch="another"))
-    assert (again.ending, again.fresh, again.front) == ("done", False, report.front)
+    assert (again.ending, again.fresh, again.figures) == ("done", False, report.figures)
     assert {path: path.stat().st_mtime_ns for path in folder.iterdir()} == stamps
 
 
@@ -111,7 +112,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(make: Make, job: Job, tmp_
     interrupted, watch = stop_at(400)
     job = replace(job, checkpoint_seconds=0.0)
     first = perform(spec, job, interrupted=interrupted, watch=watch)
-    assert (first.ending, first.evaluations) == ("interrupt", 400)
+    assert (first.ending, first.figures.evaluations) == ("interrupt", 400)
     assert not (folder_of(spec, job) / DONE).exists()
     assert (folder_of(spec, job) / FRONT).exists()
     second = perform(spec, job)
@@ -152,12 +153,11 @@ def test_a_damaged_checkpoint_costs_time_but_no_result(make: Make, job: Job, tmp
 
 
 def test_a_run_of_another_program_is_kept_until_it_is_asked_for(
-    make: Make, job: Job, monkeypatch: pytest.MonkeyPatch
+    make: Make, job: Job, newer_program: Callable[[], None]
 ) -> None:
     spec = make()
     perform(spec, job)
-    for module in ("run.record", "store.checkpoint", "execution.worker", "execution.messages"):
-        monkeypatch.setattr(f"evo_libra.experiment.{module}.program", lambda: "newer")
+    newer_program()
     assert perform(spec, job).fresh is False
     assert perform(spec, replace(job, again=("stale",))).fresh is True
     assert read_events(folder_of(spec, job))[0]["kind"] == "started"
@@ -223,9 +223,9 @@ def test_requests_are_heard_before_and_while_a_run_works(
             request(results, name, action)
 
     report = perform(spec, job, watch=ask)
-    assert (report.ending, report.evaluations, report.fresh) == (ending, 300, True)
+    assert (report.ending, report.figures.evaluations, report.fresh) == (ending, 300, True)
     settle(results, name)
-    assert perform(spec, job).evaluations == 1000
+    assert perform(spec, job).figures.evaluations == 1000
 
 
 def test_a_run_that_somebody_else_is_at_is_left_alone(make: Make, job: Job) -> None:
@@ -286,7 +286,7 @@ def test_a_run_is_reproduced_and_a_changed_front_is_noticed(make: Make, job: Job
 
 
 def test_the_scale_of_a_problem_is_the_same_for_every_run(make: Make, job: Job) -> None:
-    volumes = [perform(make(engine="random", evaluations=count), job).hypervolume for count in (100, 300, 1000)]
+    volumes = [perform(make(engine="random", evaluations=count), job).figures.hypervolume for count in (100, 300, 1000)]
     assert volumes == sorted(volumes)
     assert 0 < volumes[0] < volumes[-1]
     assert np.isfinite(volumes).all()

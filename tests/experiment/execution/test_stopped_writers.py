@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from evo_libra.experiment.execution import worker
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.search_run import Outcome, run_search
 from evo_libra.experiment.execution.worker import ATTEMPTS, perform
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store import claim as claims
 from evo_libra.experiment.store.claim import current_claim
 from evo_libra.experiment.store.folder import DONE, FRONT, PLOT
@@ -37,9 +37,9 @@ import signal
 import sys
 from pathlib import Path
 
-from evo_libra.experiment import claim
-from evo_libra.experiment.execution.messages import Job
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.store import claim
+from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.execution.worker import perform
 
 claim.LEASE_SECONDS, claim.HEARTBEAT_SECONDS = 1.0, 0.1

@@ -17,16 +17,15 @@ import numpy as np
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.plan import plan_of, tidy, write_plan
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import Experiment
 from evo_libra.experiment.results import index as index_module
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log, read_manifest, request
 from evo_libra.experiment.results.filters import parse_filter, sort_runs
 from evo_libra.experiment.results.index import cache_folder, kind_of, on_network
 from evo_libra.experiment.run.record import counts
-from evo_libra.experiment.run.settings import RunSpec
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store import claim as claims
 from evo_libra.experiment.store import control
 from evo_libra.experiment.store.control import all_requested, requested
@@ -180,11 +179,10 @@ def test_an_index_of_a_finished_run_is_read_anew_when_it_was_run_again(make: Mak
     assert (after.front_size, after.hypervolume) == (before.front_size, before.hypervolume)
 
 
-def test_a_run_of_another_program_is_stale(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_another_program_is_stale(make: Make, job: Job, newer_program: Callable[[], None]) -> None:
     perform(make(), job)
     assert [run.status for run in opened(job).runs()] == ["done"]
-    for module in ("run.record", "results.catalogue"):
-        monkeypatch.setattr(f"evo_libra.experiment.{module}.program", lambda: "newer")
+    newer_program()
     assert [run.status for run in opened(job).runs()] == ["stale"]
 
 
@@ -351,7 +349,7 @@ def test_what_a_killed_worker_left_beside_a_done_run_is_removed_and_nothing_else
     assert (results / begun.id / "attempt.json").exists()
 
 
-def test_a_plan_tells_what_is_there(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_tells_what_is_there(make: Make, job: Job, newer_program: Callable[[], None]) -> None:
     specs = [make(seed=seed) for seed in range(4)]
     perform(specs[0], job)
     stopped(specs[1], job, 300)
@@ -359,7 +357,7 @@ def test_a_plan_tells_what_is_there(make: Make, job: Job, monkeypatch: pytest.Mo
     RunFolder(results / specs[2].id).write_json("failed.json", {"error": "x"})
     experiment = Experiment("mine", Path("mine.yaml"), tuple(specs), 1.0)
     assert [run.state for run in plan_of(experiment, results)] == ["done", "begun", "failed", "new"]
-    monkeypatch.setattr("evo_libra.experiment.run.record.program", lambda: "newer")
+    newer_program()
     assert plan_of(experiment, results)[0].state == "stale"
     manifest = RunFolder(results / specs[0].id)
     manifest.write_json("manifest.json", {**manifest.read_json("manifest.json"), "hash": "another"})

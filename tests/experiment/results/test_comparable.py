@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import execute
 from evo_libra.experiment.results.comparable import Subject, by_problem, sequences
-from evo_libra.experiment.run.record import manifest_of
-from evo_libra.experiment.run.settings import build, origin_of, run_of
+from evo_libra.experiment.run.origin import build, origin_of
+from evo_libra.experiment.run.spec import run_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.manifest import manifest_of
 from evo_libra.ui.commands.compare import compare_command
 from evo_libra.ui.terminal.details import detail_lines
 from evo_libra.ui.terminal.session import Session, Wanted

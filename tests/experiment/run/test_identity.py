@@ -16,10 +16,11 @@ from evo_libra.chakra.trace import CollectiveType, Metadata, Node
 from evo_libra.chakra.write import collective_node, compute_node, write_trace
 from evo_libra.errors import InputError
 from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.run.origin import build, origin_of, with_assignments
 from evo_libra.experiment.run.provenance import canonical_hash
-from evo_libra.experiment.run.record import manifest_of, problem_as_run, spec_of
-from evo_libra.experiment.run.settings import RunSpec, build, changed, origin_of, run_of
+from evo_libra.experiment.run.spec import RunSpec, run_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.experiment.store.manifest import manifest_of, problem_as_run, spec_of
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.terminal.details import Design, break_down
 
@@ -184,8 +185,8 @@ def test_problems_are_kept_while_their_files_stay(tmp_path: Path) -> None:
 def test_degrees_of_a_run_can_be_set_as_those_of_its_problem_file() -> None:
     spec = run("moe-4k", *SMALL)
     data = json.loads(json.dumps(manifest_of(spec, build(spec.origin), (), Path()), sort_keys=True))
-    again = changed(spec_of(data).origin, ["workloads[0].parallelism.tp=4"])
-    assert build(again).identity() == build(changed(spec.origin, ["workloads[0].parallelism.tp=4"])).identity()
+    again = with_assignments(spec_of(data).origin, ["workloads[0].parallelism.tp=4"])
+    assert build(again).identity() == build(with_assignments(spec.origin, ["workloads[0].parallelism.tp=4"])).identity()
 
 
 @pytest.mark.parametrize("name", ["my_link", "4ever", "a b", "x:1", "near@pod"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +13,20 @@ import polars as pl
 import pytest
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.messages import Job, Report
+from evo_libra.experiment.execution.executor import Job, Report
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.file.expansion import load_experiment, planned_run
 from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.results.reproduction import reproduce
-from evo_libra.experiment.run.record import read_run, spec_of
-from evo_libra.experiment.run.settings import Method, RunSpec, build, origin_of
+from evo_libra.experiment.run.origin import build, origin_of
+from evo_libra.experiment.run.settings import read_settings, settings_json
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store import evaluated as designs_module
 from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs, kept_genes
 from evo_libra.experiment.store.events import read_events
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.store.manifest import planned_json, spec_of
+from evo_libra.experiment.store.records import read_run
 from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.ui.terminal.view_model import status_line
 
@@ -57,30 +61,48 @@ def elsewhere(job: Job, tmp_path: Path) -> Job:
 
 
 def begun(spec: RunSpec, job: Job, evaluations: int) -> Report:
-    """Interrupt a run after each generation, until it has so many evaluations."""
+    """Interrupt a run after every third generation, until it has so many evaluations."""
     report = Report(spec.id, "interrupt")
-    while report.ending == "interrupt" and report.evaluations < evaluations:
-        told: list[Any] = []
+    while report.ending == "interrupt" and report.figures.evaluations < evaluations:
+        seen: list[Any] = []
         report = perform(
-            spec, job, interrupted=lambda told=told: bool(told), watch=lambda *now, told=told: told.append(now)
+            spec, job, interrupted=lambda seen=seen: len(seen) >= 3, watch=lambda *now, seen=seen: seen.append(now)
         )  # type: ignore[misc]
     return report
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_parts() -> Iterator[None]:
+    """Let files of designs hold 700 of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(designs_module, "PART", 700)
+        yield
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Job]:
+    """Return what executes the run of a way without interruptions, once."""
+    results = tmp_path_factory.mktemp("straight")
+    job = Job(str(results), "batch")
+
+    def executed(way: str) -> Job:
+        spec = planned(**WAYS[way])
+        if not folder_of(spec, job).done:
+            perform(spec, job)
+        return job
+
+    return executed
+
+
 @pytest.mark.parametrize("way", WAYS)
-def test_an_interrupted_run_goes_on_to_the_same_bytes(
-    job: Job, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(designs_module, "PART", 700)
+def test_an_interrupted_run_goes_on_to_the_same_bytes(job: Job, way: str, straight: Callable[[str], Job]) -> None:
     spec = planned(**WAYS[way])
     begun(spec, job, 2000)
     perform(spec, job)
-    straight = elsewhere(job, tmp_path)
-    perform(spec, straight)
-    assert files_of(spec, job) == files_of(spec, straight)
+    assert files_of(spec, job) == files_of(spec, straight(way))
     attempts = [event["kind"] for event in read_events(folder_of(spec, job).path)]
     assert "resumed" in attempts
-    done = [folder_of(spec, where).read_json(DONE) for where in (job, straight)]
+    done = [folder_of(spec, where).read_json(DONE) for where in (job, straight(way))]
     assert [(one["ended"], one["evaluations"], one["restarts"]) for one in done[:1]] == [
         (one["ended"], one["evaluations"], one["restarts"]) for one in done[1:]
     ]
@@ -89,13 +111,13 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_longer_run_is_what_it_would_have_been_from_the_start(job: Job, tmp_path: Path, way: str) -> None:
+def test_a_longer_run_is_what_it_would_have_been_from_the_start(
+    job: Job, way: str, straight: Callable[[str], Job]
+) -> None:
     short, long = (planned(**WAYS[way], evaluations=count) for count in (1290, 4000))
     perform(short, job)
     perform(long, job)
-    straight = elsewhere(job, tmp_path)
-    perform(long, straight)
-    assert files_of(long, job) == files_of(long, straight)
+    assert files_of(long, job) == files_of(long, straight(way))
     assert (folder_of(long, job).read_json(DONE)["ended"], read_events(folder_of(long, job).path)[0]["kind"]) in {
         (EVALUATIONS, "extended"), (STAGNATION, "extended"), (GAP, "extended"), (EVALUATIONS, "started"),
     }  # fmt: skip
@@ -108,7 +130,7 @@ def test_what_ended_a_run_is_told_and_ends_a_longer_one_there_too(job: Job, way:
     assert [folder_of(spec, job).read_json(DONE)["ended"] for spec in (short, long)] == [ended, ended]
     assert folder_of(short, job).read_json(MANIFEST)["ended"] == ended
     if ended != EVALUATIONS:
-        assert reports[0].evaluations == reports[1].evaluations < 4000
+        assert reports[0].figures.evaluations == reports[1].figures.evaluations < 4000
         assert files_of(short, job) == files_of(long, job)
 
 
@@ -116,7 +138,7 @@ def test_seconds_end_a_run_and_more_of_them_extend_it(job: Job) -> None:
     short = planned(seconds=0.001, evaluations=10**9)
     long = planned(seconds=0.3, evaluations=10**9)
     first, second = perform(short, job), perform(long, job)
-    assert second.evaluations > first.evaluations >= 100
+    assert second.figures.evaluations > first.figures.evaluations >= 100
     assert [folder_of(spec, job).read_json(DONE)["ended"] for spec in (short, long)] == [SECONDS, SECONDS]
     assert read_events(folder_of(long, job).path)[0]["kind"] == "extended"
     assert short.search == long.search
@@ -142,21 +164,22 @@ def test_the_method_is_a_part_of_what_a_run_is(job: Job) -> None:
     assert len({spec.hash for spec in specs}) == len(specs)
     for spec in specs:
         read = RunSpec.of(json.loads(json.dumps(spec.data())))
-        assert (read.hash, read.method, read.id) == (spec.hash, spec.method, spec.id)
+        assert (replace(read).hash, settings_json(read), read.id) == (spec.hash, settings_json(spec), spec.id)
     perform(specs[1], job)
     kept = spec_of(folder_of(specs[1], job).read_json(MANIFEST))
-    assert (kept.hash, kept.method) == (specs[1].hash, specs[1].method)
+    assert (kept.hash, read_settings(settings_json(kept))) == (specs[1].hash, read_settings(settings_json(specs[1])))
     # What decides nothing is not: processes, and where a front lies.
     assert replace(specs[0], workers=3).hash == specs[0].hash
-    assert Method(start_from=("/here",), start_digest="d").settings() == Method(start_digest="d").settings()
+    started = [replace(specs[0], start_from=(place,), start_digest="d") for place in ("/here", "/there")]
+    assert started[0].hash == started[1].hash != specs[0].hash
 
 
 def test_what_pays_is_done_unless_it_is_told_otherwise() -> None:
     origin = origin_of("gpt3-4k", [])
-    assert planned_run(origin).method.memetic == 0.05
-    assert planned_run(origin, engine="random").method.memetic == 0.0
-    assert planned_run(origin, memetic=0.0).method.memetic == 0.0
-    assert planned_run(origin_of("gpt3-4k", ["bandwidth=optimal"])).method.memetic == 0.0
+    assert planned_run(origin).memetic == 0.05
+    assert planned_run(origin, engine="random").memetic == 0.0
+    assert planned_run(origin, memetic=0.0).memetic == 0.0
+    assert planned_run(origin_of("gpt3-4k", ["bandwidth=optimal"])).memetic == 0.0
 
 
 def test_a_run_starts_from_an_earlier_front(job: Job, tmp_path: Path) -> None:
@@ -189,7 +212,7 @@ def test_a_run_starts_from_several_fronts_and_from_each_design_once(job: Job, tm
         perform(spec, job)
     places = [folder_of(spec, job).path for spec in earlier]
     both = planned(start_from=places, evaluations=300, keep="designs")
-    assert RunSpec.of(json.loads(json.dumps(both.data()))).method == both.method
+    assert settings_json(RunSpec.of(json.loads(json.dumps(both.data())))) == settings_json(both)
     assert planned(start_from=[*places, places[0]], evaluations=300, keep="designs").hash == both.hash
     assert both.hash not in {planned(start_from=place, evaluations=300, keep="designs").hash for place in places}
     perform(both, job)
@@ -228,7 +251,7 @@ def test_a_problem_without_proof_or_exact_bandwidths_is_refused() -> None:
         planned_run(origin, gap=0.1)
     with pytest.raises(InputError, match="has no exact bandwidths"):
         planned_run(origin, memetic=0.1)
-    assert planned_run(origin).method.memetic == 0.0
+    assert planned_run(origin).memetic == 0.0
 
 
 def test_experiment_files_say_how_runs_search(tmp_path: Path, job: Job) -> None:
@@ -246,12 +269,12 @@ runs:
   slow: {{workers: 2, timeout: 5, asynchronous: true, engines: random}}
 """)
     runs = load_experiment(tmp_path / "mine.yaml").runs
-    assert [(run.method.islands, run.method.memetic) for run in runs] == [(2, 0), (4, 0.1), (1, 0.05), (1, 0)]
+    assert [(run.islands, run.memetic) for run in runs] == [(2, 0), (4, 0.1), (1, 0.05), (1, 0)]
     assert {run.seconds for run in runs} == {20}
-    assert (runs[2].method.growth, runs[2].method.restarts, runs[2].method.start_from) == (
+    assert (runs[2].growth, runs[2].restarts, runs[2].start_from) == (
         0.5, 1, (str((tmp_path / start).resolve()),),
     )  # fmt: skip
-    assert (runs[3].workers, runs[3].method.timeout, runs[3].method.asynchronous) == (2, 5, True)
+    assert (runs[3].workers, runs[3].timeout, runs[3].asynchronous) == (2, 5, True)
     (tmp_path / "bad.yaml").write_text("problem: gpt3-4k\nrestarts: 2\n")
     with pytest.raises(InputError, match=r"bad.yaml:1.*restarts: they need a stagnation"):
         load_experiment(tmp_path / "bad.yaml")
@@ -309,7 +332,7 @@ def test_a_run_tells_what_ended_it(job: Job, settings: dict[str, Any], told: tup
     queued = read_run(
         Path(job.results),
         spec.id,
-        {**spec.data(), "budget": spec.evaluations, "hash": spec.hash, "search": spec.search},
+        planned_json(spec),
     )
     assert queued is not None
     assert (queued.ended, queued.restarts, queued.islands) == ("", 0, told[2])

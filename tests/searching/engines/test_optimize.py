@@ -11,12 +11,13 @@ import pytest
 
 from evo_libra import load_problem, optimize, search
 from evo_libra.errors import InputError
-from evo_libra.experiment.execution.estimate import estimate
-from evo_libra.experiment.execution.messages import Job
+from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.file.expansion import planned_run
 from evo_libra.experiment.results.benchmark import Task, run_task
-from evo_libra.experiment.run.settings import RunSpec, origin_of
+from evo_libra.experiment.results.estimate import estimate
+from evo_libra.experiment.run.origin import origin_of
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.problem.problem import Problem
 from evo_libra.searching.conformance import SampleProblem
@@ -97,12 +98,12 @@ def test_it_has_one_design_to_ask_for_and_ends_where_it_was_stopped() -> None:
 
 def test_a_run_of_it_has_one_evaluation_unless_more_are_asked_for(tmp_path: Path) -> None:
     spec = planned(f"constraints={json.dumps(TOTAL)}")
-    assert (spec.evaluations, spec.method.memetic) == (1, 0)
+    assert (spec.evaluations, spec.memetic) == (1, 0)
     assert estimate([spec], tmp_path).evaluations == 1
     assert planned(evaluations=7).evaluations == 7
     assert planned("search.engine=optimize", engine=None).evaluations == 1
     report = perform(spec, Job(str(tmp_path), "batch"))
-    assert (report.ending, report.evaluations, report.front) == ("done", 1, 1)
+    assert (report.ending, report.figures.evaluations, report.figures.front_size) == ("done", 1, 1)
     assert len(RunFolder(tmp_path / spec.id).read_front()) == 1
 
 

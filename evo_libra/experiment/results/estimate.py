@@ -16,7 +16,8 @@ import numpy as np
 
 from evo_libra.experiment.execution.search_loop import snapshots, with_processes
 from evo_libra.experiment.results.catalogue import Catalogue
-from evo_libra.experiment.run.settings import RunSpec, build
+from evo_libra.experiment.run.origin import build
+from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 
 OVERHEAD_SECONDS = 0.02
@@ -104,7 +105,7 @@ def _trial(spec: RunSpec) -> float:
         return _pace_of_processes(problem)
     first, done = None, 0
     begun = time.perf_counter()
-    with closing(snapshots(replace(spec, method=replace(spec.method, islands=1)), problem)) as loop:
+    with closing(snapshots(replace(spec, islands=1), problem)) as loop:
         for snapshot in loop:
             done = snapshot.evaluations
             if first is None and not snapshot.ended:

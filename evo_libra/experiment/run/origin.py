@@ -1,0 +1,207 @@
+"""Where the problem of a run comes from, how it is built again, and whether building it runs code.
+
+Files may name code as ``module:object``. The code of a command line, or of an experiment that a user runs, is run. A
+result may be from anybody, and a plan only looks at an experiment: their code runs only with ``--trust-code``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evo_libra.errors import InputError
+from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.files.source import Source, set_value
+from evo_libra.problem.file import registry
+from evo_libra.problem.file.load import files_of, problem_of
+from evo_libra.problem.file.registry import load_python_problem, problem_source
+from evo_libra.problem.protocol import SearchProblem
+from evo_libra.searching import registry as engines
+
+TRUST_OPTION = "--trust-code"
+
+
+class UntrustedError(InputError):
+    """A file names code that the user has not allowed to run."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a problem comes from, so that another process can build it.
+
+    Attributes
+    ----------
+    name : what the user named: a path, a name or ``module:object``.
+    assignments : ``KEY=VALUE``, as for `load_problem`.
+    data : the problem file with its assignments made; None for a problem in Python.
+    folder : the folder that paths in the data are relative to; for a problem in Python, the folder of its module.
+    """
+
+    name: str
+    assignments: tuple[str, ...]
+    data: Any
+    folder: str
+
+
+def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None) -> Origin:
+    """Return the origin of a problem that a user names.
+
+    Parameters
+    ----------
+    name, assignments : as for `load_problem`.
+    folder : the folder that a path is relative to, and that has the module; the current folder when left out.
+
+    Raises
+    ------
+    InputError : as for `load_problem`.
+    """
+    found = problem_source(name, assignments, folder or Path())
+    if found is not None:
+        source, path = found
+        origin = Origin(_stable(name, path), tuple(assignments), source.data, str(path.parent.resolve()))
+        _remember(origin, source, path.parent)
+        return origin
+    if assignments:
+        raise InputError(f"values of a problem file can be changed, and '{name}' is none")
+    return Origin(name, (), None, str((folder or Path()).resolve()))
+
+
+def with_assignments(origin: Origin, assignments: Sequence[str]) -> Origin:
+    """Return the origin of the same problem with more of its values replaced.
+
+    Raises
+    ------
+    InputError : an assignment cannot be made, or the problem is written in Python.
+    """
+    if not assignments:
+        return origin
+    if origin.data is None:
+        raise InputError(f"values of a problem file can be changed, and '{origin.name}' is none")
+    source, folder = _read(origin)
+    for assignment in assignments:
+        source = set_value(source, assignment)
+    other = replace(origin, assignments=(*origin.assignments, *assignments), data=source.data)
+    _remember(other, source, folder)
+    return other
+
+
+def source_of(origin: Origin) -> Source:
+    """Return the data of a problem file, with the places of its keys where this process has read it."""
+    return _read(origin)[0]
+
+
+def build(origin: Origin) -> SearchProblem:
+    """Build a problem. The last 16 are kept for as long as their files do not change.
+
+    Raises
+    ------
+    InputError : as for `load_problem`.
+    """
+    text = _text(origin)
+    known = _BUILT.pop(text, None)
+    if known is None or known[1] != _stamps(known[1]):
+        stamps = _stamps(_files_of(origin))  # before they are read, so that a change meanwhile is noticed
+        known = _built(origin, _READ.get(text)), stamps
+    _BUILT[text] = known
+    if len(_BUILT) > _KEPT:
+        _BUILT.popitem(last=False)
+    return known[0]
+
+
+def build_afresh(origin: Origin) -> SearchProblem:
+    """Build a problem from its data and its files as they are now; a module is imported once in each process.
+
+    Raises
+    ------
+    InputError : as for `load_problem`.
+    """
+    return _built(origin, None)
+
+
+def _built(origin: Origin, read: tuple[Source, Path] | None) -> SearchProblem:
+    if origin.data is None:
+        return load_python_problem(origin.name, Path(origin.folder))
+    return problem_of(*(read or (_source_of(origin), Path(origin.folder))))
+
+
+def _read(origin: Origin) -> tuple[Source, Path]:
+    return _READ.get(_text(origin)) or (_source_of(origin), Path(origin.folder))
+
+
+def _source_of(origin: Origin) -> Source:
+    return Source(origin.name, origin.data, {})
+
+
+def _files_of(origin: Origin) -> list[Path]:
+    try:
+        return [] if origin.data is None else files_of(_source_of(origin), Path(origin.folder))
+    except InputError:
+        return []  # Building the problem reports the mistake with its place.
+
+
+def _text(origin: Origin) -> str:
+    return json.dumps(asdict(origin))  # in the order of its keys, which means something for process groups
+
+
+def _remember(origin: Origin, source: Source, folder: Path) -> None:
+    """Keep the file as this process has read it: places of keys, and paths as the user gave them."""
+    _READ[_text(origin)] = source, folder
+    if len(_READ) > _KEPT:
+        _READ.popitem(last=False)
+
+
+_KEPT = 16
+_Stamps = Mapping[Path, tuple[int, ...]]
+_READ: OrderedDict[str, tuple[Source, Path]] = OrderedDict()
+_BUILT: OrderedDict[str, tuple[SearchProblem, _Stamps]] = OrderedDict()
+"""Problems with the stamps of their files, by the text of their origins; the last one used comes last."""
+
+
+def _stamps(paths: Iterable[Path]) -> _Stamps:
+    """Return stamps of files that differ once the files have changed; that of a missing file is empty."""
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # no file can have a name with a NUL
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+
+
+def _stable(name: str, path: Path) -> str:
+    """Return a name that means the same in any folder."""
+    return str(path.resolve()) if Path(name).suffix or "/" in name else name
+
+
+def digest_of(problem: SearchProblem) -> str:
+    """Return the hash of a problem's identity; problems of one hash are one problem."""
+    return canonical_hash(problem.identity())
+
+
+def code_of(problem: str, engine: str = "") -> tuple[str, ...]:
+    """Return those of the names of a problem and an engine that are code.
+
+    >>> code_of("gpt3-4k", "deap:nsga2"), code_of("mine:problem", "climber:make")
+    ((), ('mine:problem', 'climber:make'))
+    """
+    problems = (problem,) if registry.is_code(problem) else ()
+    return (*problems, engine) if engines.is_code(engine) else problems
+
+
+def refuse_code(names: tuple[str, ...], source: str, error: type[InputError] = UntrustedError) -> None:
+    """Raise an error where there are names of code.
+
+    Parameters
+    ----------
+    names : of the code; see `code_of`.
+    source : the file that names the code.
+    error : type of the error.
+    """
+    if names:
+        raise error(f"{source} names code, {' and '.join(names)}; where you trust it, {TRUST_OPTION} runs it")
