@@ -15,13 +15,15 @@ import inspect
 import io
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-Schema = Mapping[str, Any]
+from key_tables import key_tables
+from layout import either, table
+
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
     "experiment file": "evo_libra.experiment.file.settings.ExperimentSpec",
@@ -43,33 +45,11 @@ PLACES = {
 """Where the program keeps what the tables here are made of."""
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(r"^```\{generated\} (\w+) ?(.*)\n```$", re.MULTILINE)
-_UNITS = (
-    ("usd_per_GBps", "USD per GB/s"), ("usd_per_kWh", "USD per kWh"), ("pJ_per_bit", "pJ per bit"), ("GBps", "GB/s"),
-    ("TFLOPS", "TFLOP/s"), ("kWh", "kWh"), ("usd", "USD"), ("ns", "ns"), ("ms", "ms"), ("kW", "kW"), ("W", "W"),
-    ("m", "m"), ("s", "s"),
-)  # fmt: skip
-_LONG = 10_000_000  # from here on figures are written as powers of ten
-_FIGURE = re.compile(r"[\d.,\- ]*")
-_UNITS_OF_KEYS = {"years": "years", "seconds": "s", "timeout": "s"}
 
 
 def expanded(text: str) -> str:
     """Return a page with every block ``{generated} NAME ARGUMENTS`` replaced by what it asks for."""
     return _BLOCK.sub(lambda match: GENERATORS[match[1]](*match[2].split()).strip(), text)
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; columns of figures are aligned right."""
-    rows = [[_cell(text) for text in row] for row in rows]
-    columns = [[row[place] for row in rows] for place in range(len(head))]
-    rule = ["--:" if any(column) and all(map(_FIGURE.fullmatch, column)) else "---" for column in columns]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])
-
-
-def _cell(text: str) -> str:
-    """Return a text as Markdown has it in a table: no new lines, no HTML outside of code."""
-    parts = text.replace("|", "\\|").replace("\n", " ").split("`")
-    return "`".join(part.replace("<", "&lt;") if place % 2 == 0 else part for place, part in enumerate(parts))
 
 
 def named(place: str) -> Any:  # noqa: ANN401 - whatever is there
@@ -78,175 +58,16 @@ def named(place: str) -> Any:  # noqa: ANN401 - whatever is there
     return getattr(import_module(module), name)
 
 
-# Keys of files.
-
-
 def keys(*words: str) -> str:
-    """Return a table of the keys of a kind of file, then a section for each mapping inside it.
+    """Return tables of the keys of a kind of file.
 
     Parameters
     ----------
-    *words : the kind, as in `PLACES`, and what anchors begin with where a page has two of them, such as ``of=parts``.
+    *words : the kind, as in `PLACES`, and what anchors begin with where a page has two kinds, such as ``of=parts``.
     """
     prefix = next((word.removeprefix("of=") for word in words if word.startswith("of=")), "")
-    schema = named(" ".join(word for word in words if not word.startswith("of="))).model_json_schema()
-    for chosen in _discriminated(schema):
-        schema["$defs"][chosen]["discriminated"] = True
-    return "\n\n".join(_sections(schema, schema["$defs"], prefix, "", 2))
-
-
-def _discriminated(schema: Schema) -> Iterator[str]:
-    """Yield the models that a key ``kind`` tells from their alternatives."""
-    if isinstance(schema, dict):
-        yield from map(_model_name, schema.get("discriminator", {}).get("mapping", {}).values())
-        for value in schema.values():
-            yield from _discriminated(value)
-    elif isinstance(schema, list):
-        for value in schema:
-            yield from _discriminated(value)
-
-
-def _sections(model: Schema, models: Mapping[str, Schema], prefix: str, place: str, level: int) -> Iterator[str]:
-    rows = []
-    for key, field in model["properties"].items():
-        anchor = _anchor(prefix, place, key)
-        value = _with_unit(key, _value(field, models, lambda name, key=key: _target(models[name], prefix, place, key)))
-        rows.append([f"[`{key}`]{{#{anchor}}}", value, _default(model, key), field.get("description", "")])
-    yield table(["key", "value", "default", "meaning"], rows)
-    for key, field in model["properties"].items():
-        for name, suffix in _models_in(field):
-            inner, where = models[name], _joined(place, key) + suffix
-            kind = _kind(inner)
-            title = f"`{where}`, kind `{kind}`" if kind else f"`{where}`"
-            yield f"({_target(inner, prefix, place, key)})=\n{'#' * level} {title}"
-            if set(inner["properties"]) <= set(model["properties"]):
-                yield f"{_first(inner)} The keys are those above: {', '.join(f'`{one}`' for one in inner['properties'])}."
-            else:
-                yield _first(inner)
-                yield from _sections(inner, models, prefix, f"{where} {kind}" if kind else where, min(level + 1, 4))
-
-
-def _kind(model: Schema) -> str:
-    return str(model["properties"].get("kind", {}).get("const", "")) if "discriminated" in model else ""
-
-
-def _target(model: Schema, prefix: str, place: str, key: str) -> str:
-    return _anchor(prefix, _joined(place, key), _kind(model), "keys")
-
-
-def _anchor(*parts: str) -> str:
-    return "-".join(filter(None, (re.sub(r"[^A-Za-z0-9_]+", "-", part).strip("-") for part in parts))).lower()
-
-
-def _joined(place: str, key: str) -> str:
-    return f"{place}.{key}" if place else key
-
-
-def _models_in(field: Schema, suffix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the models that a value may be, with what its key path goes on with."""
-    if "$ref" in field:
-        yield _model_name(field["$ref"]), suffix
-    for one in [*field.get("anyOf", ()), *field.get("oneOf", ())]:
-        yield from _models_in(one, suffix)
-    if isinstance(field.get("items"), dict):
-        yield from _models_in(field["items"], f"{suffix}[]")
-    if (values := _values_of(field)) is not None:
-        yield from _models_in(values, f"{suffix}.<name>")
-
-
-def _model_name(reference: str) -> str:
-    return reference.rpartition("/")[2]
-
-
-def _values_of(field: Schema) -> Schema | None:
-    """Return what the values of a mapping are, for mappings of any names."""
-    found = field.get("additionalProperties", False)
-    return next(iter(field.get("patternProperties", {}).values()), found if isinstance(found, dict) else None)
-
-
-def _default(model: Schema, key: str) -> str:
-    if key in model.get("required", ()):
-        return "required"
-    default = model["properties"][key].get("default")
-    if default in (None, "", []) or isinstance(default, dict):
-        return ""
-    if isinstance(default, bool):
-        return f"`{str(default).lower()}`"
-    return f"`{', '.join(map(str, default)) if isinstance(default, list) else default}`"
-
-
-def _first(model: Schema) -> str:
-    return str(model.get("description", "")).split("\n\n")[0].replace("\n", " ")
-
-
-def _with_unit(key: str, value: str) -> str:
-    found = (unit for suffix, unit in _UNITS if key.endswith(f"_{suffix}") or (key == suffix and "_" in key))
-    unit = _UNITS_OF_KEYS.get(key) or next(found, "")
-    return f"{value}; {unit}" if unit and "number" in value else value
-
-
-def _value(field: Schema, models: Mapping[str, Schema], target: Callable[[str], str]) -> str:  # noqa: PLR0911 - one for each kind
-    def inner(one: Schema) -> str:
-        return _value(one, models, target)
-
-    if "const" in field:
-        return f"`{field['const']}`"
-    if "enum" in field:
-        return "a [block](catalogue.md#blocks)" if _is_block(field) else _either([f"`{one}`" for one in field["enum"]])
-    if "$ref" in field:
-        name = _model_name(field["$ref"])
-        return f"[mapping{' of kind ' * bool(_kind(models[name]))}{_kind(models[name])}](#{target(name)})"
-    if options := [one for one in field.get("anyOf", field.get("oneOf", ())) if one.get("type") != "null"]:
-        return "; or ".join(map(inner, options))
-    if "prefixItems" in field:
-        return f"list [{', '.join(map(inner, field['prefixItems']))}]"
-    if field.get("type") == "array":
-        return f"list of {inner(field['items'])}"
-    if field.get("type") == "object":
-        values = _values_of(field)
-        return f"mapping of {_names_of(field)}" + ("" if values is None else f" to {inner(values)}")
-    words = {"integer": "whole number", "number": "number", "boolean": "`true` or `false`", "string": "text"}
-    return words.get(str(field.get("type")), "any value") + _bounds(field)
-
-
-def _is_block(field: Schema) -> bool:
-    return "fully-connected" in field.get("enum", ()) and "ring" in field["enum"]
-
-
-def _names_of(mapping: Schema) -> str:
-    names = mapping.get("propertyNames", {})
-    return (
-        "names"
-        if "enum" not in names
-        else "blocks"
-        if _is_block(names)
-        else _either([f"`{name}`" for name in names["enum"]])
-    )
-
-
-def _either(options: Sequence[str]) -> str:
-    return options[0] if len(options) == 1 else f"{', '.join(options[:-1])} or {options[-1]}"
-
-
-def _bounds(field: Schema) -> str:
-    low, high = field.get("minimum"), field.get("maximum")
-    above, below = field.get("exclusiveMinimum"), field.get("exclusiveMaximum")
-    said = [
-        "" if low is None else f"from {_figure(low)}", "" if above is None else f"above {_figure(above)}",
-        "" if high is None else f"to {_figure(high)}", "" if below is None else f"below {_figure(below)}",
-    ]  # fmt: skip
-    return "".join(f" {one}" for one in said if one)
-
-
-def _figure(value: float) -> str:
-    power = next((power for power in (31, 62, 63) if value in (2**power, float(2**power))), None)
-    if power is not None:
-        return f"2^{power}"
-    text = f"{value:.0e}" if value >= _LONG and float(f"{value:.0e}") == value else f"{value:.10g}"
-    return re.sub(r"e([+-])0*", lambda sign: "e" + sign[1].strip("+"), text)
-
-
-# Names of the program: one function reads each list.
+    model = named(" ".join(word for word in words if not word.startswith("of=")))
+    return key_tables(model.model_json_schema(), prefix)
 
 
 def objectives() -> str:
@@ -383,7 +204,7 @@ _MEANINGS = {
     "count": "attempts from the same place", "memory_kills": "workers that the system has ended for want of memory",
     "file": "path of the experiment file", "runs": "the runs in their order, with their ids",
 }  # fmt: skip
-"""Meanings of the keys of JSON files, unless the table of columns of runs has them. A key without one ends the build."""
+"""Meanings of the keys of JSON files. A key without one ends the build."""
 
 
 def records() -> str:
@@ -409,12 +230,12 @@ def _type_of(kind: Any) -> str:  # noqa: ANN401 - a type
     words = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`", type(None): "`null`"}
     inner = [_type_of(one) for one in get_args(kind) if get_origin(kind) is not Literal]
     if get_origin(kind) is Literal:
-        return _either([f"`{one}`" for one in get_args(kind)])
+        return either([f"`{one}`" for one in get_args(kind)])
     if get_origin(kind) is list:
         return f"list of {inner[0]}"
     if get_origin(kind) is dict or hasattr(kind, "__optional_keys__"):
         return "mapping"
-    return words.get(kind, _either(inner) if inner else "any value")
+    return words.get(kind, either(inner) if inner else "any value")
 
 
 # The command line.
@@ -459,7 +280,7 @@ def help_of(words: Sequence[str]) -> str:
 
 
 GENERATORS: Mapping[str, Callable[..., str]] = {
-    "blocks": blocks, "commands": commands, "engines": engines, "keys": keys, "models": models,
-    "objectives": objectives, "parts": parts, "prices": prices, "problems": problems, "records": records, "technologies": technologies,
-}  # fmt: skip
+    one.__name__: one
+    for one in (blocks, commands, engines, keys, models, objectives, parts, prices, problems, records, technologies)
+}
 """What a page can ask for, by name."""

@@ -69,7 +69,7 @@ def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -
     return load(problem, [f"fabric.catalog={path}"])
 
 
-def without_spans(catalog: dict[str, Any]) -> None:
+def without_domain_sizes(catalog: dict[str, Any]) -> None:
     """Take away the most NPUs of a domain."""
     for technology in catalog["technologies"].values():
         technology.pop("domain_size", None)
@@ -95,7 +95,7 @@ def variants(name: str, folder: Path) -> dict[str, Problem]:
     found = {"shares": without_shares(problem), "whole parts": _FractionalProblem(**_fields(problem))}
     if problem.time.fidelity is not None:
         found["latency and chunks"] = load(name, ["time=libra"])
-    found["spans"] = edited(name, folder, without_spans)
+    found["domain sizes"] = edited(name, folder, without_domain_sizes)
     names = {technology.name for technology in problem.catalog.technologies}
     if any(one.startswith("optics") for one in names):
         found["prices of optics and NICs"] = edited(name, folder, with_free_optics)
