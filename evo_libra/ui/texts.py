@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.results.catalogue import Catalogue, can_be_read
+from evo_libra.experiment.results.catalogue import Catalogue, can_be_read, no_folder
 from evo_libra.experiment.store.folder import MANIFEST, is_run
 from evo_libra.files.kinds import refusal_of_file
 
@@ -125,7 +125,7 @@ def written_to(results: Path) -> Path:
     try:
         os.stat(f"{results}/")  # noqa: PTH116 - a path would lose the slash, which refuses a file
     except NotADirectoryError:
-        raise InputError(f"{results} is no folder of results: it is a file") from None
+        raise no_folder(results) from None
     except (OSError, ValueError):  # whoever writes there says what is wrong
         return results
     return results

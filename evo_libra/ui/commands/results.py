@@ -38,7 +38,7 @@ def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *
     runs, notes = catalogue.runs(" ".join(query), sort), catalogue.notes()
     catalogue.close()
     if as_json:
-        print_json({"runs": [run_json(run) for run in runs], "notes": list(notes)})
+        print_json({"runs": [run.row() for run in runs], "notes": list(notes)})
         return 0
     _show_runs(runs, rows)
     for note in notes[:_NOTES]:
@@ -46,11 +46,6 @@ def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *
     if len(notes) > _NOTES:
         print(f"evo-libra: ... and {len(notes) - _NOTES:,} more; --json has all", file=sys.stderr)
     return 0
-
-
-def run_json(run: RunInfo) -> dict[str, Any]:
-    """Return a run as JSON-able data."""
-    return {**vars(run), "folder": str(run.folder)}
 
 
 def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
@@ -93,7 +88,7 @@ def show_command(name: str, results: Path, *, as_json: bool) -> int:
     damaged = damaged_files(folder)
     run, manifest = _found(folder, damaged)
     if as_json:
-        print_json({"run": run_json(run), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
+        print_json({"run": run.row(), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
     else:
         for label, value in _facts(run, manifest, damaged):
             new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
@@ -143,7 +138,7 @@ def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict
         run = catalogue.find(run_id)
         catalogue.close()
     state = replace(run, status="damaged", error=next(iter(damaged.values()))) if damaged else run
-    return replace(state, folder=folder.path), manifest
+    return replace(state, location=str(folder.path)), manifest
 
 
 def _state(run: RunInfo, damaged: Iterable[str]) -> str:

@@ -14,12 +14,15 @@ from evo_libra.ui.plots.axes import (
     DOT_BITS,
     DOTS_ACROSS,
     DOTS_UP,
+    Axis,
     Series,
     dots,
+    in_unit,
     label_start,
     position,
     tick_label,
     ticks,
+    unit_of,
 )
 from evo_libra.ui.plots.canvas import Area, Canvas, Glyphs, Role
 from evo_libra.ui.terminal.plot_view import Picture
@@ -49,9 +52,12 @@ def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: b
     if not any(one.x.size for one in picture.fronts) and (picture.cloud is None or not picture.cloud.x.size):
         canvas.write(height // 2, max((width - len(picture.message)) // 2, 0), picture.message, Role.HINT)
         return canvas
-    canvas.write(0, 0, _shortened(picture.y_label, width, glyphs), Role.LABEL)
+    (x_label, across), (y_label, upright) = unit_of(picture.x_label, picture.x), unit_of(picture.y_label, picture.y)
+    picture = replace(picture, x_label=x_label, y_label=y_label)
+    canvas.write(0, 0, _shortened(y_label, width, glyphs), Role.LABEL)
     legend = _legend(picture, width, height, glyphs)
-    area = _draw_axes(canvas, picture, height - _FRAME + 1 - len(legend), glyphs)
+    shown = in_unit(picture.x, across), in_unit(picture.y, upright)
+    area = _draw_axes(canvas, picture, shown, height - _FRAME + 1 - len(legend), glyphs)
     if picture.cloud is not None:
         _draw_dots(canvas, area, picture.cloud, Role.CLOUD, glyphs)
     for which, front in reversed(list(zip(picture.styles, picture.fronts, strict=True))):
@@ -123,19 +129,20 @@ def course(x: Sequence[float], y: Sequence[float], end: float, width: int, heigh
     return canvas
 
 
-def _draw_axes(canvas: Canvas, picture: Picture, rows: int, glyphs: Glyphs) -> Area:
-    width = canvas.text.shape[1]
-    y_ticks = ticks(picture.y, rows, across=False)
+def _draw_axes(canvas: Canvas, picture: Picture, shown: tuple[Axis, Axis], rows: int, glyphs: Glyphs) -> Area:
+    """Draw the axes as they are shown, in units that suit their values; the area keeps those of the picture."""
+    width, (x, y) = canvas.text.shape[1], shown
+    y_ticks = ticks(y, rows, across=False)
     left = max(len(tick_label(value)) for value in y_ticks) + 1
     area = Area(picture.x, picture.y, rows, left, width - left)
     for row in range(1, rows + 1):
         canvas.write(row, left - 1, glyphs.vertical, Role.AXIS)
     canvas.write(rows + 1, left - 1, glyphs.corner + glyphs.horizontal * area.columns, Role.AXIS)
-    for value, up in zip(y_ticks, dots(picture.y, np.array(y_ticks), DOTS_UP * rows) // DOTS_UP, strict=True):
+    for value, up in zip(y_ticks, dots(y, np.array(y_ticks), DOTS_UP * rows) // DOTS_UP, strict=True):
         canvas.write(rows - int(up), 0, tick_label(value).rjust(left - 1), Role.TICK)
         canvas.write(rows - int(up), left - 1, glyphs.y_tick, Role.AXIS)
-    x_ticks = ticks(picture.x, area.columns, across=True)
-    for value, across in zip(x_ticks, dots(picture.x, np.array(x_ticks), DOTS_ACROSS * area.columns), strict=True):
+    x_ticks = ticks(x, area.columns, across=True)
+    for value, across in zip(x_ticks, dots(x, np.array(x_ticks), DOTS_ACROSS * area.columns), strict=True):
         cell, label = int(across) // DOTS_ACROSS, tick_label(value)
         canvas.write(rows + 1, left + cell, glyphs.x_tick, Role.AXIS)
         canvas.write(rows + 2, left + label_start(cell, label, area.columns), label, Role.TICK)
