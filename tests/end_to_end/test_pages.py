@@ -1,8 +1,9 @@
 """Every command of every page does what the page says: literally, in order, in a temporary folder.
 
-A page may say, in a comment before a block of commands, how it is run here: ``quick: OLD -> NEW; ...`` replaces parts
-of the commands, ``not run: WHY`` leaves the block out. ``file: NAME + TEXT``, anywhere, makes a module of the page's
-first example in Python. Blocks that begin with ``#!`` are files. The pages of studies are run by `tests/experiments`.
+A block ``text`` that follows a block of commands is what they print; ``...`` in it stands for anything. A page may say, in
+a comment before a block of commands, how it is run here: ``quick: OLD -> NEW; ...`` replaces parts of the commands,
+``not run: WHY`` leaves the block out. ``file: NAME + TEXT``, anywhere, makes a module of the page's first example in
+Python. Blocks that begin with ``#!`` are files. The pages of studies are run by `tests/experiments`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs").glob("[hrw]*/*.md"))]
-_BLOCK = re.compile(r"(?:<!-- (?P<how>quick|not run): (?P<what>.*?) -->\n+)?```sh\n(?P<text>.*?)```", re.DOTALL)
+_BLOCK = re.compile(
+    r"(?:<!-- (?P<how>quick|not run): (?P<what>.*?) -->\n+)?```sh\n(?P<text>.*?)```"
+    r"(?:(?:(?!```).)*?```text\n(?P<output>.*?)```)?",
+    re.DOTALL,
+)
 _FILE = re.compile(r"<!-- file: (?P<name>\S+) \+ (?P<text>.*?) -->")
 _EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _SECONDS = 300
@@ -32,6 +37,7 @@ class Block(NamedTuple):
 
     page: Path
     text: str
+    output: str = "...\n"
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -45,7 +51,7 @@ def blocks_of(page: Path) -> list[Block]:
             old, _, new = change.partition(" -> ")
             assert old in text, f"{page.name}: no '{old}' to be quick about"
             text = text.replace(old, new)
-        found.append(Block(page, text))
+        found.append(Block(page, text, match["output"] or "...\n"))
     return found
 
 
@@ -76,6 +82,10 @@ def run_block(block: Block, folder: Path) -> None:
     said = log.read_text()
     assert code == 0, f"{block.page.name}:\n{block.text}\n{said}"
     assert "Traceback" not in said
+    printed = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
+    assert doctest.OutputChecker().check_output(block.output, printed, doctest.ELLIPSIS), (
+        f"{block.page.name}:\n{printed}"
+    )
 
 
 def _is_there(group: int) -> bool:
