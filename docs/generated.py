@@ -86,18 +86,21 @@ def units(kind: str) -> str:
 
 
 def blocks() -> str:
-    """Return a table of the building blocks, with the shares of bandwidth that groups get in a dimension of 16 NPUs."""
-    patterns = named("patterns")
+    """Return a table of the building blocks."""
     rows = [
-        [
-            f"`{block.name}`", f"`{block.code}`", _summary(block), _share(block, patterns.SHRINKING, 16),
-            _share(block, patterns.ALL_TO_ALL, 16), _share(block, patterns.SHRINKING, 4), block.algorithm,
-            block.switch_kind or "", block.timed_as or "",
-        ]
-        for block in named("blocks")
-    ]  # fmt: skip
-    head = ["block", "code", "what it is", "all-reduce of 16", "all-to-all of 16", "all-reduce of 4 of 16", "algorithm"]
-    return table([*head, "switch part", "timed as"], rows)
+        [f"`{one.name}`", f"`{one.code}`", _summary(one), one.algorithm, one.switch_kind or "", one.timed_as or ""]
+        for one in named("blocks")
+    ]
+    return table(["block", "code", "what it is", "algorithm", "switch part", "timed as"], rows)
+
+
+def shares() -> str:
+    """Return a table of the shares of bandwidth that groups get of each building block, in a dimension of 16 NPUs."""
+    patterns = named("patterns")
+    kinds = [(patterns.SHRINKING, 16), (patterns.SHRINKING, 4), (patterns.ALL_TO_ALL, 16), (patterns.ALL_TO_ALL, 4)]
+    rows = [[f"`{one.name}`", *(_share(one, *kind) for kind in kinds)] for one in named("blocks")]
+    head = ["all-reduce of all 16", "of 4 neighbours", "all-to-all of all 16", "of 4 neighbours"]
+    return table(["block", *head], rows)
 
 
 def _share(block: Any, pattern: object, extent: int) -> str:  # noqa: ANN401 - a building block
@@ -281,6 +284,19 @@ def help_of(words: Sequence[str]) -> str:
 
 GENERATORS: Mapping[str, Callable[..., str]] = {
     one.__name__: one
-    for one in (blocks, commands, engines, keys, models, objectives, parts, prices, problems, records, technologies)
+    for one in (
+        blocks,
+        commands,
+        engines,
+        keys,
+        models,
+        objectives,
+        parts,
+        prices,
+        problems,
+        records,
+        shares,
+        technologies,
+    )
 }
 """What a page can ask for, by name."""

@@ -28,7 +28,7 @@ def key_tables(schema: dict[str, Any], prefix: str = "") -> str:
     """
     for chosen in _discriminated(schema):
         schema["$defs"][chosen]["discriminated"] = True
-    return "\n\n".join(_sections(schema, schema["$defs"], prefix, "", 2))
+    return "\n\n".join(_sections(schema, schema["$defs"], prefix, "", 3))
 
 
 def _discriminated(schema: Schema) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _discriminated(schema: Schema) -> Iterator[str]:
 def _sections(model: Schema, models: Mapping[str, Schema], prefix: str, place: str, level: int) -> Iterator[str]:
     rows = []
     for key, field in model["properties"].items():
-        anchor = _anchor(prefix, place, key)
+        anchor = _anchor("key", prefix, place, key)
         value = _with_unit(key, _value(field, models, lambda name, key=key: _target(models[name], prefix, place, key)))
         rows.append([f"[`{key}`]{{#{anchor}}}", value, _default(model, key), field.get("description", "")])
     yield table(["key", "value", "default", "meaning"], rows)
@@ -164,15 +164,19 @@ def _names_of(mapping: Schema) -> str:
 def _bounds(field: Schema) -> str:
     low, high = field.get("minimum"), field.get("maximum")
     above, below = field.get("exclusiveMinimum"), field.get("exclusiveMaximum")
+    if below is not None and field["type"] == "integer":
+        high, below = below - 1, None
+    if low is not None and high is not None:
+        return f" from {_figure(low)} to {_figure(high)}"
     said = [
-        "" if low is None else f"from {_figure(low)}", "" if above is None else f"above {_figure(above)}",
-        "" if high is None else f"to {_figure(high)}", "" if below is None else f"below {_figure(below)}",
+        "" if low is None else f"of at least {_figure(low)}", "" if above is None else f"above {_figure(above)}",
+        "" if high is None else f"at most {_figure(high)}", "" if below is None else f"below {_figure(below)}",
     ]  # fmt: skip
-    return "".join(f" {one}" for one in said if one)
+    return " " + ", ".join(filter(None, said)) if any(said) else ""
 
 
 def _figure(value: float) -> str:
-    power = next((power for power in (31, 62, 63) if value in (2**power, float(2**power))), None)
+    power = next((power for power in (31, 62, 63) if value in (2**power, 2**power - 1, float(2**power))), None)
     if power is not None:
         return f"2^{power}"
     text = f"{value:.0e}" if value >= _LONG and float(f"{value:.0e}") == value else f"{value:.10g}"

@@ -1,7 +1,7 @@
 """Every command of every page does what the page says: literally, in order, in a temporary folder.
 
-A block ``text`` that follows a block of commands is what they print; ``...`` in it stands for anything. A page may say, in
-a comment before a block of commands, how it is run here: ``quick: OLD -> NEW; ...`` replaces parts of the commands,
+A block ``text`` that follows a block of commands is what they print; ``...`` in it stands for anything. A page may say,
+in a comment before a block of commands, how it is run here: ``quick: OLD -> NEW; ...`` replaces parts of the commands,
 ``not run: WHY`` leaves the block out. ``file: NAME + TEXT``, anywhere, makes a module of the page's first example in
 Python. Blocks that begin with ``#!`` are files. The pages of studies are run by `tests/experiments`.
 """
