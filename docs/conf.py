@@ -19,6 +19,7 @@ html_css_files = ["tables.css"]
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
+smartquotes = False  # `--` is what options begin with
 autodoc_typehints = "description"
 autodoc_type_aliases = {name: name for name in ("FloatArray", "IntArray", "BoolArray", "Arrays")}
 autodoc_preserve_defaults = True

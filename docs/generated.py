@@ -186,8 +186,8 @@ def _amount(value: float) -> str:
 
 
 _MEANINGS = {
-    "name": "name of the problem", "label": "what tells the run from the others of its experiment, such as npus=1024",
-    "engine": "engine", "seed": "seed of the random numbers", "population": "designs per generation",
+    "name": "name of the problem", "label": "what distinguishes the run in its experiment, such as npus=1024",
+    "engine": "search algorithm", "seed": "seed of the random numbers", "population": "designs per generation",
     "budget": "designs to evaluate", "hash": "hash of problem, settings and budget",
     "search": "hash of problem and settings without the budget", "method": "settings that differ from a plain search",
     "experiment": "experiment that the run belongs to; empty for a single search",
@@ -214,9 +214,9 @@ def records() -> str:
     """Return a section for each JSON file of runs and batches, with a table of its keys."""
     sections = []
     for name, fields in named("JSON files").items():
-        rows = [[f"`{key}`", _type_of(kind), "may be missing" if key in _optional(fields) else "", _MEANINGS[key]]
+        rows = [[f"`{key}`", _type_of(kind), "yes" if key in _optional(fields) else "", _MEANINGS[key]]
                 for key, kind in _kinds(fields).items()]  # fmt: skip
-        sections.append(f"### `{name}`\n\n{table(['key', 'value', '', 'meaning'], rows)}")
+        sections.append(f"### `{name}`\n\n{table(['key', 'value', 'may be missing', 'meaning'], rows)}")
     return "\n\n".join(sections)
 
 

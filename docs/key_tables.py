@@ -32,7 +32,7 @@ def key_tables(schema: dict[str, Any], prefix: str = "") -> str:
 
 
 def _discriminated(schema: Schema) -> Iterator[str]:
-    """Yield the models that a key ``kind`` tells from their alternatives."""
+    """Yield the models that a key ``kind`` chooses."""
     if isinstance(schema, dict):
         yield from map(_model_name, schema.get("discriminator", {}).get("mapping", {}).values())
         for value in schema.values():
@@ -80,7 +80,7 @@ def _joined(place: str, key: str) -> str:
 
 
 def _models_in(field: Schema, suffix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the models that a value may be, with what its key path goes on with."""
+    """Yield the models that a value may be, with the rest of its key path."""
     if "$ref" in field:
         yield _model_name(field["$ref"]), suffix
     for one in [*field.get("anyOf", ()), *field.get("oneOf", ())]:

@@ -10,13 +10,13 @@ _FIGURE = re.compile(r"[\d.,\- ]*")
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a Markdown table; columns of figures are aligned right."""
-    rows = [[_cell(text) for text in row] for row in rows]
+    rows = [[cell(text) for text in row] for row in rows]
     columns = [[row[place] for row in rows] for place in range(len(head))]
     rule = ["--:" if any(column) and all(map(_FIGURE.fullmatch, column)) else "---" for column in columns]
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
     """Return a text as Markdown has it in a table: no new lines, no HTML outside of code."""
     parts = text.replace("|", "\\|").replace("\n", " ").split("`")
     return "`".join(part.replace("<", "&lt;") if place % 2 == 0 else part for place, part in enumerate(parts))

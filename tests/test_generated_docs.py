@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from generated import GENERATORS, PLACES, expanded, help_of, named
+from layout import cell
 
 from evo_libra.network.blocks import PHYSICS
 from evo_libra.network.catalog.parts import load_parts, load_parts_spec
@@ -38,7 +39,7 @@ def test_every_key_of_every_file_is_listed_with_its_meaning(name: str, kind: str
     text = page(name)
     for model in models_of(named(kind).model_json_schema()):
         for key, field in model["properties"].items():
-            meaning = field.get("description", "").replace("<", "&lt;").replace("|", "\\|")
+            meaning = cell(field.get("description", ""))
             assert re.search(rf"^\| \[`{key}`\]\{{#\S+\}} \|.*\| {re.escape(meaning)} \|$", text, re.MULTILINE), key
 
 
