@@ -17,7 +17,9 @@ from evo_libra.network.catalog.parts import load_parts, load_parts_spec
 from evo_libra.problem.objectives import MEASURES
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = sorted(path for folder in ("", "how-to", "reference", "studies", "why") for path in (DOCS / folder).glob("*.md"))
+PAGES = sorted(
+    path for folder in ("", "how-to", "reference", "studies", "why") for path in (DOCS / folder).glob("*.md")
+)
 FILES = {
     "problem-file": ["problem file"],
     "experiment-file": ["experiment file"],
