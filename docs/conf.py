@@ -8,18 +8,33 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from docstrings import converted
+from generated import expanded
 
 project = "evo_libra"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 html_theme = "furo"
+html_title = "evo_libra"
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 exclude_patterns = ["_build"]
+myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
+smartquotes = False  # `--` is what options begin with
 autodoc_typehints = "description"
+autodoc_type_aliases = {name: name for name in ("FloatArray", "IntArray", "BoolArray", "Arrays")}
+autodoc_preserve_defaults = True
+default_role = "py:obj"  # `name` is a link where the name is on a page, else it is set as code
+toc_object_entries_show_parents = "hide"
 
 
 def setup(app: Any) -> None:  # noqa: ANN401 - Sphinx, which is not installed everywhere
-    """Have docstrings converted; a section that cannot be read ends the build."""
+    """Have lists made and docstrings converted; a section that cannot be read ends the build."""
+    app.connect("source-read", _expand)
     app.connect("autodoc-process-docstring", _convert)
+
+
+def _expand(_app: Any, _page: str, source: list[str]) -> None:  # noqa: ANN401 - Sphinx's
+    source[0] = expanded(source[0])
 
 
 def _convert(_app: Any, what: str, name: str, found: Any, _options: Any, lines: list[str]) -> None:  # noqa: ANN401 - Sphinx's

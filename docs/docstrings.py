@@ -1,6 +1,6 @@
-"""Docstrings as Sphinx reads them: their sections, one field a line as ``name : text``, become lists of fields.
+"""Docstrings as Sphinx reads them: their sections, with one field ``name : text`` per line, become lists of fields.
 
-A line may have more of them: ``low : least value; `high` : largest value``.
+A line may have several fields: ``low : smallest value; `high` : largest value``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def converted(lines: Iterable[str], taken: Container[str] = ()) -> list[str]:
 
     Raises
     ------
-    ValueError : a section has another name, or a line that is no field and does not go on with one.
+    ValueError : a section has another name, or a line that neither is a field nor continues one.
     """
     left, found = list(lines), list[str]()
     while left:
@@ -66,7 +66,7 @@ def _fields(title: str, body: list[str]) -> Iterator[tuple[str, str]]:
         elif joined and line.startswith("    "):
             joined[-1] += f" {line.strip()}"
         else:
-            raise ValueError(f"{title}: {line.strip()!r} is not 'name : text', nor does it go on with that")
+            raise ValueError(f"{title}: {line.strip()!r} is not 'name : text', nor the rest of one")
     if not joined:
         raise ValueError(f"{title} has no fields")
     for field in joined:

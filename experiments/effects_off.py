@@ -14,11 +14,11 @@ import numpy as np
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
 from evo_libra.files.source import read_source
+from evo_libra.network.catalog.parts import parts_files
 from evo_libra.problem.pricing.hardware import Hardware
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.pricing import Pricing
 from evo_libra.problem.time_models.astra import AstraTime
-from evo_libra.workload.language_models import MODELS_FILE
 
 BOX = 8
 """NPUs of a box of NVLink without switches between boxes."""
@@ -68,14 +68,14 @@ def without_shares(problem: Problem) -> Problem:
 def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
     """Return a problem with an edited copy of its catalogue."""
     named = str(load(problem).spec["fabric"]["catalog"])
-    catalog: Any = read_source(MODELS_FILE.parent / f"{named}.yaml").data
+    catalog: Any = read_source(parts_files(named)[0]).data
     edit(catalog)
     path = folder / f"{problem}-edited.yaml"
     path.write_text(json.dumps(catalog))
     return load(problem, [f"fabric.catalog={path}"])
 
 
-def without_spans(catalog: dict[str, Any]) -> None:
+def without_domain_sizes(catalog: dict[str, Any]) -> None:
     """Take away the most NPUs of a domain."""
     for technology in catalog["technologies"].values():
         technology.pop("domain_size", None)
@@ -101,7 +101,7 @@ def variants(name: str, folder: Path) -> dict[str, Problem]:
     found = {"shares": without_shares(problem), "whole parts": _FractionalProblem(**_fields(problem))}
     if problem.time.fidelity is not None:
         found["latency and chunks"] = load(name, ["time=libra"])
-    found["spans"] = edited(name, folder, without_spans)
+    found["domain sizes"] = edited(name, folder, without_domain_sizes)
     names = {technology.name for technology in problem.catalog.technologies}
     if any(one.startswith("optics") for one in names):
         found["prices of optics and NICs"] = edited(name, folder, with_free_optics)

@@ -2,7 +2,7 @@
 
 For each problem that is built of parts: the front of all of its designs, and that with one effect switched off at a
 time. All of them are exact; see `every_design`. Without whole ports there are designs without number; there, the best
-structure is found at each of some costs.
+topology is found at each of some costs.
 """
 
 from __future__ import annotations
@@ -53,29 +53,29 @@ class Case:
     every: int
 
     @property
-    def structures(self) -> Counter[str]:
-        """Designs of each structure: sizes, blocks and technologies."""
-        return Counter(map(structure_of, self.designs))
+    def topologies(self) -> Counter[str]:
+        """Designs of each topology: sizes, blocks and technologies."""
+        return Counter(map(topology_of, self.designs))
 
     @property
-    def mixes(self) -> Counter[str]:
+    def combinations(self) -> Counter[str]:
         """Designs of each set of technologies."""
-        return Counter(map(mix_of, self.designs))
+        return Counter(map(combination_of, self.designs))
 
 
-def structure_of(design: str) -> str:
+def topology_of(design: str) -> str:
     """Return a design without its bandwidths; two NPUs with links between them are a ring, whatever the block.
 
-    >>> structure_of("FC(2)@near:25_FC(8)@near:175_SW(64)@far:100")
+    >>> topology_of("FC(2)@near:25_FC(8)@near:175_SW(64)@far:100")
     'RI(2)@near FC(8)@near SW(64)@far'
     """
     return " ".join(part.partition(":")[0].replace("FC(2)", "RI(2)") for part in design.split("_"))
 
 
-def mix_of(design: str) -> str:
+def combination_of(design: str) -> str:
     """Return the technologies of a design, the innermost first.
 
-    >>> mix_of("FC(8)@near:175_SW(64)@near:100_RI(2)@far:50")
+    >>> combination_of("FC(8)@near:175_SW(64)@near:100_RI(2)@far:50")
     'near + far'
     """
     parts = (part.partition(":")[0].partition("@")[2] for part in design.split("_"))
@@ -108,13 +108,13 @@ class Study:
     Attributes
     ----------
     name : of the problem.
-    structures : of its space.
+    topologies : of its space.
     reached : part of the exact front's hypervolume that the problem's own search reaches.
     cases : the front, and those with one effect off.
     """
 
     name: str
-    structures: int
+    topologies: int
     reached: float
     cases: tuple[Case, ...]
 
@@ -139,10 +139,13 @@ def reached(found: FloatArray, best: FloatArray) -> float:
 def summary(studies: Sequence[Study]) -> str:
     """Return a table of the fronts."""
     return markdown(
-        ("problem", "structures", "designs", "on the front", "structures there", "mixes there", "search reaches [%]"),
+        (
+            "problem", "topologies", "designs", "on the front", "topologies there", "combinations there",
+            "search reaches [%]",
+        ),
         [
-            [one.name, f"{one.structures:,}", f"{one.cases[0].every:,}", f"{len(one.cases[0].designs)}",
-             f"{len(one.cases[0].structures)}", f"{len(one.cases[0].mixes)}", f"{100 * one.reached:.1f}"]
+            [one.name, f"{one.topologies:,}", f"{one.cases[0].every:,}", f"{len(one.cases[0].designs)}",
+             f"{len(one.cases[0].topologies)}", f"{len(one.cases[0].combinations)}", f"{100 * one.reached:.1f}"]
             for one in studies
         ],
     )  # fmt: skip
@@ -152,49 +155,49 @@ def effects(studies: Sequence[Study]) -> str:
     """Return a table of what goes when an effect is switched off."""
     rows = []
     for one in studies:
-        base = one.cases[0].structures
+        base = one.cases[0].topologies
         for case in one.cases[1:]:
-            here = case.structures
-            left = sum(structure in here for structure in base)
+            here = case.topologies
+            left = sum(topology in here for topology in base)
             new = len(here) - left
-            rows.append([one.name, case.effect, f"{len(here)}", f"{len(case.mixes)}", f"{left}", f"{new}"])
-    return markdown(("problem", "off", "structures", "mixes", "that stay", "new"), rows)
+            rows.append([one.name, case.effect, f"{len(here)}", f"{len(case.combinations)}", f"{left}", f"{new}"])
+    return markdown(("problem", "off", "topologies", "combinations", "that stay", "new"), rows)
 
 
 def shapes(one: Study) -> str:
-    """Return a table of the structures with most designs on a front, and without which effects they leave it."""
+    """Return a table of the topologies with most designs on a front, and without which effects they leave it."""
     base = one.cases[0]
     rows = []
-    for structure, count in base.structures.most_common(_SHOWN):
-        mine = [k for k, design in enumerate(base.designs) if structure_of(design) == structure]
+    for topology, count in base.topologies.most_common(_SHOWN):
+        mine = [k for k, design in enumerate(base.designs) if topology_of(design) == topology]
         time, cost = base.objectives[:, mine] * np.array([[_MILLISECONDS], [1 / _MILLION]])
-        gone = [case.effect for case in one.cases[1:] if structure not in case.structures]
-        spans = (f"{cost.min():.4g} to {cost.max():.4g}", f"{time.max():.4g} to {time.min():.4g}")
-        rows.append([f"`{structure}`", f"{count}", *spans, ", ".join(gone) or "none"])
-    return markdown(("structure", "designs", "million USD", "ms", "leaves without"), rows)
+        gone = [case.effect for case in one.cases[1:] if topology not in case.topologies]
+        ranges = (f"{cost.min():.4g} to {cost.max():.4g}", f"{time.max():.4g} to {time.min():.4g}")
+        rows.append([f"`{topology}`", f"{count}", *ranges, ", ".join(gone) or "none"])
+    return markdown(("topology", "designs", "million USD", "ms", "leaves without"), rows)
 
 
-def mixes(one: Study) -> str:
-    """Return a table of the technology mixes of a front."""
+def combinations(one: Study) -> str:
+    """Return a table of the combinations of technologies of a front."""
     base = one.cases[0]
     rows = []
-    for mix, count in base.mixes.most_common():
-        gone = [case.effect for case in one.cases[1:] if mix not in case.mixes]
-        rows.append([mix, f"{count}", ", ".join(gone) or "none"])
+    for combination, count in base.combinations.most_common():
+        gone = [case.effect for case in one.cases[1:] if combination not in case.combinations]
+        rows.append([combination, f"{count}", ", ".join(gone) or "none"])
     return markdown(("technologies", "designs", "leave without"), rows)
 
 
 def draw(studies: Sequence[Study]) -> None:
-    """Draw the fronts, a colour and a marker for each mix of technologies."""
-    every = list(dict.fromkeys(mix for one in studies for mix in one.cases[0].mixes))
+    """Draw the fronts, a colour and a marker for each combination of technologies."""
+    every = list(dict.fromkeys(combination for one in studies for combination in one.cases[0].combinations))
     with picture("real_fabrics", 5.6) as figure:
         grid = figure.subplots(2, 3)
         for axes, one in zip(grid.ravel(), studies, strict=True):
             time, cost = one.cases[0].objectives
-            for index, mix in enumerate(every):
-                mine = np.array([mix_of(design) == mix for design in one.cases[0].designs])
+            for index, combination in enumerate(every):
+                mine = np.array([combination_of(design) == combination for design in one.cases[0].designs])
                 if mine.any():
-                    style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKERS[index], "label": mix}
+                    style = {"color": COLOURS[index % len(COLOURS)], "marker": _MARKERS[index], "label": combination}
                     axes.plot(cost[mine] / _MILLION, time[mine] * _MILLISECONDS, linestyle="", ms=3.5, **style)
             axes.set(
                 xscale="log", title=one.name, xlabel="cost [million USD]", ylim=(0, 1.05 * _MILLISECONDS * time.max())
@@ -214,5 +217,5 @@ if __name__ == "__main__":
         everything = list(workers.map(partial(study, folder=Path(where)), NAMES))
     print(summary(everything), effects(everything), sep="\n\n")
     for one in everything:
-        print(f"\n## {one.name}\n", shapes(one), "", mixes(one), sep="\n")
+        print(f"\n## {one.name}\n", shapes(one), "", combinations(one), sep="\n")
     draw(everything)

@@ -1,30 +1,56 @@
 """Every command of every page does what the page says: literally, in order, in a temporary folder.
 
-A page may say, in a comment before a block of commands, how it is run here: ``quick: OLD -> NEW; ...`` replaces parts
-of the commands, ``not run: WHY`` leaves the block out. ``file: NAME + TEXT``, anywhere, makes a module of the page's
-first example in Python. Blocks that begin with ``#!`` are files. The pages of studies are run by `tests/experiments`.
+A block ``text`` that follows a block of commands is what they print; ``...`` in it stands for anything. A page may say,
+in a comment before a block of commands, how it is run here: ``quick: OLD -> NEW; ...`` replaces parts of the commands,
+``not run: WHY`` leaves the block out. ``file: NAME + TEXT``, anywhere, makes a module of the page's first example in
+Python. Blocks that begin with ``#!`` are files. The pages of studies are run by `tests/experiments`.
+
+Blocks of commands that start no processes and import no modules run in this process, all others in a shell.
 """
 
 from __future__ import annotations
 
 import doctest
+import io
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from evo_libra.ui.commands.application import run
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs").glob("[hrw]*/*.md"))]
-_BLOCK = re.compile(r"(?:<!-- (?P<how>quick|not run): (?P<what>.*?) -->\n+)?```sh\n(?P<text>.*?)```", re.DOTALL)
+_BLOCK = re.compile(
+    r"(?:<!-- (?P<how>quick|not run): (?P<what>.*?) -->\n+)?```sh\n(?P<text>.*?)```"
+    r"(?:(?:(?!```).)*?```text\n(?P<output>.*?)```)?",
+    re.DOTALL,
+)
 _FILE = re.compile(r"<!-- file: (?P<name>\S+) \+ (?P<text>.*?) -->")
 _EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _SECONDS = 300
+_IN_PROCESS = {
+    "catalog",
+    "certify",
+    "evaluate",
+    "export",
+    "front",
+    "import",
+    "init",
+    "optimize",
+    "prices",
+    "rescore",
+    "search",
+}
+_MODULE = re.compile(r"[\w.]+:\w+")
 
 
 class Block(NamedTuple):
@@ -32,6 +58,7 @@ class Block(NamedTuple):
 
     page: Path
     text: str
+    output: str = "...\n"
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -45,7 +72,7 @@ def blocks_of(page: Path) -> list[Block]:
             old, _, new = change.partition(" -> ")
             assert old in text, f"{page.name}: no '{old}' to be quick about"
             text = text.replace(old, new)
-        found.append(Block(page, text))
+        found.append(Block(page, text, match["output"] or "...\n"))
     return found
 
 
@@ -61,11 +88,41 @@ def write_files(page: Path, folder: Path) -> None:
 
 
 def run_block(block: Block, folder: Path) -> None:
-    """Run commands in a shell that stops at the first that fails, and end what they have left at work."""
+    """Run commands until the first that fails, and compare what they print with the page."""
+    commands = commands_of(block.text)
+    code, said = in_shell(block.text, folder) if commands is None else in_this_process(commands, folder)
+    assert code == 0, f"{block.page.name}:\n{block.text}\n{said}"
+    assert "Traceback" not in said
+    printed = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
+    assert doctest.OutputChecker().check_output(block.output, printed, doctest.ELLIPSIS), (
+        f"{block.page.name}:\n{printed}"
+    )
+
+
+def commands_of(text: str) -> list[list[str]] | None:
+    """Return the words of the commands of a block; None for a block that needs a shell."""
+    lines = text.replace("\\\n", " ").splitlines()
+    commands = [words for line in lines if (words := shlex.split(line, comments=True))]
+    plain = all(
+        words[0] == "evo-libra" and words[1] in _IN_PROCESS and not any(map(_MODULE.fullmatch, words))
+        for words in commands
+    )
+    return commands if plain and "--workers" not in text else None
+
+
+def in_this_process(commands: list[list[str]], folder: Path) -> tuple[int, str]:
+    """Return the first exit code that is not 0, and what the commands print."""
+    said = io.StringIO()
+    with chdir(folder), redirect_stdout(said), redirect_stderr(said):
+        return next((code for words in commands if (code := run(words[1:]))), 0), said.getvalue()
+
+
+def in_shell(text: str, folder: Path) -> tuple[int, str]:
+    """Return exit code and output of a shell that stops at the first failure; end what it has left at work."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     log = folder / "said.txt"  # a pipe would be held by what runs on in the background
     with log.open("w") as file, subprocess.Popen(
-        ["bash", "-euo", "pipefail", "-c", block.text], cwd=folder, start_new_session=True,
+        ["bash", "-euo", "pipefail", "-c", text], cwd=folder, start_new_session=True,
         env={**os.environ, "PATH": path, "HOME": str(folder)}, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
     ) as shell:  # fmt: skip
         try:
@@ -73,9 +130,7 @@ def run_block(block: Block, folder: Path) -> None:
         finally:
             if _is_there(shell.pid):
                 os.killpg(shell.pid, signal.SIGKILL)
-    said = log.read_text()
-    assert code == 0, f"{block.page.name}:\n{block.text}\n{said}"
-    assert "Traceback" not in said
+    return code, log.read_text()
 
 
 def _is_there(group: int) -> bool:
@@ -87,7 +142,8 @@ def _is_there(group: int) -> bool:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.stem)
-def test_every_command_of_a_page_does_its_work(page: Path, tmp_path: Path) -> None:
+def test_every_command_of_a_page_does_its_work(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     shutil.copytree(ROOT / "problems", tmp_path / "problems")
     shutil.copytree(ROOT / "experiments", tmp_path / "experiments")
     write_files(page, tmp_path)

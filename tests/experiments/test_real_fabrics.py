@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from effects_off import edited, in_boxes, load, variants, with_free_optics, without_spans
+from effects_off import edited, in_boxes, load, variants, with_free_optics, without_domain_sizes
 from every_design import designs_of, exact_front
-from real_fabrics import exact, in_any_fraction, mix_of, reached, structure_of
+from real_fabrics import combination_of, exact, in_any_fraction, reached, topology_of
 
 from evo_libra import search
 from evo_libra.front.archive import non_dominated
@@ -72,20 +72,20 @@ def test_a_search_finds_no_more_than_there_is(name: str) -> None:
 def test_the_wafer_has_33_designs_and_two_shapes() -> None:
     base = exact("", load("wafer-20"))
     assert base.every == 33
-    assert base.structures == {"ME(20)@wafer-mesh": 1, "WD(20)@wafer-fred": 4}
+    assert base.topologies == {"ME(20)@wafer-mesh": 1, "WD(20)@wafer-fred": 4}
 
 
 def test_effects_are_off(tmp_path: Path) -> None:
     problem, others = load("wafer-20"), variants("wafer-20", tmp_path)
-    assert set(others) == {"shares", "whole parts", "spans"}
+    assert set(others) == {"shares", "whole parts", "domain sizes"}
     # FRED's mesh gives 8 of 20 NPUs a part of its links; without shares it gives all.
     mesh = "ME(20)@wafer-mesh:3000"
     assert others["shares"].evaluate(mesh).objectives[0] < problem.evaluate(mesh).objectives[0]
     # Six switches of a tree serve four ports; with one port a quarter of them is enough where parts are not whole.
     tree = "WD(20)@wafer-fred:750"
     assert others["whole parts"].evaluate(tree).objectives[1] < problem.evaluate(tree).objectives[1]
-    spans = {kit.technology: kit.domain_size for kit in kits_of(edited("dense-1k", tmp_path, without_spans).catalog)}
-    assert set(spans.values()) == {None}
+    unlimited = edited("dense-1k", tmp_path, without_domain_sizes)
+    assert {kit.domain_size for kit in kits_of(unlimited.catalog)} == {None}
     boxes = {kit.technology: kit.domain_size for kit in kits_of(edited("dense-1k", tmp_path, in_boxes).catalog)}
     assert (boxes["nvlink4"], boxes["copper-400g"]) == (8, 72)
     free = edited("dense-1k", tmp_path, with_free_optics)
@@ -102,7 +102,7 @@ def test_no_design_of_whole_lanes_is_below_the_best_of_any_fraction() -> None:
     assert (ideal.objectives[0] <= own * (1 + 1e-9)).all()
 
 
-def test_names_of_structures_and_mixes() -> None:
+def test_names_of_topologies_and_combinations() -> None:
     design = "FC(2)@near:25_FC(8)@near:175_SW(64)@far:100"
-    assert structure_of(design) == "RI(2)@near FC(8)@near SW(64)@far"
-    assert mix_of(design) == "near + far"
+    assert topology_of(design) == "RI(2)@near FC(8)@near SW(64)@far"
+    assert combination_of(design) == "near + far"

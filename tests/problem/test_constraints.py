@@ -339,11 +339,8 @@ def test_an_equal_split_that_cannot_be_built_is_not_printed(capsys: pytest.Captu
     assert '"equal_split": null' in capsys.readouterr().out
 
 
-def test_the_docs_list_every_objective_and_every_unit() -> None:
-    docs = Path(__file__).parents[2] / "docs"
-    rows = re.findall(r"^\| `([^`|]+)` \| `([^`]+)` \|", (docs / "reference/problem-file.md").read_text(), re.MULTILINE)
-    assert rows[: len(MEASURES)] == [(name, measure.objective.column) for name, measure in MEASURES.items()]
-    text = (docs / "how-to/constraints.md").read_text()
+def test_the_docs_list_the_unit_of_every_objective() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "constraints.md").read_text()
     limits = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \|", text, re.MULTILINE))
     assert limits == {name: units_of(measure.unit) for name, measure in MEASURES.items()}
 

@@ -1,0 +1,302 @@
+"""Parts of the reference pages that are made from the program when the docs are built, so that no list is kept by hand.
+
+A page asks for one with a block such as ::
+
+    ```{generated} keys evo_libra.problem.file.spec.ProblemSpec
+    ```
+
+`expanded` puts Markdown in its place before the page is parsed, so that headings and anchors are those of any page.
+What the program says of itself is read by one small function for each list; the rest of this file lays out tables.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import os
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from key_tables import key_tables
+from layout import either, table
+
+PLACES = {
+    "problem file": "evo_libra.problem.file.spec.ProblemSpec",
+    "experiment file": "evo_libra.experiment.file.settings.ExperimentSpec",
+    "catalogue of prices": "evo_libra.network.catalog.technologies.CatalogSpec",
+    "catalogue of parts": "evo_libra.network.catalog.parts.PartsSpec",
+    "prices": "evo_libra.network.catalog.technologies.load_catalog",
+    "parts": "evo_libra.network.catalog.parts.load_parts_spec",
+    "blocks": "evo_libra.network.blocks.PHYSICS",
+    "patterns": "evo_libra.collective.Pattern",
+    "models": "evo_libra.workload.language_models.load_models",
+    "objectives": "evo_libra.problem.objectives.MEASURES",
+    "units": "evo_libra.problem.constraints.units_of",
+    "own engines": "evo_libra.searching.engine.OWN",
+    "engines of libraries": "evo_libra.searching.engine.LIBRARIES",
+    "commands": "evo_libra.ui.commands.names.COMMANDS",
+    "command line": "evo_libra.ui.commands.application.run",
+    "JSON files": "evo_libra.experiment.store.folder._FIELDS",
+}
+"""Where the program keeps what the tables here are made of."""
+ROOT = Path(__file__).parents[1]
+_BLOCK = re.compile(r"^```\{generated\} (\w+) ?(.*)\n```$", re.MULTILINE)
+
+
+def expanded(text: str) -> str:
+    """Return a page with every block ``{generated} NAME ARGUMENTS`` replaced by what it asks for."""
+    return _BLOCK.sub(lambda match: GENERATORS[match[1]](*match[2].split()).strip(), text)
+
+
+def named(place: str) -> Any:  # noqa: ANN401 - whatever is there
+    """Return one of `PLACES`."""
+    module, _, name = PLACES[place].rpartition(".")
+    return getattr(import_module(module), name)
+
+
+def keys(*words: str) -> str:
+    """Return tables of the keys of a kind of file.
+
+    Parameters
+    ----------
+    *words : the kind, as in `PLACES`, and what anchors begin with where a page has two kinds, such as ``of=parts``.
+    """
+    prefix = next((word.removeprefix("of=") for word in words if word.startswith("of=")), "")
+    model = named(" ".join(word for word in words if not word.startswith("of=")))
+    return key_tables(model.model_json_schema(), prefix)
+
+
+def objectives() -> str:
+    """Return a table of the objectives."""
+    measures: Mapping[str, Any] = named("objectives")
+    rows = [
+        [f"`{name}`", f"`{one.objective.column}`", one.objective.label, units(one.unit), "yes" if one.power else ""]
+        for name, one in measures.items()
+    ]
+    return table(["name", "column", "meaning", "units in constraints", "needs a catalogue of parts"], rows)
+
+
+def units(kind: str) -> str:
+    """Return the units that constraints on a kind of quantity may have."""
+    return str(named("units")(kind))
+
+
+def blocks() -> str:
+    """Return a table of the building blocks."""
+    rows = [
+        [f"`{one.name}`", f"`{one.code}`", _summary(one), one.algorithm, one.switch_kind or "", one.timed_as or ""]
+        for one in named("blocks")
+    ]
+    return table(["block", "code", "what it is", "algorithm", "switch part", "timed as"], rows)
+
+
+def shares() -> str:
+    """Return a table of the shares of bandwidth that groups get of each building block, in a dimension of 16 NPUs."""
+    patterns = named("patterns")
+    kinds = [(patterns.SHRINKING, 16), (patterns.SHRINKING, 4), (patterns.ALL_TO_ALL, 16), (patterns.ALL_TO_ALL, 4)]
+    rows = [[f"`{one.name}`", *(_share(one, *kind) for kind in kinds)] for one in named("blocks")]
+    head = ["all-reduce of all 16", "of 4 neighbours", "all-to-all of all 16", "of 4 neighbours"]
+    return table(["block", *head], rows)
+
+
+def _share(block: Any, pattern: object, extent: int) -> str:  # noqa: ANN401 - a building block
+    return f"{float(block.share(pattern, extent, 1, 16)):.3g}"
+
+
+def _summary(found: object) -> str:
+    return (inspect.getdoc(found) or "").split("\n\n")[0].replace("\n", " ")
+
+
+def engines() -> str:
+    """Return a table of the engines."""
+    own: Sequence[str] = named("own engines")
+    libraries: Mapping[str, Sequence[str]] = named("engines of libraries")
+    rows = [["this package", ", ".join(f"`{name}`" for name in own)]]
+    rows += [[library, ", ".join(f"`{library}:{name}`" for name in names)] for library, names in libraries.items()]
+    return table(["from", "names"], rows)
+
+
+def models() -> str:
+    """Return a table of the models that a workload can name."""
+    found = named("models")()
+    rows = [[f"`{name}`", model.kind, model.source] for name, model in found.items()]
+    return table(["model", "kind", "source"], rows)
+
+
+def problems() -> str:
+    """Return a table of the problem files that come with the package."""
+    rows = []
+    for path in sorted((ROOT / "problems").glob("*.yaml")):
+        first = next(line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("#"))
+        rows.append([f"`{path.stem}`", first.lstrip("# ")])
+    return table(["problem", "what it asks"], rows)
+
+
+def prices(name: str) -> str:
+    """Return a table of a catalogue of prices per GB/s."""
+    giga = 1e9
+    rows = [
+        [
+            one.name, *(("" if price is None else _amount(price * giga)) for price in (one.link, one.switch, one.nic)),
+            str(one.largest_dimension or ""), "" if one.bandwidth_cap is None else _amount(one.bandwidth_cap / giga),
+            ", ".join(one.blocks),
+        ]
+        for one in named("prices")(name).technologies
+    ]  # fmt: skip
+    head = ["technology", "link", "switch", "NIC", "largest dimension", "bandwidth cap [GB/s]", "blocks"]
+    return table(head, rows)
+
+
+def technologies(name: str) -> str:
+    """Return a table of the technologies of a catalogue of parts."""
+    rows = [
+        [
+            key, _amount(one.port_GBps), str(one.ports), str(one.domain_size or ""), _amount(one.latency_ns),
+            _amount(one.energy_pJ_per_bit), ", ".join(one.blocks),
+        ]
+        for key, one in _parts_spec(name).technologies.items()
+    ]  # fmt: skip
+    return table(["technology", "GB/s of a port", "ports", "domain size", "ns", "pJ/bit", "blocks"], rows)
+
+
+def parts(name: str) -> str:
+    """Return a table of the parts of a catalogue of parts."""
+    rows = []
+    for key, one in sorted(_parts_spec(name).parts.items(), key=lambda item: (item[1].kind, item[0])):
+        price = one.price_usd
+        prices = [price] * 3 if isinstance(price, float | int) else [price.low, price.value, price.high]
+        figures = [*map(_amount, prices), _amount(one.power_W), str(one.ports or ""), _amount(one.latency_ns)]
+        rows.append([key, one.kind, *figures, str(one.year)])
+    return table(["part", "kind", "low USD", "USD", "high USD", "W", "ports", "ns", "year"], rows)
+
+
+def _parts_spec(name: str) -> Any:  # noqa: ANN401 - the model of such a file
+    return named("parts")(name)
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.10g}"
+
+
+# Files of a run.
+
+
+_MEANINGS = {
+    "name": "name of the problem", "label": "what distinguishes the run in its experiment, such as npus=1024",
+    "engine": "search algorithm", "seed": "seed of the random numbers", "population": "designs per generation",
+    "budget": "designs to evaluate", "hash": "hash of problem, settings and budget",
+    "search": "hash of problem and settings without the budget", "method": "settings that differ from a plain search",
+    "experiment": "experiment that the run belongs to; empty for a single search",
+    "program": "digest of the program's code that results depend on", "started": "time of the start",
+    "status": "what the run is at; `done.json` says whether it is finished",
+    "evaluations": "designs that were evaluated", "front": "designs on the front",
+    "failures": "designs that could not be evaluated", "restarts": "restarts of the engine",
+    "ended": "what ended the run: evaluations, seconds, stagnation, gap or exhausted",
+    "wall_s": "seconds of work, earlier attempts included", "source": "where the problem comes from, and its changes",
+    "keep": "what is kept: the front, or every design", "seconds": "limit of the time of work; null for none",
+    "workers": "processes that evaluate designs; null for none", "problem": "the validated problem",
+    "objectives": "objectives with their columns, scales and labels", "versions": "versions of Python and of libraries",
+    "git": "commit and state of the checkout; null outside of one", "machine": "host, processor and system",
+    "command": "the command line", "hypervolume": "hypervolume of the front; null where it is not known",
+    "files": "SHA-256 of each table", "error": "the last line of the failure", "time": "when, in s since the epoch",
+    "designs": "each with its genes and the reason", "batch": "the batch that has tried it",
+    "count": "attempts from the same place", "memory_kills": "workers that the system has ended for want of memory",
+    "file": "path of the experiment file", "runs": "the runs in their order, with their ids",
+}  # fmt: skip
+"""Meanings of the keys of JSON files. A key without one ends the build."""
+
+
+def records() -> str:
+    """Return a section for each JSON file of runs and batches, with a table of its keys."""
+    sections = []
+    for name, fields in named("JSON files").items():
+        rows = [[f"`{key}`", _type_of(kind), "yes" if key in _optional(fields) else "", _MEANINGS[key]]
+                for key, kind in _kinds(fields).items()]  # fmt: skip
+        sections.append(f"### `{name}`\n\n{table(['key', 'value', 'may be missing', 'meaning'], rows)}")
+    return "\n\n".join(sections)
+
+
+def _kinds(fields: Any) -> Mapping[str, Any]:  # noqa: ANN401 - what the program says of a JSON object
+    return get_type_hints(fields)
+
+
+def _optional(fields: Any) -> Collection[str]:  # noqa: ANN401 - the same
+    return set(fields.__optional_keys__)
+
+
+def _type_of(kind: Any) -> str:  # noqa: ANN401 - a type
+    """Return what values of a type are called in JSON."""
+    words = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`", type(None): "`null`"}
+    inner = [_type_of(one) for one in get_args(kind) if get_origin(kind) is not Literal]
+    if get_origin(kind) is Literal:
+        return either([f"`{one}`" for one in get_args(kind)])
+    if get_origin(kind) is list:
+        return f"list of {inner[0]}"
+    if get_origin(kind) is dict or hasattr(kind, "__optional_keys__"):
+        return "mapping"
+    return words.get(kind, either(inner) if inner else "any value")
+
+
+# The command line.
+
+
+def commands() -> str:
+    """Return a section for each command, with a table of its options."""
+    found = named("commands")
+    names = [[name] if name != "workload" else [name, "show"] for name in sorted(found)]
+    return "\n\n".join(_command(words) for words in names)
+
+
+_OPTION = re.compile(r"^  (\S.*?): (.*)$")
+_DEFAULT = re.compile(r" \[(default: .*?|required)\]")
+
+
+def _command(words: Sequence[str]) -> str:
+    lines = help_of(words).splitlines()
+    usage = next(line for line in lines if line.startswith("Usage: ")).removeprefix("Usage: ")
+    start = next((place for place, line in enumerate(lines) if line in ("Parameters:", "Arguments:")), len(lines))
+    about = " ".join(line for line in lines[:start] if line and not line.startswith("Usage: "))
+    rows = []
+    for match in filter(None, map(_OPTION.match, lines[start:])):
+        default = _DEFAULT.search(match[2])
+        names = ", ".join(f"`{name}`" for name in match[1].split(", "))
+        shown = "" if default is None else default[1].removeprefix("default: ")
+        rows.append([names, _DEFAULT.sub("", match[2]), "" if shown in {"", "False"} else shown])
+    body = table(["option", "meaning", "default"], rows) if rows else ""
+    return f"## `{' '.join(words)}`\n\n{about}\n\n```text\n{usage}\n```\n\n{body}"
+
+
+def help_of(words: Sequence[str]) -> str:
+    """Return the help of a command, each option on a line of its own."""
+    said, before = io.StringIO(), os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "100000"
+    try:
+        with redirect_stdout(said):
+            named("command line")([*words, "--help"])
+    finally:
+        os.environ.pop("COLUMNS") if before is None else os.environ.__setitem__("COLUMNS", before)
+    return said.getvalue()
+
+
+GENERATORS: Mapping[str, Callable[..., str]] = {
+    one.__name__: one
+    for one in (
+        blocks,
+        commands,
+        engines,
+        keys,
+        models,
+        objectives,
+        parts,
+        prices,
+        problems,
+        records,
+        shares,
+        technologies,
+    )
+}
+"""What a page can ask for, by name."""
