@@ -41,8 +41,8 @@ class Schedule:
     Attributes
     ----------
     chunks : (n,) or (1,) parts that a collective is cut into.
-    scheduler : (n,) or (1,) index into `evo_libra.timing.fidelity.SCHEDULERS`.
-    algorithm : (d, n) or (d, 1) index into `evo_libra.timing.fidelity.ALGORITHMS`.
+    scheduler : (n,) or (1,) index into `evo_libra.timing.names.SCHEDULERS`.
+    algorithm : (d, n) or (d, 1) index into `evo_libra.timing.names.ALGORITHMS`.
     """
 
     chunks: IntArray
@@ -64,7 +64,7 @@ class Population:
     Attributes
     ----------
     npus : (d, n) sizes of the dimensions.
-    block : (d, n) index into `evo_libra.network.fabric.BLOCKS`.
+    block : (d, n) index into `evo_libra.network.blocks.registry.BLOCKS`.
     technology : (d, n) index into the technologies of the catalogue.
     bandwidth : (d, n) bandwidth per NPU in B/s; 0 in an unused dimension.
     schedule : how collectives run on them, where the time model asks for it.

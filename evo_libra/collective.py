@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -25,6 +26,17 @@ class Collective(Enum):
         'a reduce-scatter'
         """
         return f"{'an' if self.value[0] == 'a' else 'a'} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class SizedCollective:
+    """A collective and its bytes: the whole message, for an all-gather the shard."""
+
+    collective: Collective
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.collective.value} of {self.size} bytes"
 
 
 class Pattern(Enum):

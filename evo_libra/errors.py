@@ -10,6 +10,16 @@ LONGEST = 500
 """Characters of a message."""
 
 
+RENAMED = {
+    "lanes": "ports",
+    "lane_GBps": "port_GBps",
+    "span": "domain_size",
+    "ownership": "tco",
+    "ownership_usd": "tco_usd",
+}
+"""Names in files of earlier versions, of keys as of values, and what they are called now."""
+
+
 class EvoLibraError(Exception):
     """Base of every error that a user, and not the program, has caused."""
 
@@ -120,6 +130,16 @@ def suggestion(found: object, allowed: Iterable[str]) -> str:
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
 
+def new_name(found: object, allowed: Iterable[str]) -> str:
+    """Return what an old name of a key or a value is called now; empty where it is none, or the new one is not allowed.
+
+    >>> new_name("lanes", ["ports", "blocks"]), new_name("lanes", ["blocks"])
+    ('ports', '')
+    """
+    new = RENAMED.get(str(found), "")
+    return new if new in allowed else ""
+
+
 def unknown(kind: str, found: object, allowed: Iterable[str]) -> str:
     """Return the sentence for a name that does not exist: found, allowed, nearest.
 
@@ -127,4 +147,6 @@ def unknown(kind: str, found: object, allowed: Iterable[str]) -> str:
     "unknown block 'rings'; allowed: ring, switch; did you mean 'ring'?"
     """
     allowed = list(dict.fromkeys(allowed))
+    if new := new_name(found, allowed):
+        return f"the {kind} '{found}' is now called '{new}'"
     return f"unknown {kind} '{found}'; allowed: {', '.join(allowed)}{suggestion(found, allowed)}"

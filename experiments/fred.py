@@ -15,15 +15,15 @@ from common import bars, markdown, picture
 
 from evo_libra.arrays import GIGA
 from evo_libra.collective import Pattern
-from evo_libra.network.blocks import PHYSICS
 from evo_libra.network.blocks.fred import LEAF, FredTree
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts
 
 NPUS, SHORT = 20, 4
 """NPUs of the wafer, and along the shorter side of the mesh."""
 MESH, TREES = "mesh-2d", ("fred-a", "fred-b", "fred-c", "fred-d")
 NETWORKS = (MESH, *TREES)
-_BLOCKS = {block.name: block for block in PHYSICS}
+_BLOCKS = {block.name: block for block in BLOCKS}
 
 WIDTH, CHANNEL, LINK = 5, 128.0, 750.0
 """NPUs along the longer side, GB/s of an I/O channel and of a link of the mesh."""

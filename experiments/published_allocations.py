@@ -17,7 +17,7 @@ from matplotlib.ticker import NullFormatter
 
 from evo_libra import optimize
 from evo_libra.arrays import GIGA
-from evo_libra.network.catalog import Technology
+from evo_libra.network.catalog.technologies import Technology
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.libra import LibraTime

@@ -13,8 +13,9 @@ import numpy as np
 from common import bars, markdown, picture
 
 from evo_libra.arrays import FloatArray
-from evo_libra.network.bill import ITEMS, Scenario, bill, part_figures
-from evo_libra.network.blocks import PHYSICS, Kit, Part, Range
+from evo_libra.network.bill import Scenario, bill, part_figures
+from evo_libra.network.blocks import ITEMS, Kit, Part, Range
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts
 
 GPUS = 32_768
@@ -50,7 +51,7 @@ class Saving:
 
 def counts(kit: Kit, block: str, domain: int) -> FloatArray:
     """Return the items of the network outside the domains, with one port for each GPU."""
-    outside = replace(kit, block=next(index for index, one in enumerate(PHYSICS) if one.name == block))
+    outside = replace(kit, block=next(index for index, one in enumerate(BLOCKS) if one.name == block))
     sizes = np.array([[domain], [GPUS // domain]])
     inside = replace(outside, switch=Part("any", "switch", Range(0, 0, 0), 0, domain, 0, "", 2024))
     index = np.array([[0], [1]])

@@ -16,12 +16,12 @@ from matplotlib.axes import Axes
 
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCKS
-from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, SWITCH, Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, SWITCH, Link, Overheads
+from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time, utilisation
+from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.units import GIBI
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "tests" / "golden" / "themis_published.json").read_text())
@@ -90,7 +90,7 @@ def astra_times(size: int, *, has_latency: bool = True, is_whole: bool = False) 
     bandwidth = np.where(direct, fabrics.bandwidth / np.maximum(fabrics.npus - 1, 1), fabrics.bandwidth)
     latency = np.where(switched, fabrics.latency / 2, fabrics.latency) * has_latency
     links = [Link(*fields) for fields in zip(fabrics.block, fabrics.npus, bandwidth * GIGA, latency, strict=True)]
-    options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
+    options = IMPLEMENTATIONS
     rows = [Choice(options, np.where(switched[d], 2, direct[d])) for d in range(_DEPTH)]
     found = {}
     for name, (scheduler, policy) in ASTRA.items():

@@ -13,13 +13,13 @@ import pytest
 
 from evo_libra import load_problem
 from evo_libra.arrays import Population
+from evo_libra.astra_sim.cluster import cluster_of, npu_bandwidth
 from evo_libra.astra_sim.importing import imported
 from evo_libra.chakra.write import compute_node
 from evo_libra.collective import Collective
 from evo_libra.files.source import parse_source
 from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.problem import Problem
-from evo_libra.timing.astra_cluster import cluster_of, npu_bandwidth
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.input_files.files import NetworkFile, network_text, parse_network, parse_system

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import NANO
-from evo_libra.astra_sim.groups import Placed
+from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, Cluster
+from evo_libra.astra_sim.groups import ExportedGroup
 from evo_libra.astra_sim.times import Kind, Prediction, kind_of
 from evo_libra.collective import Collective
-from evo_libra.timing.astra_cluster import ONE_AT_A_TIME, Cluster
 from evo_libra.timing.quirks import ONE_DIMENSION_GROUPS
-from evo_libra.timing.traces.wiring import GROUP_ENDPOINT
-from evo_libra.workload.training_trace import Communicator, World
+from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
+from evo_libra.workload.training_trace import DimensionGroup, ListedGroup
 from evo_libra.workload.workload import Workload
 
 _ROUNDED = 0.5
@@ -35,7 +35,7 @@ class Case:
 
     workload: Workload
     overlap: str
-    placed: Mapping[str, Placed]
+    placed: Mapping[str, ExportedGroup]
     modelled: Mapping[Kind, float]
     prediction: Prediction
 
@@ -62,7 +62,7 @@ def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
 def _lists(case: Case, cluster: Cluster) -> Iterator[str]:
     sizes = cluster.network.npus
     for name, placed in case.placed.items():
-        if isinstance(placed.place, World) or not case.differs(name):
+        if isinstance(placed.place, DimensionGroup) or not case.differs(name):
             continue
         parts = [
             f"{e} of {n} NPUs of dimension {d}"
@@ -79,7 +79,7 @@ def _lists(case: Case, cluster: Cluster) -> Iterator[str]:
             f"over its {placed.npus} members{delay}, on the links as they are, where the search took dimensions of the "
             "group's own size with the bandwidth that its members have there."
         )
-    if len(sizes) == 1 and any(isinstance(placed.place, Communicator) for placed in case.placed.values()):
+    if len(sizes) == 1 and any(isinstance(placed.place, ListedGroup) for placed in case.placed.values()):
         yield ONE_DIMENSION_GROUPS.sentence
 
 
@@ -88,7 +88,7 @@ def _one_at_a_time(case: Case, cluster: Cluster) -> Iterator[str]:
     for d, row in enumerate(rows):
         users = [
             placed for (name, collective, _) in case.modelled
-            if collective is Collective.ALL_TO_ALL and isinstance((placed := case.placed[name]).place, World)
+            if collective is Collective.ALL_TO_ALL and isinstance((placed := case.placed[name]).place, DimensionGroup)
         ]  # fmt: skip
         if row == ONE_AT_A_TIME and any(placed.extent[d] > 1 for placed in users):
             yield (
@@ -105,7 +105,7 @@ def _least_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
         if collective is not Collective.ALL_GATHER
         and case.placed[name].npus < total
         and size < splits * total
-        and isinstance(case.placed[name].place, World)
+        and isinstance(case.placed[name].place, DimensionGroup)
         and case.differs(name)
     ]  # fmt: skip
     for name in dict.fromkeys(small):

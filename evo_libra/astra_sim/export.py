@@ -13,8 +13,9 @@ import numpy as np
 
 from evo_libra import __version__
 from evo_libra.arrays import GIGA, IntArray, Population
+from evo_libra.astra_sim.cluster import Cluster, cluster_of
 from evo_libra.astra_sim.differences import Case, of_workload
-from evo_libra.astra_sim.groups import Grouping, Placed, group
+from evo_libra.astra_sim.groups import ExportedGroup, Grouping, group
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.astra_sim.times import Prediction, kinds_of, modelled_seconds, predict
 from evo_libra.chakra.decode import decode_metadata, decode_node
@@ -27,7 +28,6 @@ from evo_libra.errors import InputError, Mistake
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.time_models.time_model import WeightedLoop
-from evo_libra.timing.astra_cluster import Cluster, cluster_of
 from evo_libra.timing.input_files.files import (
     memory_text,
     network_text,
@@ -36,10 +36,10 @@ from evo_libra.timing.input_files.files import (
     read_system,
     system_text,
 )
+from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import OF_SCHEDULERS
-from evo_libra.timing.traces.machine import Machine, RemoteMemory
 from evo_libra.units import roofline_ns
-from evo_libra.workload.training_trace import World, in_group, training_nodes
+from evo_libra.workload.training_trace import DimensionGroup, in_group, training_nodes
 from evo_libra.workload.workload import Workload
 
 MOST_NPUS = 65_536
@@ -219,8 +219,8 @@ def _other_time(models: tuple[str, str]) -> Iterator[str]:
         )
 
 
-def _where(placed: Placed) -> str:
-    if isinstance(placed.place, World):
+def _where(placed: ExportedGroup) -> str:
+    if isinstance(placed.place, DimensionGroup):
         used = [str(d) for d, involved in enumerate(placed.place.involved) if involved]
         return f"over dimension{'s' if len(used) > 1 else ''} {', '.join(used)}"
     return f"over a list of {placed.npus} NPUs"
@@ -236,7 +236,7 @@ def _file_names(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _write_traces(prefix: Path, nodes: Sequence[Node], placed: Mapping[str, Placed], npus: int) -> IntArray:
+def _write_traces(prefix: Path, nodes: Sequence[Node], placed: Mapping[str, ExportedGroup], npus: int) -> IntArray:
     """Write the trace of each NPU; return (N,) the first NPU that has the same trace."""
     lists = {name: where.lists for name, where in placed.items() if len(where.lists)}
     row = np.array([*lists.values()], dtype=np.int64).reshape(len(lists), npus)

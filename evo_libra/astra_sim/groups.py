@@ -10,12 +10,12 @@ import numpy as np
 from evo_libra.arrays import IntArray
 from evo_libra.workload.group_members import members_of
 from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
-from evo_libra.workload.training_trace import Communicator, Place, World
+from evo_libra.workload.training_trace import DimensionGroup, GroupPlace, ListedGroup
 from evo_libra.workload.workload import Workload
 
 
 @dataclass(frozen=True)
-class Placed:
+class ExportedGroup:
     """A process group of a workload.
 
     Attributes
@@ -26,7 +26,7 @@ class Placed:
     """
 
     extent: tuple[int, ...]
-    place: Place
+    place: GroupPlace
     lists: IntArray
 
     @property
@@ -45,7 +45,7 @@ class Grouping:
     members : NPUs of each communicator group, by the name that traces have for it.
     """
 
-    of_workload: tuple[Mapping[str, Placed], ...]
+    of_workload: tuple[Mapping[str, ExportedGroup], ...]
     members: Mapping[str, tuple[int, ...]]
 
 
@@ -73,13 +73,13 @@ def group(npus: Sequence[int], workloads: Sequence[tuple[Workload, Mapping[str, 
             if extent.prod() == 1:
                 continue
             if ((extent == 1) | (extent == sizes)).all():
-                place: Place = World(tuple((extent > 1).tolist()))
-                placed[name] = Placed(tuple(extent.tolist()), place, np.empty(0, dtype=np.int64))
+                place: GroupPlace = DimensionGroup(tuple((extent > 1).tolist()))
+                placed[name] = ExportedGroup(tuple(extent.tolist()), place, np.empty(0, dtype=np.int64))
                 continue
             key = (tuple(parts), *map(tuple, extents[: max(parts) + 1].tolist()))
             if key not in known:
                 known[key] = _add_lists(members, members_of(sizes, extents, *parts))
-            placed[name] = Placed(tuple(extent.tolist()), Communicator(name), known[key])
+            placed[name] = ExportedGroup(tuple(extent.tolist()), ListedGroup(name), known[key])
         found.append(placed)
     return Grouping(tuple(found), members)
 

@@ -9,21 +9,15 @@ from math import inf
 from typing import Any
 
 from evo_libra.arrays import TERA
+from evo_libra.astra_sim.cluster import PEAK, dimension_algorithms, npu_bandwidth
 from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCK_NAMES, Dimension, Fabric
+from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.file.spec import MAX_DIMENSIONS
-from evo_libra.timing.astra_cluster import (
-    GREEDY,
-    PEAK,
-    SCHEDULER_OF,
-    default_policy,
-    dimension_algorithms,
-    npu_bandwidth,
-)
 from evo_libra.timing.collectives.phase import Implementation
-from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.timing.fidelity import ALGORITHMS, NATURAL, POLICIES
+from evo_libra.timing.fidelity import NATURAL
 from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.names import ALGORITHMS, Scheduler
 
 
 @dataclass(frozen=True)
@@ -81,12 +75,12 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
 
 def _how(system: SystemFile) -> dict[str, Any]:
     """Return the keys of a problem's time but for latency and algorithms."""
-    found: dict[str, Any] = {"model": "themis" if system.scheduler in GREEDY else "astra"}
+    found: dict[str, Any] = {"model": "themis" if system.scheduler.greedy else "astra"}
     found["chunks"] = system.system.splits
     if system.scheduler is not Scheduler.BASELINE:
-        found["scheduler"] = next(name for name, kind in SCHEDULER_OF.items() if kind is system.scheduler)
-    if system.policy is not default_policy(system.scheduler):
-        found["policy"] = next(name for name, kind in POLICIES.items() if kind is system.policy)
+        found["scheduler"] = system.scheduler.key
+    if system.policy is not system.scheduler.default_policy:
+        found["policy"] = system.policy.key
     found["endpoint_delay_ns"] = int(system.system.overheads.endpoint)
     if system.system.overheads.memory < inf:
         found["local_memory_GBps"] = system.system.overheads.memory

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.astra_sim.groups import Placed
+from evo_libra.astra_sim.groups import ExportedGroup
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
 from evo_libra.collective import Collective
 from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
+from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
-from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action
 from evo_libra.workload.workload import Phase, Workload
 
@@ -68,7 +68,7 @@ def predict(traces: Sequence[Sequence[Node]], groups: Groups, machine: Machine) 
     return Prediction(int(done.finish.max()), int(done.finish.min()), len(done.late), collectives)
 
 
-def kinds_of(workload: Workload, placed: Mapping[str, Placed]) -> Counter[Kind]:
+def kinds_of(workload: Workload, placed: Mapping[str, ExportedGroup]) -> Counter[Kind]:
     """Return how often an iteration runs each kind of collective, groups of one NPU aside."""
     phases = (phase for layer in workload.layers for phase in layer.phases)
     return Counter(kind for phase in phases if (kind := kind_of(phase)) and kind[0] in placed)

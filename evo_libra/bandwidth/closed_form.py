@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
-from evo_libra.bandwidth.program import Multipliers, Program
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 
 MOST_PATTERNS = 2
 _ROUNDING = 1e-13
 
 
-def has_closed_form(program: Program) -> BoolArray:
+def has_closed_form(program: BandwidthProgram) -> BoolArray:
     """Return (n,) whether `closed_form` may be asked: at most two patterns, a single budget that limits all traffic."""
     count = len(program)
     if len(program.traffic) > MOST_PATTERNS or len(program.limit) != 1 or program.races or program.price.any():
@@ -27,7 +27,7 @@ def has_closed_form(program: Program) -> BoolArray:
     return np.asarray(((price > 0) | idle).all(axis=0) & (price >= 0).all(axis=0) & (program.limit[0] > 0))
 
 
-def closed_form(program: Program) -> tuple[FloatArray, Multipliers, BoolArray]:
+def closed_form(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, BoolArray]:
     """Return bandwidths, the multipliers that prove them, and (n,) where floors or the budget forbid this answer.
 
     The program must be one that `has_closed_form` admits. Idle dimensions stand at their floor.
@@ -51,13 +51,13 @@ _Answer = tuple[FloatArray, FloatArray, FloatArray]
 """Rates (2, n), how much each dimension holds up each pattern (2, d, n), seconds per unit of the budget (n,)."""
 
 
-def _wish(program: Program, rate: FloatArray) -> FloatArray:
+def _wish(program: BandwidthProgram, rate: FloatArray) -> FloatArray:
     wish = program.traffic[0] * rate[0]
     return np.asarray(wish if len(program.traffic) == 1 else np.maximum(wish, program.traffic[1] * rate[1]))
 
 
 def _with_floors(
-    program: Program, floor: BoolArray
+    program: BandwidthProgram, floor: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
     """Take dimensions at their floor out of the budget until no other one falls below its own.
 
@@ -83,7 +83,7 @@ def _with_floors(
     return *answer, bandwidth, short
 
 
-def _rates(program: Program, price: FloatArray, limit: FloatArray) -> _Answer:
+def _rates(program: BandwidthProgram, price: FloatArray, limit: FloatArray) -> _Answer:
     count, patterns = len(program), len(program.traffic)
     alive = program.traffic.any(axis=1) & (program.size[:, None] > 0)
     paid = (price * program.traffic).any(axis=1)
@@ -225,7 +225,7 @@ def _capped(
     return rate, share, pressure
 
 
-def _fill(program: Program, bandwidth: FloatArray, spent: FloatArray) -> BoolArray:
+def _fill(program: BandwidthProgram, bandwidth: FloatArray, spent: FloatArray) -> BoolArray:
     """Spend what an equality still asks for where there is room, in place; return (n,) where there is none."""
     price, rest = program.rows[0], program.limit[0] - spent
     todo = np.flatnonzero(rest > _ROUNDING * program.limit[0])

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from evo_libra.arrays import BoolArray, FloatArray
-from evo_libra.bandwidth.program import Multipliers, Program, joined_multipliers
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, joined_multipliers
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class _Rows:
         self.right.append(right)
 
 
-def conic(program: Program) -> tuple[FloatArray, Multipliers, BoolArray]:
+def conic(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, BoolArray]:
     """Return bandwidths, multipliers and (n,) whether bandwidths may exist, of each design in turn.
 
     Only a full proof of infeasibility counts as one; where the solver gives up, what it has is returned as it is.
@@ -44,7 +44,7 @@ class _Units:
     time: float
 
 
-def _units(program: Program) -> _Units:
+def _units(program: BandwidthProgram) -> _Units:
     traffic = program.traffic[..., 0]
     bandwidth = _typical(program)
     pace = np.where(traffic.any(axis=1), traffic.max(axis=1, initial=0.0), 1.0) / bandwidth
@@ -53,7 +53,7 @@ def _units(program: Program) -> _Units:
     return _Units(bandwidth, pace, time or 1.0)
 
 
-def _one(program: Program) -> tuple[FloatArray, Multipliers, bool]:
+def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
     """Variables are bandwidths, times per byte and times of the races.
 
     ``b * t >= traffic`` is the cone ``|(2 sqrt(traffic), b - t)| <= b + t``.
@@ -101,14 +101,14 @@ def _one(program: Program) -> tuple[FloatArray, Multipliers, bool]:
     return bandwidth, Multipliers(share, (rows * units.time / row_size)[:, None], race), True
 
 
-def _add_box(positive: _Rows, program: Program, units: _Units) -> None:
+def _add_box(positive: _Rows, program: BandwidthProgram, units: _Units) -> None:
     for d, (low, high) in enumerate(zip(program.low[:, 0], program.high[:, 0], strict=True)):
         positive.add({d: -1.0}, -low / units.bandwidth)
         if np.isfinite(high):
             positive.add({d: 1.0}, high / units.bandwidth)
 
 
-def _add_races(positive: _Rows, program: Program, units: _Units) -> None:
+def _add_races(positive: _Rows, program: BandwidthProgram, units: _Units) -> None:
     patterns, depth, _ = program.traffic.shape
     for r, race in enumerate(program.races):
         # The chains of all like layers together, in units of the objective.
@@ -117,7 +117,7 @@ def _add_races(positive: _Rows, program: Program, units: _Units) -> None:
             positive.add({**terms, depth + patterns + r: -1.0}, -race.count * compute / units.time)
 
 
-def _typical(program: Program) -> float:
+def _typical(program: BandwidthProgram) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.abs(program.limit[:, 0][:, None] / program.rows[..., 0])
     sizes = np.concatenate([reach.ravel(), program.low[:, 0], program.high[:, 0]])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import Multipliers, Program
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 from evo_libra.bandwidth.scaled import Scaled, scaled
 
 _SMALLEST = 1e-300
@@ -147,7 +147,7 @@ class _State:
     merit: FloatArray
 
 
-def interior_point(program: Program, accuracy: float) -> tuple[FloatArray, Multipliers]:
+def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArray, Multipliers]:
     """Return bandwidths near the optimum and multipliers that nearly prove it.
 
     The bandwidths meet the box, and linear constraints up to the method's last residual; where no bandwidths meet the
@@ -350,7 +350,7 @@ def _onto_equalities(
     return head - (heads * nu[:, None]).sum(axis=0), tail - (tails * nu[:, None]).sum(axis=0), nu
 
 
-def _unscaled(program: Program, whole: Scaled, it: _Iterate) -> tuple[FloatArray, Multipliers]:
+def _unscaled(program: BandwidthProgram, whole: Scaled, it: _Iterate) -> tuple[FloatArray, Multipliers]:
     # Where nothing was solved multipliers may be beyond all bounds; the proof then shows it.
     inside = np.clip(it.b * whole.unit_b, program.low, program.high)
     rows = np.empty(program.limit.shape)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.bandwidth.program import Multipliers, Program
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 
 _TINY = 1e-300
 _EPS = 16 * 2.0**-53
 
 
-def legal(program: Program, multipliers: Multipliers) -> Multipliers:
+def legal(program: BandwidthProgram, multipliers: Multipliers) -> Multipliers:
     """Return multipliers with their signs and sums made right, which the bound needs."""
     carries = program.traffic > 0
     share = np.maximum(multipliers.share, 0.0)
@@ -25,7 +25,7 @@ def legal(program: Program, multipliers: Multipliers) -> Multipliers:
     return Multipliers(share, rows, np.clip(multipliers.race, 0.0, 1.0))
 
 
-def weights(program: Program, race: FloatArray) -> tuple[FloatArray | float, FloatArray]:
+def weights(program: BandwidthProgram, race: FloatArray) -> tuple[FloatArray | float, FloatArray]:
     """Return (n,) base and (g, n) bytes of the program in which each race is a fixed mixture of its chains."""
     base: FloatArray | float = program.base
     size = program.size[:, None]
@@ -36,7 +36,7 @@ def weights(program: Program, race: FloatArray) -> tuple[FloatArray | float, Flo
     return base, size
 
 
-def lower_bound(program: Program, multipliers: Multipliers) -> FloatArray:
+def lower_bound(program: BandwidthProgram, multipliers: Multipliers) -> FloatArray:
     """Return (n,) a value that no feasible bandwidths are below (Lagrangian dual).
 
     For shares that sum to 1 in each pattern, ``alpha = sum_g size * share * traffic`` and ``q = price + rows^T mu``:
@@ -73,7 +73,7 @@ def _least(alpha: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArr
         return np.where(np.isinf(best) & (slope == 0), 0.0, inner) if np.isinf(best).any() else inner
 
 
-def _implied(program: Program) -> FloatArray:
+def _implied(program: BandwidthProgram) -> FloatArray:
     """Return (d, n) caps that follow from rows without a negative coefficient: one dimension takes the whole limit."""
     reach = np.full(program.low.shape, np.inf)
     for row, limit in zip(program.rows, program.limit, strict=True):
@@ -83,7 +83,7 @@ def _implied(program: Program) -> FloatArray:
     return np.asarray(np.maximum(reach, program.low))
 
 
-def hyperbola(program: Program, multipliers: Multipliers, price: FloatArray) -> tuple[FloatArray, FloatArray]:
+def hyperbola(program: BandwidthProgram, multipliers: Multipliers, price: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (n,) base and kappa so that whatever the budget, time is at least ``base + kappa / budget``.
 
     ``sum_d alpha_d / b_d`` under ``sum_d price_d * b_d <= budget`` is at least ``(sum_d sqrt(alpha_d price_d))^2 /
@@ -94,7 +94,7 @@ def hyperbola(program: Program, multipliers: Multipliers, price: FloatArray) -> 
     return np.broadcast_to(base * below, len(program)).copy(), below * np.sqrt(alpha * price).sum(axis=0) ** 2
 
 
-def slopes(program: Program, multipliers: Multipliers, bandwidth: FloatArray) -> FloatArray:
+def slopes(program: BandwidthProgram, multipliers: Multipliers, bandwidth: FloatArray) -> FloatArray:
     """Return (d, n) seconds per B/s that the objective falls by where a bandwidth grows, the rows paid for.
 
     At the optimum it is 0 inside the box; what is left at a cap or a floor is the price of that.
@@ -106,7 +106,7 @@ def slopes(program: Program, multipliers: Multipliers, bandwidth: FloatArray) ->
         return np.asarray(np.where(bandwidth > 0, alpha / bandwidth**2, 0.0) - paid)
 
 
-def _work(program: Program, multipliers: Multipliers) -> tuple[FloatArray | float, FloatArray]:
+def _work(program: BandwidthProgram, multipliers: Multipliers) -> tuple[FloatArray | float, FloatArray]:
     """Return (n,) seconds and (d, n) bytes of which time is at least ``base + sum_d alpha_d / b_d``."""
     base, size = weights(program, multipliers.race)
     alpha = np.zeros(program.low.shape)
@@ -115,7 +115,7 @@ def _work(program: Program, multipliers: Multipliers) -> tuple[FloatArray | floa
     return base, alpha
 
 
-def ascend(program: Program, price: FloatArray, steps: int) -> Multipliers:
+def ascend(program: BandwidthProgram, price: FloatArray, steps: int) -> Multipliers:
     """Return multipliers near those of a budget alone, by multiplicative ascent: what is slowest carries more.
 
     Rows have the multiplier 0. Good enough to tell which designs are worth solving, at a tenth of the price.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import Program, only_price
+from evo_libra.bandwidth.program import BandwidthProgram, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 
 GOOD_GAP = 1e-9
@@ -58,7 +58,7 @@ class _Lines:
         self.slope, self.height = np.vstack([self.slope, row[:1]]), np.vstack([self.height, row[1:]])
 
 
-def least_product(program: Program, price: FloatArray) -> LeastProduct:
+def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
     """Return the bandwidths of least time times cost of each design.
 
     Parameters
@@ -94,14 +94,19 @@ def _pick(lines: _Lines, chosen: IntArray) -> _Lines:
     return _Lines(lines.slope[:, chosen], lines.height[:, chosen])
 
 
-def _least_cost(program: Program, price: FloatArray) -> FloatArray:
+def _least_cost(program: BandwidthProgram, price: FloatArray) -> FloatArray:
     """Return (n,) a cost that no feasible bandwidths are below."""
     least = optimal_bandwidth(only_price(program, price)).bound
     return np.asarray(np.maximum(least, (price * program.low).sum(axis=0)))
 
 
 def _probe(
-    program: Program, price: FloatArray, lines: _Lines, best: LeastProduct, chosen: IntArray, slopes: FloatArray
+    program: BandwidthProgram,
+    price: FloatArray,
+    lines: _Lines,
+    best: LeastProduct,
+    chosen: IntArray,
+    slopes: FloatArray,
 ) -> None:
     """Minimise time plus each of (k, n) slopes times cost, add the lines that this proves, keep better points."""
     which = np.tile(chosen, len(slopes))

@@ -19,7 +19,7 @@ _PROPORTIONAL = 1e-14
 
 
 @dataclass(frozen=True)
-class Program:
+class BandwidthProgram:
     """One convex program a design.
 
     Attributes
@@ -49,7 +49,7 @@ class Program:
     def __len__(self) -> int:
         return int(self.low.shape[1])
 
-    def select(self, designs: IntArray | BoolArray | slice) -> Program:
+    def select(self, designs: IntArray | BoolArray | slice) -> BandwidthProgram:
         """Return the program of some designs."""
         fields = ("traffic", "price", "low", "high", "rows", "limit")
         return replace(self, **{name: getattr(self, name)[..., designs] for name in fields})
@@ -86,13 +86,13 @@ def _total(size: FloatArray, times: FloatArray) -> FloatArray:
         return np.asarray(np.where(size[..., None] > 0, size[..., None] * times, 0.0).sum(axis=-2))
 
 
-def only_price(program: Program, price: FloatArray) -> Program:
+def only_price(program: BandwidthProgram, price: FloatArray) -> BandwidthProgram:
     """Return the program of the least (d, n) price instead of the least time, under the same box and rows."""
     empty = np.empty((0, *program.low.shape))
     return replace(program, base=0.0, size=np.empty(0), traffic=empty, price=price, races=())
 
 
-def merged(program: Program) -> Program:
+def merged(program: BandwidthProgram) -> BandwidthProgram:
     """Return the same program with fewer patterns: idle ones are left out, proportional ones added up.
 
     Two patterns merge where their traffic has one ratio in all dimensions of all designs.

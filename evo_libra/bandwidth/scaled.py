@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.bandwidth.program import Program
+from evo_libra.bandwidth.program import BandwidthProgram
 
 _ASCENT = 3
 _USE = 0.95
@@ -132,7 +132,7 @@ class Scaled:
         return s, b, races.sum(axis=1)
 
 
-def scaled(program: Program) -> Scaled:
+def scaled(program: BandwidthProgram) -> Scaled:
     """Return a program in units of its start."""
     patterns, _, count = program.traffic.shape
     fixed = program.high <= program.low
@@ -169,7 +169,7 @@ def scaled(program: Program) -> Scaled:
     )  # fmt: skip
 
 
-def _start(program: Program, fixed: BoolArray) -> FloatArray:
+def _start(program: BandwidthProgram, fixed: BoolArray) -> FloatArray:
     """Return (d, n) bandwidths strictly inside the box, near what budgets with positive coefficients allow."""
     size = np.asarray(program.size + sum(race.count * race.size.max(axis=0) for race in program.races))
     budget = (program.rows >= 0).all(axis=1) & (program.limit > 0)
@@ -191,7 +191,7 @@ def _start(program: Program, fixed: BoolArray) -> FloatArray:
     return np.where(inside > 0, inside, 1.0)
 
 
-def _within_budgets(program: Program, need: FloatArray, price: FloatArray, safe: FloatArray) -> FloatArray:
+def _within_budgets(program: BandwidthProgram, need: FloatArray, price: FloatArray, safe: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         wish = np.sqrt(need / price)
     good = np.isfinite(wish) & (wish > 0)

@@ -8,7 +8,7 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
 from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.lower_bound import lower_bound
-from evo_libra.bandwidth.program import Multipliers, Optimum, Program, joined
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, joined
 
 _TILE = 4096
 _GOOD_GAP = 1e-6
@@ -22,7 +22,7 @@ ACCURACY = 1e-9
 """Relative gap at which the iterative method stops; the closed forms are exact to rounding."""
 
 
-def optimal_bandwidth(program: Program, accuracy: float = ACCURACY) -> Optimum:
+def optimal_bandwidth(program: BandwidthProgram, accuracy: float = ACCURACY) -> Optimum:
     """Return the bandwidths that minimise the objective of each design, with a proven lower bound.
 
     Where no bandwidths meet the constraints, objective and bound are infinite. Where the box alone limits the
@@ -32,7 +32,7 @@ def optimal_bandwidth(program: Program, accuracy: float = ACCURACY) -> Optimum:
     return joined([_tile(program.select(slice(start, start + _TILE)), accuracy) for start in starts])
 
 
-def _tile(program: Program, accuracy: float) -> Optimum:
+def _tile(program: BandwidthProgram, accuracy: float) -> Optimum:
     if not len(program.limit) and not program.price.any() and np.isfinite(program.high).all():
         return _optimum(program, program.high.copy(), _at_caps(program))
     easy = has_closed_form(program)
@@ -60,7 +60,7 @@ def _tile(program: Program, accuracy: float) -> Optimum:
     return optimum
 
 
-def _put_cheapest(program: Program, optimum: Optimum, short: BoolArray) -> None:
+def _put_cheapest(program: BandwidthProgram, optimum: Optimum, short: BoolArray) -> None:
     """Answer, in place, where nothing but a price is asked and the least bandwidths meet every row."""
     chosen = np.flatnonzero((program.price >= 0).all(axis=0) & (violation(program, program.low) == 0))
     part = program.select(chosen)
@@ -68,7 +68,7 @@ def _put_cheapest(program: Program, optimum: Optimum, short: BoolArray) -> None:
     short[chosen] = False
 
 
-def _nothing(program: Program) -> Optimum:
+def _nothing(program: BandwidthProgram) -> Optimum:
     patterns, depth, count = program.traffic.shape
     share, rows = np.zeros((patterns, depth, count)), np.zeros(program.limit.shape)
     multipliers = Multipliers(share, rows, np.zeros((len(program.races), count)))
@@ -82,11 +82,11 @@ def _put(optimum: Optimum, chosen: IntArray, part: Optimum) -> None:
         getattr(optimum.multipliers, name)[..., chosen] = getattr(part.multipliers, name)
 
 
-def _optimum(program: Program, bandwidth: FloatArray, multipliers: Multipliers) -> Optimum:
+def _optimum(program: BandwidthProgram, bandwidth: FloatArray, multipliers: Multipliers) -> Optimum:
     return Optimum(bandwidth, program.objective(bandwidth), lower_bound(program, multipliers), multipliers)
 
 
-def _out_of_reach(program: Program) -> BoolArray:
+def _out_of_reach(program: BandwidthProgram) -> BoolArray:
     """Return (n,) whether some row cannot hold anywhere in the box."""
     found = np.zeros(len(program), dtype=np.bool_)
     for row, limit, equality in zip(program.rows, program.limit, program.equality, strict=True):
@@ -99,7 +99,7 @@ def _out_of_reach(program: Program) -> BoolArray:
     return found
 
 
-def _at_caps(program: Program) -> Multipliers:
+def _at_caps(program: BandwidthProgram) -> Multipliers:
     """Return the multipliers of bandwidths that only the caps limit."""
     with np.errstate(divide="ignore", invalid="ignore"):
         times = np.where(program.traffic > 0, program.traffic / program.high, 0.0)
@@ -109,7 +109,7 @@ def _at_caps(program: Program) -> Multipliers:
     return Multipliers(share, np.zeros((0, len(program))), race)
 
 
-def violation(program: Program, bandwidth: FloatArray) -> FloatArray:
+def violation(program: BandwidthProgram, bandwidth: FloatArray) -> FloatArray:
     """Return (n,) the largest violation of the linear constraints, relative to the size of their terms."""
     if not len(program.limit):
         return np.zeros(len(program))
@@ -120,7 +120,7 @@ def violation(program: Program, bandwidth: FloatArray) -> FloatArray:
     return np.asarray((over / np.where(size > 0, size, 1.0)).max(axis=0))
 
 
-def _onto_rows(program: Program, bandwidth: FloatArray, sweeps: int = _SWEEPS) -> FloatArray:
+def _onto_rows(program: BandwidthProgram, bandwidth: FloatArray, sweeps: int = _SWEEPS) -> FloatArray:
     """Return bandwidths moved by the last residual of a method, so that the rows hold to rounding."""
     for _ in range(sweeps):
         for row, limit, equality in zip(program.rows, program.limit, program.equality, strict=True):
@@ -135,7 +135,7 @@ def _onto_rows(program: Program, bandwidth: FloatArray, sweeps: int = _SWEEPS) -
     return bandwidth
 
 
-def _checked(program: Program, optimum: Optimum) -> Optimum:
+def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
     """Ask the conic solver about designs whose answer is not proven; the better answer of the two stays."""
     broken = violation(program, optimum.bandwidth) > _BROKEN
     doubtful = np.flatnonzero(~(optimum.gap() < _GOOD_GAP) | broken)
@@ -163,7 +163,7 @@ def _checked(program: Program, optimum: Optimum) -> Optimum:
     return optimum
 
 
-def unlimited(program: Program) -> BoolArray:
+def unlimited(program: BandwidthProgram) -> BoolArray:
     """Return (d,) the dimensions whose bandwidth nothing limits, in the first design of a program.
 
     They are the directions in which the bandwidths that meet the constraints never end: the support of the largest
@@ -177,12 +177,12 @@ def unlimited(program: Program) -> BoolArray:
     return np.asarray(found > _SOME)
 
 
-def _meetable(program: Program) -> BoolArray:
+def _meetable(program: BandwidthProgram) -> BoolArray:
     """Return (n,) whether some bandwidths meet box and rows, by one linear program a design."""
     return np.array([_meets(program.select(np.array([n]))) for n in range(len(program))], dtype=np.bool_)
 
 
-def _meets(program: Program) -> bool:
+def _meets(program: BandwidthProgram) -> bool:
     low, high = program.low[:, 0], program.high[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.abs(program.limit / program.rows[..., 0]).min(axis=0, initial=np.inf)

@@ -27,7 +27,7 @@ _PIECE = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class FramedMessage:
     """One message of a file.
 
     Attributes
@@ -47,7 +47,7 @@ class Message:
         return f"message {self.number} (byte {self.offset})"
 
 
-def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[Message]:
+def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[FramedMessage]:
     """Yield the messages of a file, one in memory at a time.
 
     Parameters
@@ -83,7 +83,7 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
                 reader.refuse("is empty; every node has a type. The trace is damaged, or this is none")
             start = offset + digits
             reader.check(length, None if size is None else size - start)
-            yield Message(number, offset, reader.take(length))
+            yield FramedMessage(number, offset, reader.take(length))
             offset = start + length
             if watch is not None and number % _WATCHED == 0:
                 watch(file.tell())
@@ -140,5 +140,5 @@ class _Reader:
 
     def refuse(self, message: str) -> NoReturn:
         """Raise the error that this message has a mistake."""
-        place = Message(self.number, self.offset, b"").place
+        place = FramedMessage(self.number, self.offset, b"").place
         raise InputError(Mistake(message, str(self.path), key=place)) from None

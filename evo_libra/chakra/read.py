@@ -10,12 +10,12 @@ from typing import NoReturn
 
 from evo_libra.chakra.check import MistakeList
 from evo_libra.chakra.decode import DecodeError, decode_metadata, decode_node
-from evo_libra.chakra.framing import Message, read_messages
+from evo_libra.chakra.framing import FramedMessage, read_messages
 from evo_libra.chakra.graph import graph_of, running_order
 from evo_libra.chakra.recognise import Schema, schema_of
 from evo_libra.chakra.trace import Metadata, Node
 from evo_libra.errors import InputError, Mistake
-from evo_libra.files.kinds import refusal_of_file
+from evo_libra.files.source import refusal_of_file
 
 Trace = tuple[Metadata, tuple[Node, ...]]
 
@@ -176,5 +176,5 @@ def trace_files(prefix: Path) -> tuple[Path, ...]:
     return tuple(found[npu] for npu in sorted(found))
 
 
-def _refuse(path: Path, message: Message, error: DecodeError) -> NoReturn:
+def _refuse(path: Path, message: FramedMessage, error: DecodeError) -> NoReturn:
     raise InputError(Mistake(str(error), str(path), key=message.place)) from None

@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from evo_libra.chakra.framing import Message, read_messages
+from evo_libra.chakra.framing import FramedMessage, read_messages
 from evo_libra.chakra.schema import FIRST_VALUE, TODAY, attribute_types
 from evo_libra.errors import InputError, Mistake
+from evo_libra.files.wire import BYTES, NARROW, VARINT, Field, fields_of
 
 _TYPE = 3
-_VARINT, _WIDE, _BYTES, _NARROW = 0, 1, 2, 5
-_OF_SCALAR = {"float": _NARROW, "string": _BYTES}
-
-# A field of a message as it travels: its number, its wire type, and its content if that is bytes.
-_Field = tuple[int, int, bytes]
+_WIRE_TYPES = {"float": NARROW, "string": BYTES}
 
 
 @dataclass(frozen=True)
@@ -53,32 +50,32 @@ def schema_of(path: Path) -> Schema:
     first = next(messages, None)
     if first is None:
         raise InputError(Mistake("is empty; a trace has metadata and nodes", str(path)))
-    fields = _fields(first.data)
+    fields = fields_of(first.data)
     if fields is None:
         raise InputError(
             Mistake("is no message of protobuf; this is no trace, or it is damaged", str(path), key=first.place)
         )
-    if any(number == 1 and wire == _VARINT for number, wire, _ in fields):
+    if any(number == 1 and wire == VARINT for number, wire, _ in fields):
         return Schema(_without_metadata(first, messages, path), has_metadata=False)
-    texts = [content for number, wire, content in fields if number == 1 and wire == _BYTES]
+    texts = [content for number, wire, content in fields if number == 1 and wire == BYTES]
     if any(_is_older_attribute(text) for text in texts):
         return Schema("0.0.3")
     if any(texts) or any(number == 2 for number, _, _ in fields):  # noqa: PLR2004 - attributes of the metadata
         return Schema(TODAY)
     for message in messages:
-        fields = _fields(message.data) or []
+        fields = fields_of(message.data) or []
         verdict = _is_of_today(fields)
         if verdict is not None:
             return Schema(TODAY if verdict else "0.0.3")
-        if (_TYPE, _VARINT) not in {(number, wire) for number, wire, _ in fields}:
+        if (_TYPE, VARINT) not in {(number, wire) for number, wire, _ in fields}:
             raise InputError(Mistake("is a node without a type, which no schema has", str(path), key=message.place))
     return Schema(TODAY)
 
 
-def _without_metadata(first: Message, rest: Iterable[Message], path: Path) -> str:
+def _without_metadata(first: FramedMessage, rest: Iterable[FramedMessage], path: Path) -> str:
     left = ["0.0.2", "0.0.3"]
     for message in chain((first,), rest):
-        fields = _fields(message.data) or []
+        fields = fields_of(message.data) or []
         if _is_of_today(fields) or _has_numbers_for_texts(fields):
             reason = (
                 "is a node; a trace of schema 0.0.4 or 0.0.3 begins with metadata, and one of 0.0.2 has other nodes"
@@ -90,81 +87,44 @@ def _without_metadata(first: Message, rest: Iterable[Message], path: Path) -> st
     return left[0]
 
 
-def _is_of_today(fields: Iterable[_Field]) -> bool | None:
+def _is_of_today(fields: Iterable[Field]) -> bool | None:
     """Tell whether a node is of schema 0.0.4 or of an older one; None if it could be of either."""
     present = {(number, wire): content for number, wire, content in fields}
-    if present.keys() & {(6, _VARINT), (7, _VARINT)}:
+    if present.keys() & {(6, VARINT), (7, VARINT)}:
         return True
-    if present.keys() & {(6, _BYTES), (7, _BYTES)}:
+    if present.keys() & {(6, BYTES), (7, BYTES)}:
         return False
-    if _is_older_attribute(present.get((11, _BYTES), b"")):
+    if _is_older_attribute(present.get((11, BYTES), b"")):
         return False
-    if _is_attribute_of_today(present.get((10, _BYTES), b"")):
+    if _is_attribute_of_today(present.get((10, BYTES), b"")):
         return True
-    if (4, _VARINT) in present:
+    if (4, VARINT) in present:
         return False
-    return True if (4, _BYTES) in present or (5, _VARINT) in present else None
+    return True if (4, BYTES) in present or (5, VARINT) in present else None
 
 
-def _has_numbers_for_texts(fields: Iterable[_Field]) -> bool:
-    return any(5 <= number <= 10 and wire != _BYTES for number, wire, _ in fields)  # noqa: PLR2004 - see the top
+def _has_numbers_for_texts(fields: Iterable[Field]) -> bool:
+    return any(5 <= number <= 10 and wire != BYTES for number, wire, _ in fields)  # noqa: PLR2004 - see the top
 
 
 def _is_older_attribute(content: bytes) -> bool:
-    present = {(number, wire) for number, wire, _ in _fields(content) or []}
-    return present >= {(1, _BYTES), (2, _VARINT)}
+    present = {(number, wire) for number, wire, _ in fields_of(content) or []}
+    return present >= {(1, BYTES), (2, VARINT)}
 
 
 def _is_attribute_of_today(content: bytes) -> bool:
-    fields = _fields(content) or []
-    named = any(number == 1 and wire == _BYTES and text for number, wire, text in fields)
-    return named and (2, _VARINT) not in {(number, wire) for number, wire, _ in fields}
+    fields = fields_of(content) or []
+    named = any(number == 1 and wire == BYTES and text for number, wire, text in fields)
+    return named and (2, VARINT) not in {(number, wire) for number, wire, _ in fields}
 
 
-def _may_be(version: str, fields: Iterable[_Field]) -> bool:
+def _may_be(version: str, fields: Iterable[Field]) -> bool:
     """Tell whether the values of an older node's attributes are in the fields that an older schema has for them.
 
     Lists of numbers count only one by one, which is how proto2 writes them; packed, they could be of both.
     """
     scalars = (name.removesuffix("_list") for name in attribute_types(version))
-    allowed = {(number, _OF_SCALAR.get(name, _VARINT)) for number, name in enumerate(scalars, FIRST_VALUE[version])}
-    attributes = [content for number, wire, content in fields if (number, wire) == (11, _BYTES)]
-    present = {(number, wire) for content in attributes for number, wire, _ in _fields(content) or []}
+    allowed = {(number, _WIRE_TYPES.get(name, VARINT)) for number, name in enumerate(scalars, FIRST_VALUE[version])}
+    attributes = [content for number, wire, content in fields if (number, wire) == (11, BYTES)]
+    present = {(number, wire) for content in attributes for number, wire, _ in fields_of(content) or []}
     return {(number, wire) for number, wire in present if number >= FIRST_VALUE[version]} <= allowed
-
-
-def _fields(data: bytes) -> list[_Field] | None:
-    """Return the fields of a message as they travel, or None if it is none."""
-    fields: list[_Field] = []
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        number, wire = tag >> 3, tag & 7
-        content = b""
-        if wire == _VARINT:
-            _, at = _varint(data, at)
-        elif wire == _BYTES:
-            length, at = _varint(data, at)
-            content = data[at : at + length]
-            at += length
-        elif wire in (_WIDE, _NARROW):
-            at += 8 if wire == _WIDE else 4
-        else:
-            return None
-        if number == 0 or at > len(data):
-            return None
-        fields.append((number, wire, content))
-    return fields
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return a varint and where it ends; one that is cut off ends behind the data."""
-    value = shift = 0
-    while at < len(data) and shift < 70:  # noqa: PLR2004 - ten bytes of seven bits
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says more bytes follow
-            return value, at
-        shift += 7
-    return 0, len(data) + 1

@@ -33,7 +33,7 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class CollectiveKey:
     """What collectives are told apart by.
 
     Attributes
@@ -49,7 +49,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Compute:
+class ComputeSummary:
     """The computations of a trace.
 
     Attributes
@@ -68,7 +68,7 @@ class Compute:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TraceSummary:
     """What a trace holds.
 
     Attributes
@@ -90,8 +90,8 @@ class Summary:
     version: str
     kinds: Mapping[Kind, int]
     dependencies: int
-    compute: Compute
-    collectives: Mapping[Use, Volume]
+    compute: ComputeSummary
+    collectives: Mapping[CollectiveKey, Volume]
     sends: Mapping[int, Volume]
     receives: Mapping[int, Volume]
     loads: Volume
@@ -131,7 +131,7 @@ def summarise(
     peak: float | None = None,
     memory_bandwidth: float | None = None,
     watch: Callable[[int], None] | None = None,
-) -> Summary:
+) -> TraceSummary:
     """Read a trace and return what it holds.
 
     Parameters
@@ -159,12 +159,12 @@ def summarise(
     weights = np.array(times)
     untimed = int(np.isnan(weights).sum())
     timed = tally.kinds[Kind.COMP] > untimed
-    return Summary(
+    return TraceSummary(
         str(path),
         read_metadata(path).version,
         {kind: tally.kinds[kind] for kind in Kind if kind in tally.kinds},
         len(graph.dependencies),
-        Compute(tally.kinds[Kind.COMP], tally.operations, tally.size, tally.duration * _MICRO, untimed),
+        ComputeSummary(tally.kinds[Kind.COMP], tally.operations, tally.size, tally.duration * _MICRO, untimed),
         tally.collectives.volumes(),
         tally.sends.volumes(),
         tally.receives.volumes(),
@@ -198,7 +198,7 @@ class _Tally:
 
     def __init__(self) -> None:
         self.kinds = Counter[Kind]()
-        self.collectives, self.sends, self.receives = _Volumes[Use](), _Volumes[int](), _Volumes[int]()
+        self.collectives, self.sends, self.receives = _Volumes[CollectiveKey](), _Volumes[int](), _Volumes[int]()
         self.memory = _Volumes[Kind]()
         self.operations = self.size = self.duration = 0
 
@@ -219,13 +219,13 @@ class _Tally:
             self.memory.add(node.kind, amount(node, "tensor_size"))
 
 
-def _use(node: Node) -> Use | None:
+def _use(node: Node) -> CollectiveKey | None:
     """Return what a collective is told apart by, or None where it is none that is known."""
     collective = _COLLECTIVES.get(amount(node, "comm_type"))
     if collective is None:
         return None
     group, involved = node.attributes.get("pg_name"), node.attributes.get("involved_dim")
-    return Use(
+    return CollectiveKey(
         collective,
         "" if group is None or group.value in _WORLD else str(group.value),
         tuple(map(bool, involved.value)) if involved and isinstance(involved.value, tuple) else None,

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError
+from evo_libra.files.wire import fields_of, varint
 
-_USE = {
+USE = {
     "problem": "a problem file; use `evo-libra search`",
     "experiment": "an experiment file; use `evo-libra run`",
     "manifest": "the manifest of a run; use its folder",
@@ -17,6 +17,7 @@ _USE = {
     "system": "a system file of ASTRA-sim; use `evo-libra import --system`",
     "trace": "an execution trace; use it as `trace` of a workload, or `evo-libra workload show`",
 }
+"""What each kind of file is, and where it belongs."""
 _BEGINNINGS = {
     b"PAR1": "a Parquet file; use the folder of the run that it belongs to",
     b"SQLite format 3": "a database; use the folder of the run that it belongs to",
@@ -25,6 +26,8 @@ _BEGINNINGS = {
     b"%PDF": "a PDF document",
     b"\x1f\x8b": "a compressed file; decompress it first",
 }
+_FIRST_FIELDS = (1, 2)
+"""Numbers of the fields with which the first message of a trace begins: a version, attributes, an id, a name."""
 _PROBLEM = {"npus", "fabric", "workloads"}
 _EXPERIMENT = {"problem", "runs", "include", "grid", "engines", "seeds"}
 
@@ -58,14 +61,14 @@ def refusal_of_data(data: Any, fields: Collection[str]) -> str:  # noqa: ANN401 
     fields : the keys that the right kind of file may have.
     """
     kind = kind_of_data(data)
-    return "" if kind in (None, kind_of_data(dict.fromkeys(fields))) else f"this is {_USE[str(kind)]}"
+    return "" if kind in (None, kind_of_data(dict.fromkeys(fields))) else f"this is {USE[str(kind)]}"
 
 
 def refusal_of_bytes(path: Path, content: bytes) -> str:
     """Return the sentence that refuses a file which is no text, by how it begins; empty for any other file."""
     known = next((words for beginning, words in _BEGINNINGS.items() if content.startswith(beginning)), None)
-    if known is None and (path.suffix == ".et" or _is_trace(path)):
-        known = _USE["trace"]
+    if known is None and (path.suffix == ".et" or _begins_with_message(content)):
+        known = USE["trace"]
     return "" if known is None else f"this is {known}"
 
 
@@ -75,23 +78,9 @@ def refusal_of_folder(path: Path) -> str:
     return "this is the folder of a run; use `evo-libra show`" if run else "this is a folder; a file is needed"
 
 
-def refusal_of_file(path: Path, wanted: str = "") -> str:
-    """Return the sentence that refuses a file by what it is; empty where that is not known, or what is wanted."""
-    from evo_libra.files.source import read_source  # noqa: PLC0415 - which imports this module
-
-    try:
-        return refusal_of_data(read_source(path).data, ())
-    except InputError as error:
-        message = error.mistakes[0].message
-        known = message.startswith("this is") and not (wanted and message == f"this is {_USE[wanted]}")
-        return message if known else ""
-
-
-def _is_trace(path: Path) -> bool:
-    from evo_libra.chakra.recognise import schema_of  # noqa: PLC0415 - only files that are no text need it
-
-    try:
-        schema_of(path)
-    except InputError:
-        return False
-    return True
+def _begins_with_message(content: bytes) -> bool:
+    """Return whether a file begins as traces do: with the length of a message of protobuf, and that message."""
+    content = content.removeprefix(b"\0")  # metadata that say nothing
+    length, start = varint(content, 0)
+    fields = fields_of(content[start : start + length])
+    return start + length <= len(content) and bool(fields and fields[0][0] in _FIRST_FIELDS)

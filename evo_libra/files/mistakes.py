@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, RootModel, ValidationError
 
-from evo_libra.errors import printable, suggestion, unknown
+from evo_libra.errors import new_name, printable, suggestion, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -144,13 +144,15 @@ def _at(members: tuple[object, ...], found: Data, path: KeyPath, error: ErrorDet
 def _of_keys(
     allowed: Iterable[str], found: Data, path: KeyPath, missing: Iterable[str | int], extra: Iterable[str | int]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what is to be said of missing and of unknown keys; one that is but misspelt is told once."""
+    """Yield what is to be said of missing and of unknown keys; one that is but misspelt or renamed is told once."""
     unclaimed = list(missing)
     for key in extra:
         shown = short(printable(str(key)))
-        near = difflib.get_close_matches(shown, [str(other) for other in unclaimed], n=1)
+        new = new_name(shown, allowed)
+        near = [new] if new else difflib.get_close_matches(shown, [str(other) for other in unclaimed], n=1)
         unclaimed = [other for other in unclaimed if other not in near]
-        meant = f"unknown key '{shown}'; did you mean '{near[0]}'?" if near else unknown("key", shown, allowed)
+        slip = bool(near) and not new
+        meant = f"unknown key '{shown}'; did you mean '{near[0]}'?" if slip else unknown("key", shown, allowed)
         yield (*path, key), meant
     for key in unclaimed:
         if isinstance(key, int):
@@ -207,6 +209,8 @@ def _sentence(error: ErrorDetails, found: object) -> str:
 def _unlisted(found: object, allowed: list[str]) -> str:
     if not allowed:
         return f"found {shown(found)}, text is needed"
+    if new := new_name(found, allowed):
+        return f"'{found}' is now called '{new}'"
     return f"found {shown(found)}; allowed: {', '.join(allowed)}{suggestion(short(str(found)), allowed)}"
 
 

@@ -26,7 +26,7 @@ from ruamel.yaml.reader import Reader
 
 from evo_libra.errors import InputError, Mistake, counted, printable
 from evo_libra.files.integrity import opened
-from evo_libra.files.kinds import refusal_of_bytes, refusal_of_data, refusal_of_folder
+from evo_libra.files.kinds import USE, refusal_of_bytes, refusal_of_data, refusal_of_folder
 from evo_libra.files.mistakes import Data, mistakes_of, short, shown
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _KEY = re.compile(r"([^.\[\]]+|\[[0-9]{1,9}\])(\.[^.\[\]]+|\[[0-9]{1,9}\])*")
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """Where something was written; lines and columns count from 1 and are None on the command line."""
 
     file: str
@@ -82,12 +82,12 @@ class Source:
 
     file: str
     data: Data
-    places: Mapping[KeyPath, Place] = field(repr=False)
+    places: Mapping[KeyPath, Position] = field(repr=False)
 
     def mistake(self, path: KeyPath, message: str) -> Mistake:
         """Return the mistake at ``path``, placed where the nearest known part of the path is."""
         prefixes = (path[:length] for length in range(len(path), -1, -1))
-        place = next((self.places[prefix] for prefix in prefixes if prefix in self.places), Place(self.file))
+        place = next((self.places[prefix] for prefix in prefixes if prefix in self.places), Position(self.file))
         return Mistake(message, place.file, place.line, place.column, format_key(path))
 
 
@@ -157,6 +157,16 @@ def parse_source(text: str, file: str) -> Source:
     return replace(known, data=deepcopy(known.data), places=dict(known.places))
 
 
+def refusal_of_file(path: Path, wanted: str = "") -> str:
+    """Return the sentence that refuses a file by what it is; empty where that is not known, or what is wanted."""
+    try:
+        return refusal_of_data(read_source(path).data, ())
+    except InputError as error:
+        message = error.mistakes[0].message
+        known = message.startswith("this is") and not (wanted and message == f"this is {USE[wanted]}")
+        return message if known else ""
+
+
 @lru_cache(maxsize=256)
 def _parsed(text: str, file: str) -> Source:
     """Parse a text; short ones are kept, since the runs of an experiment read the same few files and values."""
@@ -224,8 +234,8 @@ def set_value(source: Source, assignment: str, label: str | None = None) -> Sour
         raise InputError(replace(mistake, line=None, column=None, key=key) for mistake in error.mistakes) from error
     data = _replaced(source.data, path, 0, value.data, label)
     kept = {known: place for known, place in source.places.items() if known[: len(path)] != path}
-    ways = {path[:length]: Place(label) for length in range(1, len(path) + 1)}
-    values = {path + inner: Place(label) for inner in value.places}
+    ways = {path[:length]: Position(label) for length in range(1, len(path) + 1)}
+    values = {path + inner: Position(label) for inner in value.places}
     return replace(source, data=data, places=ways | kept | values)
 
 
@@ -275,7 +285,7 @@ class _Builder:
     def __init__(self, events: Iterator[tuple[Any, StreamMark]], file: str) -> None:
         self._events = events
         self._file = file
-        self._places: dict[KeyPath, Place] = {}
+        self._places: dict[KeyPath, Position] = {}
         self._characters = 0
         self._event, self._mark = next(events)
 
@@ -295,7 +305,7 @@ class _Builder:
     def _advance(self) -> None:
         self._event, self._mark = next(self._events)
 
-    def _place(self) -> Place:
+    def _place(self) -> Position:
         return _place(self._file, self._mark)
 
     def _error(self, message: str, path: KeyPath) -> InputError:
@@ -403,8 +413,8 @@ def _anchored(alias: yaml_events.AliasEvent, anchors: Mapping[str | None, slice 
     return span
 
 
-def _place(file: str, mark: StreamMark) -> Place:
-    return Place(file, mark.line + 1, mark.column + 1)
+def _place(file: str, mark: StreamMark) -> Position:
+    return Position(file, mark.line + 1, mark.column + 1)
 
 
 def _text(text: str) -> str:

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
-from evo_libra.network.blocks import ITEMS, PHYSICS, Kit, Part
+from evo_libra.network.blocks import ITEMS, Kit, Part
+from evo_libra.network.blocks.registry import BLOCKS
 
 __all__ = [
     "ITEMS", "Counting", "Scenario", "bill", "cost_by_item", "counting", "fits", "inner_npus", "part_figures",
@@ -80,7 +81,7 @@ def _counts_of(
     linear, step, slope = (np.zeros((len(ITEMS), len(chosen))) for _ in range(3))
     for index in np.unique(chosen[chosen >= 0]).tolist():
         mine = np.flatnonzero(chosen == index)
-        counts = PHYSICS[kits[index].block].counts(sizes[mine], kits[index], inside[mine])
+        counts = BLOCKS[kits[index].block].counts(sizes[mine], kits[index], inside[mine])
         linear[:, mine], step[:, mine], slope[:, mine] = counts.linear, counts.step, counts.slope
     return linear, step, slope
 
@@ -162,7 +163,7 @@ def fits(kit: Kit, npus: IntArray, inside: IntArray) -> BoolArray:
     inside : (n,) NPUs inside each NPU of the dimension.
     """
     near = np.asarray(npus) * np.asarray(inside) <= (np.inf if kit.domain_size is None else kit.domain_size)
-    return np.asarray(near & PHYSICS[kit.block].allowed(npus, kit, inside))
+    return np.asarray(near & BLOCKS[kit.block].allowed(npus, kit, inside))
 
 
 def _figures(part: Part | None, scenario: Scenario) -> tuple[float, float]:

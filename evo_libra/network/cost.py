@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population
-from evo_libra.network.catalog import Catalog
-from evo_libra.network.fabric import BLOCKS, PARTS
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.technologies import Catalog
+
+PARTS = ("link", "switch", "nic")
+"""What LIBRA has a price for, per NPU and unit of bandwidth."""
 
 
 def part_prices(catalog: Catalog) -> FloatArray:

@@ -11,33 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError, printable, suggestion, unknown
-from evo_libra.network.blocks import PHYSICS
-
-
-@dataclass(frozen=True)
-class Block:
-    """A building block: how the NPUs of one dimension are connected.
-
-    Attributes
-    ----------
-    code : the letters of the notation.
-    name : the word used in files.
-    parts : what LIBRA has to buy per unit of bandwidth, named as prices are; empty where it has no price.
-    """
-
-    code: str
-    name: str
-    parts: tuple[str, ...]
-
-
-# Links, switches and NICs per block: LIBRA (ISPASS 2024), whose counts of links and whose bandwidth per link cancel
-# to one link price per NPU and unit of bandwidth, for each block.
-_LIBRA_PARTS = {"ring": ("link",), "fully-connected": ("link",), "switch": ("link", "switch", "nic")}
-
-BLOCKS = tuple(Block(block.code, block.name, _LIBRA_PARTS.get(block.name, ())) for block in PHYSICS)
-"""Every block, LIBRA's first; what they are physically is `evo_libra.network.blocks.PHYSICS`, in the same order."""
-BLOCK_NAMES = tuple(block.name for block in BLOCKS)
-PARTS = ("link", "switch", "nic")
+from evo_libra.network.blocks.registry import BLOCKS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
-from evo_libra.bandwidth.program import Program, only_price
+from evo_libra.bandwidth.program import BandwidthProgram, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import program_for, variants
@@ -112,12 +112,12 @@ def _only_ports(problem: Problem) -> bool:
     return bool(problem.pricing.kits) and all(c.ports or not c.linear for c in problem.constraints)
 
 
-def _affords(program: Program) -> BoolArray:
+def _affords(program: BandwidthProgram) -> BoolArray:
     """Return (n,) whether the least bandwidths meet rows without a negative coefficient; if not, none do."""
     return np.asarray(((program.rows * program.low).sum(axis=1) <= program.limit * (1.0 + EXACT)).all(axis=0))
 
 
-def _min_time(program: Program) -> FloatArray:
+def _min_time(program: BandwidthProgram) -> FloatArray:
     """Return (n,) seconds that no bandwidths undercut: those of the box, and of each row for itself."""
     free = replace(program, rows=program.rows[:0], limit=program.limit[:0], equality=program.equality[:0])
     found = optimal_bandwidth(free).bound

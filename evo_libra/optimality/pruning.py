@@ -12,7 +12,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
-from evo_libra.bandwidth.program import Program, merged
+from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.errors import InputError
 from evo_libra.optimality.bounds import EXACT, VariantBounds, bound_variants, bounds_of
 from evo_libra.optimality.ideal_bandwidth import ideal_of
@@ -43,7 +43,7 @@ class _Cases:
     """
 
     case: IntArray
-    program: Program
+    program: BandwidthProgram
     price: FloatArray
     low: FloatArray
     high: FloatArray

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import Program, merged, only_price
+from evo_libra.bandwidth.program import BandwidthProgram, merged, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.objectives import COST, MEASURES
@@ -37,7 +37,7 @@ class TrafficTable:
             return self.time.traffic(designs.npus, designs.technology)
         return _planes(self._traffic, designs.structure)
 
-    def program(self, designs: Topologies) -> Program:
+    def program(self, designs: Topologies) -> BandwidthProgram:
         """Return the program of the best bandwidths of topologies, without linear constraints."""
         if self._program is None or (designs.structure < 0).any():
             traffic = self.time.traffic(designs.npus, designs.technology)
@@ -54,7 +54,7 @@ class TrafficTable:
         return None if table is None else self.time.traffic(table.npus, table.technology)
 
     @cached_property
-    def _program(self) -> Program | None:
+    def _program(self) -> BandwidthProgram | None:
         if self.space.table is None or self._traffic is None:
             return None
         box = np.zeros(self.space.table.npus.shape)
@@ -73,7 +73,7 @@ def program_for(
     budget: FloatArray | None,
     *,
     separate: bool = False,
-) -> Program:
+) -> BandwidthProgram:
     """Return the convex program of designs under linear constraints and (n,) USD, which come last, of budget.
 
     Constraints that are not linear in bandwidth have no part in it. Those on ports are merged to as many as a design
@@ -141,7 +141,7 @@ def allocate(
     return bandwidth
 
 
-def cheapest(program: Program, price: FloatArray, rows: int) -> FloatArray:
+def cheapest(program: BandwidthProgram, price: FloatArray, rows: int) -> FloatArray:
     """Return the (d, n) bandwidths of least price (d, n), in USD per B/s, that meet the first rows of a program.
 
     Where none meet them, they are the least of the box, which break a row.
@@ -153,7 +153,7 @@ def cheapest(program: Program, price: FloatArray, rows: int) -> FloatArray:
     return np.where(np.isfinite(found.objective), found.bandwidth, program.low)
 
 
-def shrunk(program: Program, bandwidth: FloatArray) -> FloatArray:
+def shrunk(program: BandwidthProgram, bandwidth: FloatArray) -> FloatArray:
     """Return the least bandwidths that make every pattern as fast as these do.
 
     Where a constraint asks for bandwidth they are returned as they are.

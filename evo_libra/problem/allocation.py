@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.bandwidth.lower_bound import slopes
-from evo_libra.bandwidth.program import Multipliers, Program
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
@@ -94,7 +94,7 @@ class Allocation:
 
 
 def bindings_of(
-    problem: Problem, design: Topologies, program: Program, bandwidth: FloatArray, multipliers: Multipliers
+    problem: Problem, design: Topologies, program: BandwidthProgram, bandwidth: FloatArray, multipliers: Multipliers
 ) -> tuple[Binding, ...]:
     """Return the limits that hold bandwidths back: rows by their multipliers, the box by the rest of the stationarity.
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
-from evo_libra.network.catalog import Catalog
-from evo_libra.network.fabric import BLOCKS, Fabric, parse_fabric, population_of
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.fabric import Fabric, parse_fabric, population_of
 from evo_libra.problem.pricing.kits import with_kits
 from evo_libra.problem.time_models.time_model import TimeModel
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.blocks import PHYSICS
+from evo_libra.network.blocks.registry import BLOCKS
 
 _HOURS_PER_YEAR = 8760.0
 _KILO = 1e3
@@ -104,7 +104,7 @@ def cuts(npus: IntArray, block: IntArray) -> FloatArray:
     cut = np.full(npus.shape, np.inf)
     for index in np.unique(block[npus > 1]).tolist():
         mine = (block == index) & (npus > 1)
-        cut[mine] = PHYSICS[index].cut(npus[mine]) * np.broadcast_to(world, npus.shape)[mine] / npus[mine]
+        cut[mine] = BLOCKS[index].cut(npus[mine]) * np.broadcast_to(world, npus.shape)[mine] / npus[mine]
     return cut
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.bandwidth.product import least_product
-from evo_libra.bandwidth.program import Multipliers, Program
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 from evo_libra.bandwidth.solve import optimal_bandwidth, unlimited, violation
 from evo_libra.errors import ConflictError, InputError, unknown
 from evo_libra.network.fabric import fabrics_of
@@ -96,7 +96,7 @@ def _every_design(problem: Problem) -> Topologies:
     return problem.pricing.topologies(*variants(problem.pricing, problem.constraints, npus, technology))
 
 
-def _time(problem: Problem, designs: Topologies, program: Program) -> Allocation:
+def _time(problem: Problem, designs: Topologies, program: BandwidthProgram) -> Allocation:
     # What limits a bandwidth depends on the technologies alone.
     kinds = np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
     for n in kinds.tolist():
@@ -120,7 +120,7 @@ def _time(problem: Problem, designs: Topologies, program: Program) -> Allocation
     )  # fmt: skip
 
 
-def _least_bandwidth(program: Program, price: FloatArray, bandwidth: FloatArray) -> FloatArray:
+def _least_bandwidth(program: BandwidthProgram, price: FloatArray, bandwidth: FloatArray) -> FloatArray:
     """Return the cheapest bandwidths that are as fast, where constraints ask for bandwidth, too."""
     if not (program.equality.any() or (program.rows < 0).any()):
         return bandwidth
@@ -169,7 +169,7 @@ def _check_rest(problem: Problem, network: Population, goal: str) -> None:
             )
 
 
-def _product(problem: Problem, designs: Topologies, program: Program) -> Allocation:
+def _product(problem: Problem, designs: Topologies, program: BandwidthProgram) -> Allocation:
     found = least_product(program, designs.price)
     product_ = found.time * found.cost
     best = int(np.nanargmin(np.where(np.isfinite(product_), product_, np.inf)))
@@ -200,7 +200,7 @@ def _conflict(problem: Problem) -> ConflictError:
     return ConflictError(f"no bandwidths within the allowed range meet {', '.join(map(repr, texts))}", texts)
 
 
-def _free(program: Program) -> IntArray:
+def _free(program: BandwidthProgram) -> IntArray:
     """Return the dimensions that nothing limits, if some traffic runs on nothing else: it has no least time."""
     if np.isfinite(program.high).all():
         return np.empty(0, dtype=np.int64)
@@ -236,8 +236,8 @@ def _unbounded(problem: Problem, designs: Topologies, n: int, reason: str) -> Al
 
 
 def _allocation(
-    problem: Problem, designs: Topologies, program: Program, n: int, bandwidth: FloatArray, bound: float, value: float,
-    multipliers: Multipliers, exchange: float | None,
+    problem: Problem, designs: Topologies, program: BandwidthProgram, n: int, bandwidth: FloatArray, bound: float,
+    value: float, multipliers: Multipliers, exchange: float | None,
 ) -> Allocation:  # fmt: skip
     used = designs.used[:, n] > 0
     design = designs.select(np.array([n]))

@@ -12,8 +12,9 @@ import numpy as np
 from evo_libra.arrays import GIGA, TILE, FloatArray, IntArray, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.catalog import Catalog
-from evo_libra.network.fabric import BLOCK_NAMES, Fabric, fabrics_of
+from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.fabric import Fabric, fabrics_of
 from evo_libra.problem.allocate import TrafficTable, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.genome import Genome

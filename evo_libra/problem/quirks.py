@@ -15,9 +15,9 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.problem.time_models.time_model import WeightedLoop
 from evo_libra.timing import quirks
-from evo_libra.timing.collectives.chunk_order import Policy
 from evo_libra.timing.collectives.system import cut
-from evo_libra.timing.fidelity import GREEDY_SCHEDULERS, PAPER, SCHEDULERS, Fidelity
+from evo_libra.timing.fidelity import Fidelity
+from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk
 from evo_libra.timing.trace_time import TracedWorkload
 
@@ -67,18 +67,22 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
 def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dict[Quirk, BoolArray]:
     """Return, of each quirk, which of the (n,) designs it concerns."""
     assert designs.schedule is not None  # noqa: S101 - a fidelity always makes one
-    names = np.array(SCHEDULERS)[np.broadcast_to(designs.schedule.scheduler, len(designs))]
+    schedulers = [tuple(Scheduler)[n] for n in np.broadcast_to(designs.schedule.scheduler, len(designs)).tolist()]
     depth = (designs.npus > 1).sum(axis=0)
-    paper, greedy, several = names == PAPER, np.isin(names, GREEDY_SCHEDULERS), depth > 1
+    several, greedy = depth > 1, np.array([scheduler.greedy for scheduler in schedulers])
+    paper, turning, baseline = (
+        np.array([scheduler is kind for scheduler in schedulers])
+        for kind in (Scheduler.THEMIS_PAPER, Scheduler.ROUND_ROBIN, Scheduler.BASELINE)
+    )
     again = several & any(len(_collectives(loop)) > 1 for loop in problem.time.loops)
-    policies = [fidelity.policy_of(str(name)) for name in names]
-    asked = (names != "baseline") | np.array([policy is not Policy.FIFO for policy in policies])
+    policies = [fidelity.policy_of(scheduler) for scheduler in schedulers]
+    asked = ~baseline | np.array([policy is not Policy.FIFO for policy in policies])
     unsafe = np.array([policy in _UNSAFE for policy in policies])
     parts = _parts(problem, designs)
     return {
         quirks.SCHEDULER_KEYS: asked & ~paper,
         quirks.PAPER_SCHEDULER: paper,
-        quirks.ROUND_ROBIN_COUNTER: (names == "round-robin") & again & _turned(problem, designs, depth),
+        quirks.ROUND_ROBIN_COUNTER: turning & again & _turned(problem, designs, depth),
         quirks.STALE_LOADS: greedy & again,
         quirks.QUEUE_ORDER_DEADLOCK: greedy & unsafe & several,
         quirks.GROUPS_AS_RINGS: parts,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import BoolArray, IntArray
-from evo_libra.network.catalog import Technology
+from evo_libra.network.catalog.technologies import Technology
 
 MAX_STRUCTURES = 500_000
 """A larger space is counted (`evo_libra.problem.space_size`): its tables would take longer to make than they save."""

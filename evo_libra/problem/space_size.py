@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evo_libra.arrays import IntArray
 from evo_libra.errors import InputError
-from evo_libra.network.catalog import Technology
+from evo_libra.network.catalog.technologies import Technology
 from evo_libra.problem.space import DimensionRule, Structures, divisors_of, permits, ranks_of
 
 _MOST = 2**53

@@ -16,48 +16,30 @@ from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Sched
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.network.fabric import BLOCKS, OPTIONS, Fabric
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.fabric import OPTIONS, Fabric
 from evo_libra.timing.collectives.collective_time import collective_time
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Policy, TooLongError
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, RING, SWITCH, Link, Overheads
+from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choice, System
-from evo_libra.timing.collectives.themis import Scheduler
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
+from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
 from evo_libra.units import bytes_per_ns, nanoseconds
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 
-ALGORITHMS = ("ring", "direct", "halving-doubling")
-_IMPLEMENTATIONS = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
 _RING, _DIRECT, _HALVING_DOUBLING = range(3)
-NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(PHYSICS)}
+NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(BLOCKS)}
 """The algorithm of each block unless a problem says otherwise."""
 
 _KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH}
-TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in PHYSICS if block.timed_as is not None}
+TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in BLOCKS if block.timed_as is not None}
 """Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
 ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 """(b,) what ASTRA-sim knows each block as; -1 for those that it does not know."""
 
-SCHEDULERS = ("baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper")
-_SCHEDULERS = (
-    Scheduler.BASELINE, Scheduler.ROUND_ROBIN, Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX,
-)  # fmt: skip
-PAPER = "themis-paper"
-_PAPER = SCHEDULERS.index(PAPER)
-GREEDY_SCHEDULERS = ("offline-greedy", "offline-greedy-flex")
-
 _OUTWEIGHS_ROUNDING = 2.0
-
-POLICIES = {
-    "first-come": Policy.FIFO,
-    "alternate": Policy.ALTERNATING,
-    "smallest-first": Policy.SMALLEST_FIRST,
-    "fewest-phases-first": Policy.FEWEST_PHASES_FIRST,
-}
-PAPER_POLICIES = ("first-come", "smallest-first")
-"""Those that Themis' paper has; its smallest-first is not ASTRA-sim's: see `Policy`."""
 
 
 @dataclass(frozen=True)
@@ -89,13 +71,12 @@ class Fidelity:
     @property
     def bounded(self) -> bool:
         """Whether LIBRA's time is a lower bound of every time."""
-        in_order = set(self.schedulers) == {SCHEDULERS.index("baseline")}
+        in_order = {tuple(Scheduler)[index] for index in self.schedulers} == {Scheduler.BASELINE}
         return in_order and self.active == 1 and self.overheads.endpoint >= _OUTWEIGHS_ROUNDING
 
-    def policy_of(self, scheduler: str) -> Policy:
-        """Return the policy that goes with one of `SCHEDULERS`."""
-        in_order = scheduler in {"baseline", "round-robin"}
-        return self.policy or (Policy.FIFO if in_order else Policy.SMALLEST_FIRST)
+    def policy_of(self, scheduler: Scheduler) -> Policy:
+        """Return the policy that goes with a scheduler."""
+        return self.policy or scheduler.default_policy
 
     def genes(self, depth: int) -> list[tuple[str, int]]:
         """Return name and highest value of the genes of what is left open, for that many dimensions."""
@@ -220,11 +201,11 @@ class Fidelity:
         scheduler = _of(designs).scheduler
         kinds = np.unique(scheduler).tolist()
         if len(kinds) == 1:
-            return self._seconds(kinds[0], collective, size, extent, designs)
+            return self._seconds(tuple(Scheduler)[kinds[0]], collective, size, extent, designs)
         time = np.empty(len(designs))
         for kind in kinds:
             mine = np.flatnonzero(scheduler == kind)
-            time[mine] = self._seconds(kind, collective, size, extent[:, mine], designs.select(mine))
+            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, size, extent[:, mine], designs.select(mine))
         return time
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
@@ -248,21 +229,21 @@ class Fidelity:
         inside = inner_npus(designs.npus)
         for k in np.unique(designs.technology[designs.npus > 1]).tolist():
             mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
-            links, switches = PHYSICS[kit.block].hops(designs.npus[mine], kit, inside[mine])
+            links, switches = BLOCKS[kit.block].hops(designs.npus[mine], kit, inside[mine])
             passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
             hops = 2.0 if ASTRA_BLOCK[kit.block] == SWITCH else 1.0
             latency[mine] = (links * latency[mine] + switches * passing) / hops
         return latency
 
     def _seconds(
-        self, scheduler: int, collective: Collective, size: int, extent: IntArray, designs: Population
+        self, scheduler: Scheduler, collective: Collective, size: int, extent: IntArray, designs: Population
     ) -> FloatArray:
         schedule = _of(designs)
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
-        policy = self.policy_of(SCHEDULERS[scheduler])
-        if scheduler == _PAPER:
+        policy = self.policy_of(scheduler)
+        if scheduler is Scheduler.THEMIS_PAPER:
             fabrics = Fabrics(block, extent, bytes_per_ns(per_npu), latency)
             if policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
@@ -271,9 +252,9 @@ class Fidelity:
         bandwidth = link_bandwidth(per_npu, algorithm, block, extent)
         links = [Link(*fields) for fields in zip(block, extent, bandwidth, latency, strict=True)]
         system = System(
-            {collective: [Choice(_IMPLEMENTATIONS, row) for row in algorithm]},
+            {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
             schedule.chunks, self.active, self.shrinking, self.overheads,
-            scheduler=_SCHEDULERS[scheduler], policy=policy,
+            scheduler=scheduler, policy=policy,
         )  # fmt: skip
         try:
             return collective_time(collective, size, links, system) * NANO

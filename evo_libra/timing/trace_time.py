@@ -13,8 +13,8 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
 from evo_libra.timing.traces.compile import Traces, compile_program
 from evo_libra.timing.traces.operations import Action
-from evo_libra.timing.traces.program import Program
-from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.traces.program import TraceProgram
+from evo_libra.timing.traces.replay import replay_population
 from evo_libra.units import roofline_ns
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.training import Merging, Message, Stream, stream_of, units_of
@@ -56,7 +56,7 @@ class TracedWorkload:
     """
 
     name: str
-    program: Program
+    program: TraceProgram
     computing: FloatArray
     layouts: Mapping[str, Layout]
     npus: int
@@ -76,7 +76,7 @@ class TracedWorkload:
         program = self.program
         for at, operation in enumerate(program.operations):
             if operation.collective is not None:
-                members = program.parties[program.party[at]].members
+                members = program.communicators[program.communicator[at]].members
                 yield (
                     int(program.owner[at]),
                     operation.collective,
@@ -107,7 +107,7 @@ class TraceTime:
     """
 
     streams: tuple[Stream, ...]
-    program: Program
+    program: TraceProgram
     computing: FloatArray
     stream: IntArray
     units: FloatArray
@@ -119,7 +119,7 @@ class TraceTime:
         rows = np.concatenate([np.array(time_per_unit).reshape(len(time_per_unit), nothing.shape[1]), nothing])
         durations = (self.computing[:, None] + self.units[:, None] * rows[self.stream]) / NANO
         # Whole nanoseconds tie as they do in ASTRA-sim; LIBRA's times are no whole numbers.
-        return execute_population(self.program, np.rint(durations) if self.whole else durations).all * NANO
+        return replay_population(self.program, np.rint(durations) if self.whole else durations).all * NANO
 
 
 def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accelerator: Accelerator) -> TracedWorkload:
@@ -135,7 +135,7 @@ def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accele
 
     Raises
     ------
-    InputError : as `compile_program` and `execute_population`; or a collective names dimensions of one certain network,
+    InputError : as `compile_program` and `replay_population`; or a collective names dimensions of one certain network,
         a group is no grid, a computation lacks what a roofline needs, or remote memory is used.
     """
     for npu, trace in enumerate(traces):
@@ -148,13 +148,13 @@ def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accele
                 raise InputError(Mistake(reason, key=f"NPU {npu}, node {node.id}"))
     program = compile_program(traces, groups, npus)
     # Traces that wait for each other for ever are told now, and not by the first design of a search.
-    execute_population(program, np.ones((len(program), 1)))
+    replay_population(program, np.ones((len(program), 1)))
     layouts = {}
-    for party in program.parties:
+    for communicator in program.communicators:
         try:
-            layout = grid_of(party.members, npus)
+            layout = grid_of(communicator.members, npus)
         except ValueError as error:
-            raise InputError(Mistake(str(error), key=str(party))) from None
+            raise InputError(Mistake(str(error), key=str(communicator))) from None
         layouts[group_name(layout)] = layout
     return TracedWorkload(name, program, _computing(program, accelerator), layouts, npus)
 
@@ -171,7 +171,7 @@ def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
     stream, units = np.full(len(program), -1), np.zeros(len(program))
     for at, operation in enumerate(program.operations):
         if operation.action is Action.COLLECTIVE and operation.collective is not None:
-            members = program.parties[program.party[at]].members
+            members = program.communicators[program.communicator[at]].members
             group = group_name(grid_of(members, workload.npus))
             load = stream_of(group, operation.collective, operation.size, merging)
             units[at] = units_of(operation.collective, operation.size, len(members), merging)
@@ -184,7 +184,7 @@ def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
     return TraceTime(tuple(streams), program, workload.computing, stream, units, whole=merging is Merging.NONE)
 
 
-def _message(program: Program, at: int) -> Message:
+def _message(program: TraceProgram, at: int) -> Message:
     source = program.classes[program.owner[at]][0]
     return Message(source, int(program.peer[at]), program.operations[at].size)
 
@@ -239,7 +239,7 @@ def _short(members: Sequence[int]) -> str:
     return f"{shown}, ..." if len(members) > _SHOWN else shown
 
 
-def _computing(program: Program, accelerator: Accelerator) -> FloatArray:
+def _computing(program: TraceProgram, accelerator: Accelerator) -> FloatArray:
     found, mistakes = np.zeros(len(program)), list[Mistake]()
     for at, operation in enumerate(program.operations):
         if operation.action is Action.MEMORY:

@@ -12,7 +12,7 @@ from typing import Any
 from evo_libra.errors import InputError, counted
 from evo_libra.experiment.results.catalogue import Catalogue, can_be_read, no_folder
 from evo_libra.experiment.store.folder import MANIFEST, is_run
-from evo_libra.files.kinds import refusal_of_file
+from evo_libra.files.source import refusal_of_file
 
 
 def print_json(data: Mapping[str, Any]) -> None:

@@ -11,16 +11,8 @@ from functools import partial
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, Pattern, bytes_of_pattern, pattern_of
+from evo_libra.collective import Collective, Pattern, SizedCollective, bytes_of_pattern, pattern_of
 from evo_libra.workload.workload import Layer, Phase, Workload
-
-
-@dataclass(frozen=True)
-class Operation:
-    """A collective and its bytes: the whole message, for an all-gather the shard."""
-
-    collective: Collective
-    size: int
 
 
 @dataclass(frozen=True)
@@ -32,7 +24,7 @@ class Message:
     size: int
 
 
-Stream = tuple[str, Pattern | Collective | Operation | Message]
+Stream = tuple[str, Pattern | Collective | SizedCollective | Message]
 """Traffic of a process group that costs the same per unit: per byte of a pattern or of one kind of collectives of it,
 or per operation or message."""
 
@@ -139,7 +131,7 @@ def stream_of(group: str, collective: Collective, size: float, merging: Merging)
     """Return the stream that a collective is part of."""
     if merging is Merging.PATTERN:
         return group, pattern_of(collective)
-    return group, collective if merging is Merging.COLLECTIVE else Operation(collective, round(size))
+    return group, collective if merging is Merging.COLLECTIVE else SizedCollective(collective, round(size))
 
 
 def units_of(collective: Collective, size: float, degree: int, merging: Merging) -> float:

@@ -16,7 +16,7 @@ _PER_NANOSECOND = 1000
 
 
 @dataclass(frozen=True)
-class World:
+class DimensionGroup:
     """A process group that is all NPUs of some dimensions.
 
     Attributes
@@ -28,16 +28,16 @@ class World:
 
 
 @dataclass(frozen=True)
-class Communicator:
+class ListedGroup:
     """A process group whose members are listed; its name stands for that of the NPU's own list (see `in_group`)."""
 
     name: str
 
 
-Place = World | Communicator
+GroupPlace = DimensionGroup | ListedGroup
 
 
-def training_nodes(workload: Workload, overlap: str, places: Mapping[str, Place]) -> tuple[Node, ...]:
+def training_nodes(workload: Workload, overlap: str, places: Mapping[str, GroupPlace]) -> tuple[Node, ...]:
     """Return the nodes of one iteration.
 
     Forward layers, then backward layers from the last one on, each with its input gradient before its weight gradient.
@@ -85,7 +85,7 @@ _NOTHING: _After = ()
 class _Trace:
     """Collects nodes; each method returns what waits for what it has added: the nodes that must finish first."""
 
-    def __init__(self, places: Mapping[str, Place]) -> None:
+    def __init__(self, places: Mapping[str, GroupPlace]) -> None:
         self.places, self.nodes = places, list[Node]()
 
     def phase(self, name: str, phase: Phase, after: _After) -> _After:
@@ -105,7 +105,7 @@ class _Trace:
             return after
         kind, size = CollectiveType[phase.collective.name], round(phase.size)
         label = f"{name}.{phase.collective.value}.{phase.group}"
-        if isinstance(place, World):
+        if isinstance(place, DimensionGroup):
             return self.add(collective_node(len(self.nodes), label, kind, size, involved=place.involved, data=after))
         return self.add(collective_node(len(self.nodes), label, kind, size, group=place.name, data=after))
 

@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem
 from evo_libra.arrays import IntArray, Population, Schedule
+from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, cluster_of, dimension_algorithms
 from evo_libra.astra_sim.importing import Imported, imported, problem_texts
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.files.source import parse_source
 from evo_libra.problem.file.spec import TimeSpec
 from evo_libra.problem.problem import Problem
-from evo_libra.timing.astra_cluster import ONE_AT_A_TIME, cluster_of, dimension_algorithms
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import Overheads
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.fidelity import ALGORITHMS, SCHEDULERS, Fidelity
+from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.input_files.files import (
     NetworkFile,
     SystemFile,
@@ -33,6 +32,7 @@ from evo_libra.timing.input_files.files import (
     parse_system,
     system_text,
 )
+from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy
 
 RING, FULLY_CONNECTED, SWITCH = range(3)
 EVERY = np.array([[0, 0, 0], [1, 0, 2], [2, 0, 1]])

@@ -15,7 +15,7 @@ from evo_libra.bandwidth.conic import conic
 from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.product import least_product
-from evo_libra.bandwidth.program import Multipliers, Program, merged
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, merged
 from evo_libra.bandwidth.solve import ACCURACY, optimal_bandwidth, unlimited, violation
 from evo_libra.workload.training import Race
 
@@ -31,7 +31,7 @@ def examples(count: int) -> settings:
 class Case:
     """A batch of programs, bandwidths that meet their constraints, and the prices of a budget."""
 
-    program: Program
+    program: BandwidthProgram
     feasible: FloatArray
     price: FloatArray
 
@@ -95,7 +95,7 @@ def case(
     limit = terms.sum(axis=1) + np.array(slack).reshape(len(rows), count) * np.abs(terms).sum(axis=1)
     cost = 10.0 ** rng.uniform(-2, 1, shape) / unit if some(priced, 0.25) else np.zeros(shape)
     overlapped = tuple(_race(rng, patterns, unit) for _ in range(2)) if some(races, 0.3) else ()
-    program = Program(
+    program = BandwidthProgram(
         1.0 if idle else float(rng.choice([0.0, 1.0])), size, traffic, cost, low, high,
         np.array(rows).reshape(len(rows), *shape), limit, np.array(equality, dtype=np.bool_), overlapped,
     )  # fmt: skip
@@ -121,7 +121,9 @@ def budget_case(seed: int, count: int = 40, patterns: int | None = None) -> Case
     return replace(drawn, program=program)
 
 
-def with_row(program: Program, row: FloatArray, limit: FloatArray, *, equality: bool = False) -> Program:
+def with_row(
+    program: BandwidthProgram, row: FloatArray, limit: FloatArray, *, equality: bool = False
+) -> BandwidthProgram:
     return replace(
         program, rows=np.concatenate([program.rows, row[None]]), limit=np.concatenate([program.limit, limit[None]]),
         equality=np.append(program.equality, equality),
@@ -438,15 +440,15 @@ def test_unlimited_names_what_nothing_limits(seed: int) -> None:
         for i, j in chains:
             limited[i] |= limited[j]
     table = np.array(rows)[..., None]
-    program = Program(
+    program = BandwidthProgram(
         0.0, np.ones(1), np.ones((1, depth, 1)), np.zeros((depth, 1)), np.zeros((depth, 1)), high[:, None],
         table, np.where(np.arange(len(rows)) == 0, 1.0, 0.0)[:, None], np.zeros(len(rows), dtype=np.bool_),
     )  # fmt: skip
     np.testing.assert_array_equal(unlimited(program), ~limited)
 
 
-def one(traffic: object, **fields: object) -> Program:
-    """Return the program of a single design: traffic (g, d), the rest as in `Program` without the last axis."""
+def one(traffic: object, **fields: object) -> BandwidthProgram:
+    """Return the program of a single design: traffic (g, d), the rest without the last axis."""
     table = np.array(traffic, dtype=np.float64)[..., None]
     patterns, depth, _ = table.shape
     usual: dict[str, Any] = {
@@ -457,10 +459,10 @@ def one(traffic: object, **fields: object) -> Program:
     whole: dict[str, Any] = {
         "base": 0.0, "size": np.ones(patterns), "equality": np.zeros(len(given_["limit"]), dtype=np.bool_),
     }  # fmt: skip
-    return Program(traffic=table, **given_, **(whole | fields))
+    return BandwidthProgram(traffic=table, **given_, **(whole | fields))
 
 
-def check(program: Program, least: float) -> None:
+def check(program: BandwidthProgram, least: float) -> None:
     found = optimal_bandwidth(program)
     np.testing.assert_allclose(found.objective, least, rtol=1e-9, atol=1e-15)
     assert (found.bound <= found.objective * (1 + ROUNDING)).all()
@@ -504,7 +506,7 @@ def test_an_equality_said_twice() -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(0.5, 2, (1, 200))
     shape, price = x.shape, rng.uniform(1e-9, 1e-7, x.shape)
-    program = Program(0.0, np.ones(3), rng.uniform(0.1, 2, (3, *shape)), np.zeros(shape), np.zeros(shape),
+    program = BandwidthProgram(0.0, np.ones(3), rng.uniform(0.1, 2, (3, *shape)), np.zeros(shape), np.zeros(shape),
                       np.full(shape, np.inf), np.stack([price, np.ones(shape)]), np.stack([(price * x)[0], x[0]]),
                       np.array([True, True]))  # fmt: skip
     found = optimal_bandwidth(program)
@@ -536,7 +538,7 @@ def test_what_is_infeasible_may_have_races() -> None:
 def test_one_pattern_by_hand() -> None:
     # T = max(3/b0, 4/b1) with b0 + 2 b1 = 22: b0 : b1 = 3 : 4, so b = (6, 8) and T = 1/2.
     column = np.ones((2, 1))
-    program = Program(
+    program = BandwidthProgram(
         0.0, np.ones(1), np.array([[[3.0], [4.0]]]), 0.0 * column, 0.0 * column, np.inf * column,
         np.array([[[1.0], [2.0]]]), np.array([[22.0]]), np.array([False]),
     )  # fmt: skip

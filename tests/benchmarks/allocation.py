@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from evo_libra.bandwidth import conic
-from evo_libra.bandwidth.program import Program
+from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.bandwidth.solve import optimal_bandwidth, violation
 from evo_libra.optimality.ideal_bandwidth import bound_variants, ideal_of
 from evo_libra.problem.file.registry import load_problem
@@ -32,7 +32,7 @@ COMPUTE = "workloads[0].compute_TFLOPS=65.97069766656"
 REFERENCES, ROUNDS, GOOD = 200, 20, 1e-6
 
 
-def programs(seed: int, count: int, patterns: int, depth: int, *, box: bool, total: bool) -> Program:
+def programs(seed: int, count: int, patterns: int, depth: int, *, box: bool, total: bool) -> BandwidthProgram:
     """Draw programs: traffic over three decades with 30 % zeros, prices over 1.5, half of the caps within reach."""
     rng = np.random.default_rng(seed)
     shape = (depth, count)
@@ -47,10 +47,10 @@ def programs(seed: int, count: int, patterns: int, depth: int, *, box: bool, tot
         high = np.where(rng.random(shape) < 0.5, 10.0 ** rng.uniform(0, 2, shape), 1000.0)
     size = 10.0 ** rng.uniform(0, 1, patterns)
     equality = np.zeros(len(rows), dtype=np.bool_)
-    return Program(0.0, size, traffic, np.zeros(shape), low, high, np.array(rows), np.array(limits), equality)
+    return BandwidthProgram(0.0, size, traffic, np.zeros(shape), low, high, np.array(rows), np.array(limits), equality)
 
 
-def clarabel(program: Program) -> tuple[np.ndarray, float, float]:
+def clarabel(program: BandwidthProgram) -> tuple[np.ndarray, float, float]:
     """Return its objectives and seconds a program: all, and those inside its solver."""
     solve, inside = conic._solve, []  # noqa: SLF001 - what clarabel itself takes is known there only
 
@@ -68,7 +68,7 @@ def clarabel(program: Program) -> tuple[np.ndarray, float, float]:
     return program.objective(bandwidth), wall / len(program), sum(inside) / len(program)
 
 
-def row(name: str, program: Program) -> str:
+def row(name: str, program: BandwidthProgram) -> str:
     optimal_bandwidth(program.select(slice(0, 100)))
     start = time.perf_counter()
     found = optimal_bandwidth(program)

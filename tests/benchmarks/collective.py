@@ -13,12 +13,11 @@ import numpy as np
 
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives import queues
-from evo_libra.timing.collectives.bound import all_reduce_bound
-from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
+from evo_libra.timing.collectives.collective_time import all_reduce_bound, collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
+from evo_libra.timing.names import Policy, Scheduler
 
 CASES = Path(__file__).parents[1] / "golden" / "astra_collectives.json"
 BLOCKS = (RING, FULLY_CONNECTED, RING, SWITCH)

@@ -13,11 +13,11 @@ from evo_libra.chakra.trace import Attribute, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
-from evo_libra.timing.traces.machine import Compute, Machine
-from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.traces.replay import replay_population
 from evo_libra.units import GIBI
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "astra_graphs.json"
@@ -41,7 +41,7 @@ def machine(npus: tuple[int, ...], algorithm: str) -> Machine:
     ]
     rows = [Implementation.read(algorithm)] * len(npus)
     system = System(dict.fromkeys(Collective, rows), 4, 1, shrinking=True, overheads=Overheads(10.0, 2039.0))
-    return Machine(links, system, Compute(312e12, roofline=True))
+    return Machine(links, system, ComputeModel(312e12, roofline=True))
 
 
 def seconds(run: Callable[[], object], repeats: int = 3) -> float:
@@ -61,16 +61,18 @@ def row(golden: dict, name: str) -> str:
     program = compile_program(given, {key: tuple(members) for key, members in groups.items()}, cluster)
     factors = np.random.default_rng(0).uniform(0.5, 2.0, (len(program), POPULATION))
     population = durations(program, cluster)[:, None] * factors
-    execute_population(program, population[:, :2])  # compiles, where that is still to be done
+    replay_population(program, population[:, :2])  # compiles, where that is still to be done
     done = POPULATION * len(program) / 1e6
-    lock_step, fast = (seconds(lambda f=f: execute_population(program, population, fast=f)) for f in (False, True))
+    lock_step, compiled = (
+        seconds(lambda f=f: replay_population(program, population, compiled=f)) for f in (False, True)
+    )
     exact = seconds(lambda: execute_program(program, cluster))
     cells = (f"{len(program.npus)}", f"{len(program.classes)}", f"{len(program):,}", f"{1e3 * exact:.1f}")
     rates = (
         f"{done / lock_step:.1f}",
         f"{POPULATION / lock_step:,.0f}",
-        f"{done / fast:.1f}",
-        f"{POPULATION / fast:,.0f}",
+        f"{done / compiled:.1f}",
+        f"{POPULATION / compiled:,.0f}",
     )
     return f"| {name} | {' | '.join((*cells, *rates))} |"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from evo_libra.chakra.graph import Chain, graph_of, longest_chain, running_order
 from evo_libra.chakra.read import read_trace
-from evo_libra.chakra.summary import Compute, Use, Volume, compute_time, summarise
+from evo_libra.chakra.summary import CollectiveKey, ComputeSummary, Volume, compute_time, summarise
 from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node
 from evo_libra.chakra.write import (
     collective_node,
@@ -52,11 +52,11 @@ def test_everything_is_counted(tmp_path: Path) -> None:
     found = summarise(path)
     assert (found.file, found.version, found.dependencies) == (str(path), "0.0.4", 13)
     assert found.kinds == Counter(node.kind for node in nodes)
-    assert found.compute == Compute(4, 150, 510, pytest.approx(37e-6), 2)
+    assert found.compute == ComputeSummary(4, 150, 510, pytest.approx(37e-6), 2)
     assert found.collectives == {
-        Use(CollectiveType.ALL_REDUCE, "", None): Volume(2, 96),
-        Use(CollectiveType.ALL_REDUCE, "3", None): Volume(1, 16),
-        Use(CollectiveType.ALL_TO_ALL, "", (False, True)): Volume(1, 8),
+        CollectiveKey(CollectiveType.ALL_REDUCE, "", None): Volume(2, 96),
+        CollectiveKey(CollectiveType.ALL_REDUCE, "3", None): Volume(1, 16),
+        CollectiveKey(CollectiveType.ALL_TO_ALL, "", (False, True)): Volume(1, 8),
     }
     assert (found.sends, found.receives) == ({5: Volume(2, 2000)}, {7: Volume(1, 500)})
     assert (found.loads, found.stores) == (Volume(1, 4096), Volume(1, 2048))

@@ -3,7 +3,7 @@
 import pytest
 from rail_only import PUBLISHED, PUBLISHED_OVERHEAD, TOTAL, Saving, fitted, networks, optics, overheads, savings
 
-from evo_libra.network.bill import ITEMS
+from evo_libra.network.blocks import ITEMS
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from evo_libra.errors import InputError
-from evo_libra.files.source import MAX_DEPTH, Place, parse_source, read_source, set_value, validate
+from evo_libra.files.source import MAX_DEPTH, Position, parse_source, read_source, set_value, validate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,16 +246,16 @@ def test_size_limit() -> None:
 def test_positions() -> None:
     source = parse_source("# first\na: &x\n  b: [1, 2]\nc:\n  - *x\n", "f")
     assert source.places == {
-        (): Place("f", 2, 1),
-        ("a",): Place("f", 2, 1),
-        ("a", "b"): Place("f", 3, 3),
-        ("a", "b", 0): Place("f", 3, 7),
-        ("a", "b", 1): Place("f", 3, 10),
-        ("c",): Place("f", 4, 1),
-        ("c", 0): Place("f", 5, 5),
-        ("c", 0, "b"): Place("f", 3, 3),
-        ("c", 0, "b", 0): Place("f", 3, 7),
-        ("c", 0, "b", 1): Place("f", 3, 10),
+        (): Position("f", 2, 1),
+        ("a",): Position("f", 2, 1),
+        ("a", "b"): Position("f", 3, 3),
+        ("a", "b", 0): Position("f", 3, 7),
+        ("a", "b", 1): Position("f", 3, 10),
+        ("c",): Position("f", 4, 1),
+        ("c", 0): Position("f", 5, 5),
+        ("c", 0, "b"): Position("f", 3, 3),
+        ("c", 0, "b", 0): Position("f", 3, 7),
+        ("c", 0, "b", 1): Position("f", 3, 10),
     }
 
 
@@ -272,7 +272,7 @@ def test_reading_files(tmp_path: Path) -> None:
     path.write_bytes(b"\xef\xbb\xbfname: caf\xc3\xa9\r\nn: 1\r\n")
     source = read_source(path)
     assert source.data == {"name": "café", "n": 1}
-    assert source.places["n",] == Place(str(path), 2, 1)
+    assert source.places["n",] == Position(str(path), 2, 1)
 
 
 def test_unreadable_files(tmp_path: Path) -> None:
@@ -316,15 +316,15 @@ def test_set_fills_an_empty_value() -> None:
 
 def test_set_marks_places() -> None:
     source = set_value(parse_source("a: {b: [1, 2]}\n", "f"), "a.b=[{x: 3}]")
-    label = Place("--set a.b=[{x: 3}]")
+    label = Position("--set a.b=[{x: 3}]")
     assert source.places == {
-        (): Place("f", 1, 1),
-        ("a",): Place("f", 1, 1),
+        (): Position("f", 1, 1),
+        ("a",): Position("f", 1, 1),
         ("a", "b"): label,
         ("a", "b", 0): label,
         ("a", "b", 0, "x"): label,
     }
-    assert set_value(source, "d.e=1").places["d",] == Place("--set d.e=1")
+    assert set_value(source, "d.e=1").places["d",] == Position("--set d.e=1")
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 
 from evo_libra.arrays import FloatArray, Population
 from evo_libra.bandwidth.product import least_product
-from evo_libra.bandwidth.program import Program, merged
+from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.bandwidth.solve import optimal_bandwidth, violation
 from evo_libra.collective import Collective, Pattern, time_per_byte, traffic, unit_traffic
-from evo_libra.network.catalog import Catalog, Technology
+from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.network.cost import cost_by_part, network_cost, part_prices
 from evo_libra.workload.generators.dlrm import dlrm
 from evo_libra.workload.generators.transformer import transformer
@@ -134,7 +134,7 @@ def unit_price(case: dict[str, Any]) -> FloatArray:
     return prices[population.block, population.technology] * np.prod(population.npus)
 
 
-def program_of(case: dict[str, Any]) -> Program:
+def program_of(case: dict[str, Any]) -> BandwidthProgram:
     traffic, size, base = [], [], 0.0
     for entry in case["workloads"]:
         extents = {phase: np.maximum(np.array(entry["communicator"][phase]), 1)[:, None] for phase in PHASES}
@@ -147,7 +147,7 @@ def program_of(case: dict[str, Any]) -> Program:
     signs = np.array([-1.0 if c["op"] == ">=" else 1.0 for c in case["constraints"]])
     rows = np.array([c["coeffs"] for c in case["constraints"]]) * signs[:, None]
     limit = np.array([c["rhs"] for c in case["constraints"]]) * signs * 1e9
-    program = Program(
+    program = BandwidthProgram(
         base, np.array(size), np.array(traffic), np.zeros((depth, 1)), np.zeros((depth, 1)),
         np.full((depth, 1), np.inf), rows[..., None], limit[:, None],
         np.array([c["op"] == "==" for c in case["constraints"]]),

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.network.bill import (
-    ITEMS,
     bill,
     cost_by_item,
     counting,
@@ -23,10 +22,10 @@ from evo_libra.network.bill import (
     power_by_item,
     relaxed_price,
 )
-from evo_libra.network.blocks import PHYSICS, Kit, Part, Range
+from evo_libra.network.blocks import ITEMS, Kit, Part, Range
 from evo_libra.network.blocks.conformance import sample_kit
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.parts import load_parts
-from evo_libra.network.fabric import BLOCK_NAMES
 
 ROWS = json.loads((Path(__file__).parents[1] / "golden" / "fabric_published.json").read_text())
 PUBLISHED = {row["id"]: row for row in ROWS}
@@ -136,7 +135,7 @@ def test_domains_stay_within_their_span() -> None:
 
 
 KITS = [*load_parts("parts-2024").kits, *load_parts("wafer").kits]
-KITS += [replace(sample_kit(block), block=index) for index, block in enumerate(PHYSICS)]
+KITS += [replace(sample_kit(block), block=index) for index, block in enumerate(BLOCKS)]
 
 
 @given(st.integers(0, len(KITS) - 1), st.integers(2, 4096), st.integers(1, 64), st.integers(1, 8))
@@ -145,7 +144,7 @@ def test_parts_in_any_fraction_cost_no_more(index: int, npus: int, ports: int, i
     one = replace(KITS[index], domain_size=None)
     if not fits(one, np.array([npus]), np.array([inside]))[0]:
         return
-    quantum = int(PHYSICS[one.block].quantum(np.array([npus]), one)[0])
+    quantum = int(BLOCKS[one.block].quantum(np.array([npus]), one)[0])
     count = max(1, min(ports, one.ports) // quantum) * quantum
     kits, chosen, sizes = [NODE, one], column(0, 1), column(inside, npus)
     items = bill(kits, chosen, sizes, column(1, count))

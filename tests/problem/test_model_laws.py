@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from evo_libra import load_problem
 from evo_libra.arrays import Population
 from evo_libra.errors import InputError
-from evo_libra.network.fabric import BLOCKS, Dimension, Fabric, parse_fabric
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.fabric import Dimension, Fabric, parse_fabric
 from evo_libra.problem.problem import Problem
 
 SETTINGS = settings(max_examples=40)

@@ -15,7 +15,7 @@ from evo_libra import certify, load_problem, search
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.front.explain import bill_of, explain
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem

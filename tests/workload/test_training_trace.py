@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.units import roofline_ns
-from evo_libra.workload.training_trace import Communicator, World, in_group, operations_of, training_nodes
+from evo_libra.workload.training_trace import DimensionGroup, ListedGroup, in_group, operations_of, training_nodes
 from evo_libra.workload.workload import Layer, Phase, Workload
 
 TP = Phase(5e-9, Collective.ALL_REDUCE, 1000.0, "tp")
 DP = Phase(7e-9, Collective.REDUCE_SCATTER, 64.0, "dp")
 PLAIN, NOTHING = Phase(3e-9), Phase(0.0)
 LOOP = Workload("two", (Layer("a", TP, TP, DP), Layer("b", PLAIN, NOTHING, PLAIN)))
-PLACES = {"tp": World((True, False)), "dp": Communicator("dp")}
+PLACES = {"tp": DimensionGroup((True, False)), "dp": ListedGroup("dp")}
 
 
 def waits(nodes: tuple[Node, ...]) -> dict[str, list[str]]:
@@ -58,7 +58,7 @@ def test_what_a_collective_says() -> None:
 
 
 def test_groups_of_one_npu_have_no_collectives() -> None:
-    names = [node.name for node in training_nodes(LOOP, "none", {"dp": World((True, True))})]
+    names = [node.name for node in training_nodes(LOOP, "none", {"dp": DimensionGroup((True, True))})]
     assert [name for name in names if not name.endswith("compute")] == ["a.weight-gradient.reduce-scatter.dp"]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError
-from evo_libra.files.source import KeyPath, Place, Source, read_source
+from evo_libra.files.source import KeyPath, Position, Source, read_source
 
 _KEY = "include"
 
@@ -54,7 +54,7 @@ def _without_key(source: Source) -> Source:
 
 
 def _merged(base: Source, over: Source) -> Source:
-    places: dict[KeyPath, Place] = dict(base.places)
+    places: dict[KeyPath, Position] = dict(base.places)
     data = _join(base.data, over.data, (), places, over.places)
     return Source(over.file, data, {**places, (): over.places[()]})
 
@@ -63,8 +63,8 @@ def _join(
     base: Any,  # noqa: ANN401 - data of a file
     over: Any,  # noqa: ANN401 - the same
     path: KeyPath,
-    places: dict[KeyPath, Place],
-    new: Mapping[KeyPath, Place],
+    places: dict[KeyPath, Position],
+    new: Mapping[KeyPath, Position],
 ) -> Any:  # noqa: ANN401 - the same
     if isinstance(base, dict) and isinstance(over, dict):
         # Where the including file has all keys, their order is its own: of process groups it means something.
@@ -80,5 +80,5 @@ def _join(
     return over
 
 
-def _take(places: dict[KeyPath, Place], new: Mapping[KeyPath, Place], path: KeyPath) -> None:
+def _take(places: dict[KeyPath, Position], new: Mapping[KeyPath, Position], path: KeyPath) -> None:
     places |= {known: place for known, place in new.items() if known[: len(path)] == path}

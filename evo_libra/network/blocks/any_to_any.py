@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, radix_of, switched_cut
+from evo_libra.network.blocks.block import Block, Counts, Hops, radix_of, switched_cut
 from evo_libra.network.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.network.blocks.kit import Kit
 
 
-class AnyToAny(Physics):
+class AnyToAny(Block):
     """A folded Clos over all NPUs. Collectives run along the dimension, as on rails; the bill is that of all NPUs."""
 
     code = "CL"
@@ -20,18 +19,10 @@ class AnyToAny(Physics):
     switch_kind = "switch"
     timed_as = "switch"
 
-    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return 1."""
-        return np.ones(np.shape(npus), dtype=np.int64)
-
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether three tiers are enough for all NPUs."""
         radix = radix_of(None if kit.switch is None else kit.switch.ports)
         return np.asarray(tiers(np.asarray(npus) * _inner(inside), radix) > 0)
-
-    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        """Return 1."""
-        return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
 
     def cut(self, npus: IntArray) -> FloatArray:
         """Return that of half of the NPUs."""
@@ -40,10 +31,6 @@ class AnyToAny(Physics):
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return the way to the highest tier and back."""
         return clos_hops(np.asarray(npus) * _inner(inside), kit)
-
-    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
-        """Return the steps of halving and doubling."""
-        return halving_doubling_steps(collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         """Return the part of the common network that belongs to one of the instances that share it."""

@@ -7,9 +7,10 @@ what a named schedule reaches with many chunks, so it is never more than the lin
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,8 +41,7 @@ class Counts:
     slope: FloatArray
 
 
-@runtime_checkable
-class Physics(Protocol):
+class Block(ABC):
     """A building block. Methods take and give arrays (n,) that broadcast, and are pure.
 
     A user's own block is a class that derives from this one, registered under the entry point group
@@ -54,6 +54,8 @@ class Physics(Protocol):
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
     timed_as : ring, fully-connected or switch, as which ASTRA-sim's time has the block; None where it has no phases.
+    parts : what LIBRA (ISPASS 2024) buys, named as prices are; empty where it has no price. Its counts of links and the
+        bandwidth per link cancel to one price of each part per NPU and unit of bandwidth.
     """
 
     code: str
@@ -61,11 +63,11 @@ class Physics(Protocol):
     algorithm: str
     switch_kind: str | None = None
     timed_as: str | None = None
+    parts: tuple[str, ...] = ()
 
-    @abstractmethod
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return the number that an NPU's ports are multiples of."""
-        ...
+        """Return the number that an NPU's ports are multiples of: 1 unless a block knows better."""
+        return np.ones(np.shape(npus), dtype=np.int64)
 
     @abstractmethod
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
@@ -73,11 +75,9 @@ class Physics(Protocol):
 
         The domain size of the kit is not looked at; `fits` is all of it.
         """
-        ...
 
-    @abstractmethod
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        """Return which part of an NPU's bandwidth a process group gets, in (0, 1].
+        """Return which part of an NPU's bandwidth a process group gets, in (0, 1]: all unless a block knows better.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Physics(Protocol):
         stride : how far apart they are: the product of the extents of the groups inside it.
         npus : of the dimension.
         """
-        ...
+        return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
 
     def traffic_factor(
         self,
@@ -106,24 +106,27 @@ class Physics(Protocol):
         share = self.share(Pattern.ALL_TO_ALL, npus, np.ones_like(npus), npus)
         return np.asarray(_between(npus) / (npus - 1) * share)
 
-    @abstractmethod
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return links and switches that a message passes between neighbours of the natural algorithm, at most."""
-        ...
+        """Return links and switches that a message passes between neighbours of the natural algorithm, at most.
 
-    @abstractmethod
+        Unless a block knows better, one link and no switch.
+        """
+        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
+
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
         """Return how many messages of the natural algorithm come one after the other; 0 where the extent is 1.
 
         In an all-to-all, messages go straight to their targets: the steps are the hops between neighbours of the
         farthest.
         """
-        ...
+        return STEPS[self.algorithm](collective, extent)
 
-    @abstractmethod
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return what one instance of the dimension is built of, outside of ``inside`` NPUs each (1 when None)."""
-        ...
+        """Return what one instance of the dimension is built of, outside of ``inside`` NPUs each (1 when None).
+
+        Unless a block knows better, a link for every two ports.
+        """
+        return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 
 def switched_cut(npus: IntArray) -> FloatArray:
@@ -209,3 +212,11 @@ def halving_doubling_steps(collective: Collective, extent: IntArray) -> FloatArr
     extent = np.asarray(extent, dtype=np.int64)
     steps = np.log2(extent) * (2 if collective is Collective.ALL_REDUCE else 1)
     return np.asarray(np.where((extent & (extent - 1)) == 0, np.rint(steps), ring_steps(collective, extent)))
+
+
+STEPS: Mapping[str, Callable[[Collective, IntArray], FloatArray]] = {
+    "ring": ring_steps,
+    "direct": direct_steps,
+    "halving-doubling": halving_doubling_steps,
+}
+"""Steps of each natural algorithm."""

@@ -15,8 +15,6 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.blocks.block import Counts, Hops, assemble, radix_of
 from evo_libra.network.blocks.kit import Kit
 
-MOST_TIERS = 3
-
 
 def tiers(npus: IntArray, radix: int) -> IntArray:
     """Return how many tiers of switches some NPUs need; 0 where three are not enough.

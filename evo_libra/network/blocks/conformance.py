@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import ITEMS, Counts, Physics
+from evo_libra.network.blocks.block import ITEMS, STEPS, Block, Counts
 from evo_libra.network.blocks.kit import Kit, Part, Range
 
 _CLOSE = 1e-12
@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 _HALF = 0.5
 
 
-def sample_kit(block: Physics, ports: int = 24, radix: int = 16) -> Kit:
+def sample_kit(block: Block, ports: int = 24, radix: int = 16) -> Kit:
     """Return a kit of every kind of part to build a block of.
 
     Parameters
@@ -38,7 +38,7 @@ def sample_kit(block: Physics, ports: int = 24, radix: int = 16) -> Kit:
     return Kit("sample", 0, 0, 1e9, ports, None, 1e-8, 1e-12, link, link, ends, part("nic", 4), switch)
 
 
-def groups(block: Physics, kit: Kit, most: int = 36) -> tuple[IntArray, IntArray, IntArray]:
+def groups(block: Block, kit: Kit, most: int = 36) -> tuple[IntArray, IntArray, IntArray]:
     """Return extent, stride and NPUs of every group there can be in dimensions of up to some NPUs."""
     npus = np.arange(2, most + 1)
     sizes = npus[block.allowed(npus, kit)].tolist()
@@ -53,7 +53,7 @@ def groups(block: Physics, kit: Kit, most: int = 36) -> tuple[IntArray, IntArray
     return extent, stride, size
 
 
-def faults(block: Physics, kit: Kit | None = None) -> list[str]:
+def faults(block: Block, kit: Kit | None = None) -> list[str]:
     """Return what is wrong with a block, a sentence each; none if nothing is.
 
     Parameters
@@ -75,10 +75,10 @@ def faults(block: Physics, kit: Kit | None = None) -> list[str]:
     ]
 
 
-def _names(block: Physics) -> Iterator[str]:
+def _names(block: Block) -> Iterator[str]:
     if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):
         yield f"the code '{block.code}' is not of capital letters"
-    if block.algorithm not in ("ring", "direct", "halving-doubling"):
+    if block.algorithm not in STEPS:
         yield f"there is no algorithm '{block.algorithm}'"
     if block.switch_kind not in (None, "switch", "ocs"):
         yield f"no part of kind '{block.switch_kind}' can be its switch"
@@ -86,7 +86,7 @@ def _names(block: Physics) -> Iterator[str]:
         yield f"ASTRA-sim has no phases on '{block.timed_as}'"
 
 
-def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
+def _sizes(block: Block, kit: Kit, npus: IntArray) -> Iterator[str]:
     quantum = block.quantum(npus, kit)
     yield from _at("quantum is below 1", npus, quantum < 1)
     yield from _at("more ports than there are come at a time", npus, quantum > kit.ports)
@@ -104,7 +104,7 @@ def _sizes(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
         yield from _at("a switch is passed where there is none", npus, switches > 0)
 
 
-def _shares(block: Physics, extent: IntArray, stride: IntArray, npus: IntArray) -> Iterator[str]:
+def _shares(block: Block, extent: IntArray, stride: IntArray, npus: IntArray) -> Iterator[str]:
     found = {pattern: block.share(pattern, extent, stride, npus) for pattern in Pattern}
     for pattern, share in found.items():
         if share.shape != npus.shape:
@@ -123,7 +123,7 @@ def _shares(block: Physics, extent: IntArray, stride: IntArray, npus: IntArray) 
     yield from _at("the share of shrinking is below that of all-to-all", npus, less)
 
 
-def _steps(block: Physics, extent: IntArray) -> Iterator[str]:
+def _steps(block: Block, extent: IntArray) -> Iterator[str]:
     for collective in Collective:
         steps = block.steps(collective, extent)
         yield from _at(f"the steps of {collective.value} of one NPU are not 0", extent, (extent == 1) & (steps != 0))
@@ -133,7 +133,7 @@ def _steps(block: Physics, extent: IntArray) -> Iterator[str]:
     yield from _at("an all-reduce takes fewer steps than a reduce-scatter", extent, both)
 
 
-def _counts(block: Physics, kit: Kit, npus: IntArray) -> Iterator[str]:
+def _counts(block: Block, kit: Kit, npus: IntArray) -> Iterator[str]:
     counts = block.counts(npus, kit)
     for name, array in vars(counts).items():
         if array.shape != (len(ITEMS), len(npus)):

@@ -16,15 +16,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import (
-    Counts,
-    Hops,
-    Physics,
-    assemble,
-    halving_doubling_steps,
-    radix_of,
-    switched_cut,
-)
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, halving_doubling_steps, radix_of, switched_cut
 from evo_libra.network.blocks.grid import on_axes
 from evo_libra.network.blocks.kit import Kit
 
@@ -32,7 +24,7 @@ LEAF = 4
 """NPUs of a first-level switch."""
 
 
-class FredTree(Physics):
+class FredTree(Block):
     """A tree of two levels.
 
     A group with e0 NPUs in each of e1 first-level switches, e = e0 e1, and an upper level of which an NPU's part is u:
@@ -58,10 +50,6 @@ class FredTree(Physics):
         self.name = name
         self.upper = upper
         self.in_network = in_network
-
-    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return 1."""
-        return np.ones(np.shape(npus), dtype=np.int64)
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether the first-level switches are full and the second level has a port for each of them."""

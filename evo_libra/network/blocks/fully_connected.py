@@ -5,18 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, direct_steps
+from evo_libra.collective import Pattern
+from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.kit import Kit
 
 
-class FullyConnected(Physics):
+class FullyConnected(Block):
     """Fully connected: a group of e among n NPUs sends straight to its members, over e - 1 of its n - 1 links."""
 
     code = "FC"
     name = "fully-connected"
     algorithm = "direct"
     timed_as = "fully-connected"
+    parts = ("link",)
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return the number of the other NPUs."""
@@ -30,18 +31,6 @@ class FullyConnected(Physics):
         """Return the links to members over all links: 3 of 7 for 4 of 8 NPUs, wherever they are."""
         extent = np.asarray(extent, dtype=np.float64)
         return np.where(extent > 1, (extent - 1) / np.maximum(np.asarray(npus) - 1, 1), 1.0)
-
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return one link and no switch."""
-        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
-
-    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
-        """Return the steps of the direct algorithm."""
-        return direct_steps(collective, extent)
-
-    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two ports."""
-        return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 
 BLOCKS = (FullyConnected(),)

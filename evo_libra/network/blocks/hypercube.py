@@ -6,11 +6,11 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, halving_doubling_steps
+from evo_libra.network.blocks.block import Block, halving_doubling_steps
 from evo_libra.network.blocks.kit import Kit
 
 
-class Hypercube(Physics):
+class Hypercube(Block):
     """A hypercube: groups are subcubes, each with its own links.
 
     Halving and doubling runs along all bits at a time, different chunks in different orders, so a subcube of e of n
@@ -39,19 +39,11 @@ class Hypercube(Physics):
         share = busy / links
         return np.where(members > 1, share, 1.0)
 
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return one link and no switch."""
-        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
-
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
         """Return the steps of halving and doubling; an all-to-all goes to the opposite corner."""
         if collective is Collective.ALL_TO_ALL:
             return _bits(extent).astype(np.float64)
         return halving_doubling_steps(collective, extent)
-
-    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two ports."""
-        return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 
 def _bits(npus: IntArray) -> IntArray:

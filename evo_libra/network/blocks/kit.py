@@ -55,7 +55,7 @@ class Kit:
     Attributes
     ----------
     technology : its name.
-    block : index into `evo_libra.network.fabric.BLOCKS`.
+    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
     rank : place of the technology; dimensions never go back to a lower rank outwards.
     port_rate : B/s of a port in one direction; ports are full duplex.
     ports : most ports of an NPU.

@@ -6,7 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, Counts, assemble, ring_steps
 from evo_libra.network.blocks.grid import grid_cut, grid_share, line_share, sides
 from evo_libra.network.blocks.kit import Kit
 
@@ -14,7 +14,7 @@ _AXES = 2
 _NEIGHBOURS = 4
 
 
-class Mesh(Physics):
+class Mesh(Block):
     """A mesh as near to a square as its NPUs allow: a product of lines.
 
     Shares: see `evo_libra.network.blocks.grid`, with lines along the axes. The whole mesh has half of its bandwidth in
@@ -41,10 +41,6 @@ class Mesh(Physics):
     def cut(self, npus: IntArray) -> FloatArray:
         """Return the links of a straight cut, or one with a step."""
         return grid_cut(npus, _AXES) / _NEIGHBOURS
-
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return one link and no switch."""
-        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
 
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
         """Return the steps of logical rings along one axis after the other; an all-to-all goes from end to end."""

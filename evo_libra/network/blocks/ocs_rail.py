@@ -11,14 +11,14 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, radix_of, ring_steps, switched_cut
+from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, radix_of, ring_steps, switched_cut
 from evo_libra.network.blocks.kit import Kit
 
 _FIBRES = 2
 """Ports of the OCS that a port takes."""
 
 
-class OcsRail(Physics):
+class OcsRail(Block):
     """An optical rail: any group has rings of its own, with all its ports.
 
     In shrinking patterns a ring has all its bandwidth, in one direction, too. In an all-to-all a byte passes the mean
@@ -31,10 +31,6 @@ class OcsRail(Physics):
     name = "ocs-rail"
     algorithm = "ring"
     switch_kind = "ocs"
-
-    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return 1."""
-        return np.ones(np.shape(npus), dtype=np.int64)
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether one OCS has ports for a ring of all NPUs."""

@@ -9,34 +9,34 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from evo_libra.errors import InputError
-from evo_libra.network.blocks.block import Physics
+from evo_libra.network.blocks.block import Block
 
 ENTRY_POINTS = "evo_libra.blocks"
-"""Group under which a package registers its blocks: objects of `Physics`, or tuples of them."""
+"""Group under which a package registers its blocks: objects of `Block`, or tuples of them."""
 
 LIBRA = ("ring", "fully_connected", "switch")
 """Files of the blocks of LIBRA, which come first."""
 
 
-def _packaged() -> list[Physics]:
+def _packaged() -> list[Block]:
     names = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    others = sorted(name for name in names if name not in LIBRA)
+    others = sorted(name for name in names if name not in (*LIBRA, "registry"))
     modules = (import_module(f"evo_libra.network.blocks.{name}") for name in (*LIBRA, *others))
     return [block for module in modules for block in getattr(module, "BLOCKS", ())]
 
 
-def _registered() -> list[Physics]:
-    found: list[Physics] = []
+def _registered() -> list[Block]:
+    found: list[Block] = []
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         blocks = entry.load()
         for block in blocks if isinstance(blocks, tuple) else (blocks,):
-            if not isinstance(block, Physics):
+            if not isinstance(block, Block):
                 raise InputError(f"entry point '{entry.name}' of group {ENTRY_POINTS} is no block but {block!r:.80}")
             found.append(block)
     return found
 
 
-def distinct(blocks: Iterable[Physics]) -> tuple[Physics, ...]:
+def distinct(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """Return blocks as a tuple.
 
     Raises
@@ -55,5 +55,7 @@ def distinct(blocks: Iterable[Physics]) -> tuple[Physics, ...]:
     return blocks
 
 
-PHYSICS = distinct((*_packaged(), *_registered()))
-"""Every block, in the order of `evo_libra.network.fabric.BLOCKS`."""
+BLOCKS = distinct((*_packaged(), *_registered()))
+"""Every block; indices of blocks in the arrays of populations are places here."""
+
+BLOCK_NAMES = tuple(block.name for block in BLOCKS)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.collective import Pattern
+from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.grid import ring_share
 from evo_libra.network.blocks.kit import Kit
 
 
-class Ring(Physics):
+class Ring(Block):
     """A ring; two NPUs are one pair, with all ports between them. Shares: see `evo_libra.network.blocks.grid`."""
 
     code = "RI"
     name = "ring"
     algorithm = "ring"
     timed_as = "ring"
+    parts = ("link",)
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         """Return 2, as both neighbours have equally many ports, and 1 with a single neighbour."""
@@ -34,18 +35,6 @@ class Ring(Physics):
     def cut(self, npus: IntArray) -> FloatArray:
         """Return two links, of half of the bandwidth each, or that of a pair."""
         return np.ones(np.shape(npus))
-
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return one link and no switch."""
-        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
-
-    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
-        """Return the steps of the ring algorithm."""
-        return ring_steps(collective, extent)
-
-    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two ports."""
-        return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 
 BLOCKS = (Ring(),)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, halving_doubling_steps, radix_of, switched_cut
+from evo_libra.network.blocks.block import Block, Counts, Hops, radix_of, switched_cut
 from evo_libra.network.blocks.clos import clos_counts, clos_hops, tiers
 from evo_libra.network.blocks.kit import Kit
 
 
-class Switch(Physics):
+class Switch(Block):
     """Non-blocking switches: any group has all its bandwidth.
 
     A switch with more ports than NPUs holds several planes: with n NPUs and radix k it serves floor(k / n) ports.
@@ -26,18 +25,11 @@ class Switch(Physics):
     algorithm = "halving-doubling"
     switch_kind = "switch"
     timed_as = "switch"
-
-    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return 1."""
-        return np.ones(np.shape(npus), dtype=np.int64)
+    parts = ("link", "switch", "nic")
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether three tiers are enough."""
         return np.asarray(tiers(npus, radix_of(None if kit.switch is None else kit.switch.ports)) > 0)
-
-    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        """Return 1."""
-        return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
 
     def cut(self, npus: IntArray) -> FloatArray:
         """Return that of half of the NPUs."""
@@ -46,10 +38,6 @@ class Switch(Physics):
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
         """Return the way to the highest tier and back: 1, 3 or 5 switches."""
         return clos_hops(npus, kit)
-
-    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
-        """Return the steps of halving and doubling."""
-        return halving_doubling_steps(collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         """Return the counts of the instance's own switches."""

@@ -6,12 +6,12 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Counts, Hops, Physics, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, ring_steps
 from evo_libra.network.blocks.grid import grid_cut, grid_share, ring_share, sides
 from evo_libra.network.blocks.kit import Kit
 
 
-class Torus(Physics):
+class Torus(Block):
     """A torus as near to a square or a cube as its NPUs allow: a product of rings.
 
     Shares: see `evo_libra.network.blocks.grid`, with rings along the axes. The whole torus has all its bandwidth in
@@ -46,17 +46,9 @@ class Torus(Physics):
         """Return the links of two straight cuts, or of two with a step."""
         return grid_cut(npus, self.axes) / self.axes
 
-    def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return one link and no switch."""
-        return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
-
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
         """Return the steps of rings along one axis after the other, of a group that is as near to a cube as it can."""
         return np.asarray(ring_steps(collective, sides(extent, self.axes)).sum(axis=0))
-
-    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return a link for every two ports."""
-        return assemble(npus, kit, links=np.asarray(npus) / 2)
 
 
 BLOCKS = (Torus("TO", "torus-2d", 2), Torus("TC", "torus-3d", 3))

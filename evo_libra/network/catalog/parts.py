@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, suggestion, unknown
 from evo_libra.files.source import KeyPath, Source, named_by, read_source, validate
-from evo_libra.network.blocks import KINDS, PHYSICS, Kit, Part, Range
+from evo_libra.network.blocks import KINDS, Kit, Part, Range
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import BlockName, Name
-from evo_libra.network.fabric import BLOCK_NAMES
 from evo_libra.units import seconds
 
 __all__ = [
@@ -257,7 +257,7 @@ def _kit_mistakes(source: Source, spec: PartsSpec, name: str) -> list[Mistake]:
                 message = unknown(kind, part, known) if known else f"unknown {kind} '{part}'; the file has none"
             found.append(source.mistake(("technologies", name, role), message))
     for index, block in enumerate(kit.blocks):
-        needed = PHYSICS[BLOCK_NAMES.index(block)].switch_kind
+        needed = BLOCKS[BLOCK_NAMES.index(block)].switch_kind
         if needed is not None and getattr(kit, needed) is None:
             message = f"{block} needs `{needed}:`, which {name} lacks"
             found.append(source.mistake(("technologies", name, "blocks", index), message))
@@ -275,7 +275,7 @@ def _part(name: str, spec: PartSpec) -> Part:
 
 def _kit(name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part]) -> Kit:
     index = BLOCK_NAMES.index(block)
-    kind = PHYSICS[index].switch_kind
+    kind = BLOCKS[index].switch_kind
     chosen = {role: parts[part] for role in _ROLES if (part := getattr(spec, role)) is not None}
     return Kit(
         name,

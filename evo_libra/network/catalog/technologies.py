@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.source import Source, read_source, validate
-from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.units import seconds
 
 _FOLDER = Path(__file__).parent

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.catalog import Catalog, load_catalog
 from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files
-from evo_libra.network.catalog.technologies import catalog_file
+from evo_libra.network.catalog.technologies import Catalog, catalog_file, load_catalog
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.pricing.kits import catalog_of
 

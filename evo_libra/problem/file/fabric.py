@@ -10,8 +10,9 @@ from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import KeyPath
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog import Catalog, Technology
-from evo_libra.network.fabric import BLOCK_NAMES, BLOCKS, parse_fabric
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.file.mistakes import ProblemFile
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, BandwidthSpec, FabricSpec, PinSpec
 from evo_libra.problem.pricing.kits import KitTechnology

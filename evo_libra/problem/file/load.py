@@ -10,7 +10,7 @@ from typing import Any
 
 from evo_libra.errors import ConflictError, InputError
 from evo_libra.files.source import KeyPath, Source
-from evo_libra.network.catalog import Catalog
+from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.file.catalog import catalog_paths, technologies_of

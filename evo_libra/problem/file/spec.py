@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from evo_libra.network.catalog.technologies import BlockName
 from evo_libra.problem.objectives import MEASURES
-from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
+from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 from evo_libra.workload.language_models import ModelSpec
 
 MAX_DIMENSIONS = 8
@@ -132,9 +132,12 @@ def settable(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "workloads": workloads}
 
 
-SchedulerName = Literal["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
-AlgorithmName = Literal["ring", "direct", "halving-doubling"]
-PolicyName = Literal["first-come", "alternate", "smallest-first", "fewest-phases-first"]
+if TYPE_CHECKING:
+    SchedulerName: TypeAlias = str
+    AlgorithmName: TypeAlias = str
+    PolicyName: TypeAlias = str
+else:
+    SchedulerName, AlgorithmName, PolicyName = Literal[SCHEDULERS], Literal[ALGORITHMS], Literal[tuple(POLICIES)]
 Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 
 

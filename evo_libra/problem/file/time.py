@@ -12,25 +12,17 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.source import KeyPath, Source
-from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.network.catalog import Catalog
-from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
 from evo_libra.problem.pricing.kits import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
 from evo_libra.timing.collectives.phase import Overheads
-from evo_libra.timing.fidelity import (
-    ALGORITHMS,
-    NATURAL,
-    PAPER,
-    PAPER_POLICIES,
-    POLICIES,
-    SCHEDULERS,
-    TIMED_BLOCKS,
-    Fidelity,
-)
+from evo_libra.timing.fidelity import NATURAL, TIMED_BLOCKS, Fidelity
+from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.units import nanoseconds
 from evo_libra.workload.training import Merging
@@ -71,9 +63,11 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         return None
     themis = spec.model == "themis"
     schedulers = _several(spec.scheduler) or ("offline-greedy" if themis else "baseline",)
-    if PAPER in schedulers and spec.policy not in (None, *PAPER_POLICIES):
-        allowed = ", ".join(PAPER_POLICIES)
-        raise _fail(source, ("policy",), f"found {spec.policy}; allowed with the scheduler {PAPER}: {allowed}")
+    for scheduler in (scheduler for scheduler in Scheduler if scheduler.key in schedulers):
+        allowed = [policy.key for policy in scheduler.policies]
+        if spec.policy not in (None, *allowed):
+            message = f"found {spec.policy}; allowed with the scheduler {scheduler.key}: {', '.join(allowed)}"
+            raise _fail(source, ("policy",), message)
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
         _several(spec.chunks) or (_CHUNKS,),
@@ -89,9 +83,9 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
 
 
 def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
-    untimed = sorted({BLOCK_NAMES[kit.block] for kit in kits if PHYSICS[kit.block].code not in TIMED_BLOCKS})
+    untimed = sorted({BLOCK_NAMES[kit.block] for kit in kits if BLOCKS[kit.block].code not in TIMED_BLOCKS})
     if untimed:
-        allowed = ", ".join(block.name for block in PHYSICS if block.code in TIMED_BLOCKS)
+        allowed = ", ".join(block.name for block in BLOCKS if block.code in TIMED_BLOCKS)
         raise _fail(
             source, ("model",), f"ASTRA-sim has no phases on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
             "or under LIBRA's time, the problem can be searched",
@@ -120,7 +114,7 @@ def time_model(
 def _merging(kits: Sequence[Kit]) -> Merging:
     """Return which collectives are one stream under LIBRA's time."""
     both = np.array([2])
-    reduces = any(PHYSICS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
+    reduces = any(BLOCKS[kit.block].traffic_factor(Pattern.SHRINKING, 2 * both)[0] < 1 for kit in kits)
     return Merging.COLLECTIVE if reduces else Merging.PATTERN
 
 
@@ -165,7 +159,7 @@ def _fail(source: Source, path: KeyPath, message: str) -> InputError:
 
 
 def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
-    natural = [NATURAL.get(TIMED_BLOCKS.get(block.code, -1), 0) for block in PHYSICS]
+    natural = [NATURAL.get(TIMED_BLOCKS.get(block.code, -1), 0) for block in BLOCKS]
     if spec.algorithms == "search":
         every = range(len(ALGORITHMS))
         rows = [[first, *(a for a in every if a != first)] for first in natural]

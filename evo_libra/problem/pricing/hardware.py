@@ -10,7 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.network.bill import counting, inner_npus, part_figures
-from evo_libra.network.blocks import PHYSICS, Kit
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.constraints import TOLERANCE
 from evo_libra.problem.space import columns
 
@@ -165,7 +166,7 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
     quantum, max_ports = np.zeros(npus.shape), np.zeros(npus.shape)
     for k in np.unique(technology[used]).tolist():
         mine = used & (technology == k)
-        quantum[mine] = PHYSICS[kits[k].block].quantum(npus[mine], kits[k])
+        quantum[mine] = BLOCKS[kits[k].block].quantum(npus[mine], kits[k])
         max_ports[mine] = kits[k].ports // quantum[mine] * quantum[mine]
     stepped = np.flatnonzero(found.step.any(axis=(1, 2)))
     per_port, per_step = (figures * found.linear).sum(axis=1), (figures * found.step)[:, stepped]

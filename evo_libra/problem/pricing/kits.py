@@ -11,9 +11,9 @@ import numpy as np
 from evo_libra.arrays import GIGA, Population
 from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
-from evo_libra.network.catalog import Catalog, Technology
+from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
-from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
-from evo_libra.collective import Collective
+from evo_libra.collective import Collective, SizedCollective
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.process_groups import Placement, bandwidth_share
 from evo_libra.problem.time_models.time_model import Channel, TimeModel
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.workload.training import Message, Operation
+from evo_libra.workload.training import Message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class AstraTime(TimeModel):
             if isinstance(load, Message):
                 found[layout, group, load] = self.collectives.message_seconds(load, designs)
                 continue
-            assert isinstance(load, Operation), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
+            assert isinstance(load, SizedCollective), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
             found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
 

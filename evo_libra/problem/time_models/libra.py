@@ -9,14 +9,14 @@ from typing import NoReturn
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
-from evo_libra.bandwidth.program import Program
-from evo_libra.collective import Collective, pattern_of, time_per_byte, traffic, unit_traffic
+from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.collective import Collective, SizedCollective, pattern_of, time_per_byte, traffic, unit_traffic
 from evo_libra.errors import InputError
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.process_groups import Placement, relative_bytes
 from evo_libra.problem.time_models.time_model import Channel, Load, TimeModel, channel_of
 from evo_libra.workload.parallelism import offsets
-from evo_libra.workload.training import IterationTime, Message, Operation, Race
+from evo_libra.workload.training import IterationTime, Message, Race
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class LibraTime(TimeModel):
     def _traffic(self, load: Load, placed: Placement, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):
             return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
-        assert not isinstance(load, Operation), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        assert not isinstance(load, SizedCollective), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
         pattern = pattern_of(load) if isinstance(load, Collective) else load
         unit = unit_traffic(pattern, placed.extent)
         if not self.kits:
@@ -77,7 +77,7 @@ class LibraTime(TimeModel):
                 raise InputError(f"the design '{fabric}' has options; under LIBRA's time there are none")
         return None
 
-    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> Program:
+    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:
         """Return the convex program of the best bandwidths in a box, without linear constraints.
 
         Raises
@@ -96,7 +96,9 @@ class LibraTime(TimeModel):
             races += [Race(loop.weight * race.count, race.compute, race.size @ place) for race in loop.time.races]
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
-        return Program(base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races))
+        return BandwidthProgram(
+            base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races)
+        )
 
 
 def _refuse_trace(name: str) -> NoReturn:

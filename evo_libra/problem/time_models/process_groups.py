@@ -9,8 +9,9 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks import PHYSICS, Kit
-from evo_libra.network.blocks.block import Physics
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.block import Block
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.trace_time import MEMBER, Layout
 from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
 
@@ -66,7 +67,7 @@ def relative_bytes(
     npus, kit_index : (d, n) of the dimensions; a kit of -1 is a dimension that is still open, and costs no more.
     """
 
-    def of_block(block: Physics, mine: IntArray) -> FloatArray:
+    def of_block(block: Block, mine: IntArray) -> FloatArray:
         extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
         factor = block.traffic_factor(pattern, extent, collective)
         return np.asarray(factor / block.share(pattern, extent, stride, size))
@@ -77,7 +78,7 @@ def relative_bytes(
 def bandwidth_share(kits: Sequence[Kit], placed: Placement, npus: IntArray, kit_index: IntArray) -> FloatArray:
     """Return (d, n) which part of the bandwidth of its NPUs a group gets whose messages shrink."""
 
-    def of_block(block: Physics, mine: IntArray) -> FloatArray:
+    def of_block(block: Block, mine: IntArray) -> FloatArray:
         extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
         return block.share(Pattern.SHRINKING, extent, stride, size)
 
@@ -85,12 +86,12 @@ def bandwidth_share(kits: Sequence[Kit], placed: Placement, npus: IntArray, kit_
 
 
 def _by_block(
-    kits: Sequence[Kit], kit_index: IntArray, used: BoolArray, of_block: Callable[[Physics, IntArray], FloatArray]
+    kits: Sequence[Kit], kit_index: IntArray, used: BoolArray, of_block: Callable[[Block, IntArray], FloatArray]
 ) -> FloatArray:
     block = np.array([kit.block for kit in kits])[kit_index]
     found = np.ones(kit_index.size)
     counted = (used & (kit_index >= 0)).ravel()
     for index in np.unique(block.ravel()[counted]).tolist():
         mine = np.flatnonzero(counted & (block.ravel() == index))
-        found[mine] = of_block(PHYSICS[index], mine)
+        found[mine] = of_block(BLOCKS[index], mine)
     return found.reshape(kit_index.shape)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
-from evo_libra.bandwidth.program import Program
-from evo_libra.collective import Collective, Pattern
+from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.collective import Collective, Pattern, SizedCollective
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
 from evo_libra.network.fabric import Fabric
@@ -21,7 +21,7 @@ from evo_libra.problem.time_models.process_groups import Placement, placed_group
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
 from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
-from evo_libra.workload.training import IterationTime, Merging, Message, Operation, Stream, iteration_time
+from evo_libra.workload.training import IterationTime, Merging, Message, Stream, iteration_time
 from evo_libra.workload.workload import IterationSize, Workload
 
 
@@ -76,7 +76,7 @@ def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, mergi
     return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging))
 
 
-Load = Pattern | Collective | Operation | Message
+Load = Pattern | Collective | SizedCollective | Message
 Channel = tuple[Layout, str, Load]
 """Traffic that costs the same time per unit whichever workload it belongs to."""
 
@@ -155,7 +155,7 @@ class TimeModel(ABC):
         """Return the columns of a front that say how collectives run."""
         return {}
 
-    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> Program:  # noqa: ARG002 - exact ones need it
+    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:  # noqa: ARG002 - exact ones need it
         """Return the convex program of the best bandwidths in a box, without linear constraints.
 
         The parameters are those of `Program`; `traffic` is that of `traffic`.

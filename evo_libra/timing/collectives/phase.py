@@ -11,7 +11,6 @@ import heapq
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property
 
 import numpy as np
@@ -19,7 +18,8 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.names import CollectiveAlgorithm
 from evo_libra.units import bytes_per_ns, reading_ns
 
 
@@ -75,25 +75,13 @@ def _reduces(collective: Collective, tokens: int, window: int) -> bool:
 RING, FULLY_CONNECTED, SWITCH = (next(i for i, b in enumerate(BLOCKS) if b.code == code) for code in ("RI", "FC", "SW"))
 
 
-class Algorithm(Enum):
-    """How the NPUs of one dimension run a collective, by ASTRA-sim's name.
-
-    `DIRECT` may have a window, written behind its name: ``direct3`` has three messages under way at a time.
-    """
-
-    RING = "ring"
-    DIRECT = "direct"
-    HALVING_DOUBLING = "halvingDoubling"
-    DOUBLE_BINARY_TREE = "doubleBinaryTree"
-
-
 @dataclass(frozen=True)
 class Link:
     """The links of one dimension, n designs.
 
     Attributes
     ----------
-    block : (n,) index into `evo_libra.network.fabric.BLOCKS`.
+    block : (n,) index into `evo_libra.network.blocks.registry.BLOCKS`.
     npus : (n,) in the dimension.
     bandwidth : (n,) B/s of a link and direction.
     latency : (n,) ns of a link.
@@ -166,7 +154,7 @@ class Implementation:
     Implementation(algorithm=<Algorithm.DIRECT: 'direct'>, window=3)
     """
 
-    algorithm: Algorithm
+    algorithm: CollectiveAlgorithm
     window: int | None = None
 
     @staticmethod
@@ -179,11 +167,15 @@ class Implementation:
         """
         match = re.fullmatch(r"direct([1-9]\d*)", name)
         if match is not None:
-            return Implementation(Algorithm.DIRECT, int(match[1]))
-        names = [algorithm.value for algorithm in Algorithm]
+            return Implementation(CollectiveAlgorithm.DIRECT, int(match[1]))
+        names = [algorithm.value for algorithm in CollectiveAlgorithm]
         if name not in names:
             raise InputError(unknown("algorithm", name, names))
-        return Implementation(Algorithm(name))
+        return Implementation(CollectiveAlgorithm.of(name))
+
+
+IMPLEMENTATIONS = tuple(Implementation(algorithm) for algorithm in CollectiveAlgorithm if algorithm.key)
+"""Of each of `evo_libra.timing.names.ALGORITHMS`, without a window."""
 
 
 def phase_time(
@@ -213,7 +205,7 @@ def phase_time(
     _refuse_untimed(implementation, link)
     size = np.broadcast_to(np.asarray(size, dtype=np.float64), link.npus.shape)
     time = run(size, link, overheads)
-    if algorithm is Algorithm.DIRECT:
+    if algorithm is CollectiveAlgorithm.DIRECT:
         window = implementation.window
         followed = np.full(len(size), window is not None) & (link.npus - 1 > (window or 0))
         if collective is Collective.ALL_REDUCE and not link.shared:
@@ -226,9 +218,9 @@ def phase_time(
 def _refuse_untimed(implementation: Implementation, link: Link) -> None:
     algorithm, window = implementation.algorithm, implementation.window
     around = bool(((link.block == RING) & (link.npus > 1)).any())
-    if algorithm is Algorithm.DOUBLE_BINARY_TREE and around:
+    if algorithm is CollectiveAlgorithm.DOUBLE_BINARY_TREE and around:
         raise ValueError(f"{algorithm.value} on a ring: no exact time is known of it")
-    if link.shared and algorithm is Algorithm.HALVING_DOUBLING and around:
+    if link.shared and algorithm is CollectiveAlgorithm.HALVING_DOUBLING and around:
         raise ValueError(f"links that messages share: no exact time is known of {algorithm.value} on a ring")
     if link.shared and window is not None and (link.npus - 1 > window).any():
         raise ValueError(f"links that messages share: no exact time is known of {algorithm.value}{window}")
@@ -246,7 +238,7 @@ def _followed(collective: Collective, window: int | None, size: FloatArray, link
 
 
 _Phase = Callable[[FloatArray, Link, Overheads], FloatArray]
-_POWERS_OF_TWO = (Algorithm.HALVING_DOUBLING, Algorithm.DOUBLE_BINARY_TREE)
+_POWERS_OF_TWO = (CollectiveAlgorithm.HALVING_DOUBLING, CollectiveAlgorithm.DOUBLE_BINARY_TREE)
 
 
 def _ring(
@@ -309,17 +301,17 @@ def _steps(link: Link) -> int:
 
 
 # One row an algorithm, one column a collective; what is not here ASTRA-sim cannot run.
-_TABLE: Mapping[tuple[Algorithm, Collective], _Phase] = {
-    (Algorithm.RING, Collective.REDUCE_SCATTER): _ring(lambda n: n - 1, lambda n: n - 1, whole=False),
-    (Algorithm.RING, Collective.ALL_GATHER): _ring(lambda n: n - 1, lambda n: 0 * n, whole=True),
-    (Algorithm.RING, Collective.ALL_REDUCE): _ring(lambda n: 2 * (n - 1), lambda n: n - 1, whole=False),
-    (Algorithm.RING, Collective.ALL_TO_ALL): _ring(lambda n: n * (n - 1) / 2, lambda n: 0 * n, whole=False),
-    (Algorithm.DIRECT, Collective.REDUCE_SCATTER): _direct(1.0, 1.0, whole=False),
-    (Algorithm.DIRECT, Collective.ALL_GATHER): _direct(1.0, 0.0, whole=True),
-    (Algorithm.DIRECT, Collective.ALL_REDUCE): _direct(2.0, 1.0, whole=False),
-    (Algorithm.DIRECT, Collective.ALL_TO_ALL): _direct(1.0, 0.0, whole=False),
-    (Algorithm.HALVING_DOUBLING, Collective.REDUCE_SCATTER): _halving,
-    (Algorithm.HALVING_DOUBLING, Collective.ALL_GATHER): _doubling,
-    (Algorithm.HALVING_DOUBLING, Collective.ALL_REDUCE): _halving_doubling,
-    (Algorithm.DOUBLE_BINARY_TREE, Collective.ALL_REDUCE): _tree,
+_TABLE: Mapping[tuple[CollectiveAlgorithm, Collective], _Phase] = {
+    (CollectiveAlgorithm.RING, Collective.REDUCE_SCATTER): _ring(lambda n: n - 1, lambda n: n - 1, whole=False),
+    (CollectiveAlgorithm.RING, Collective.ALL_GATHER): _ring(lambda n: n - 1, lambda n: 0 * n, whole=True),
+    (CollectiveAlgorithm.RING, Collective.ALL_REDUCE): _ring(lambda n: 2 * (n - 1), lambda n: n - 1, whole=False),
+    (CollectiveAlgorithm.RING, Collective.ALL_TO_ALL): _ring(lambda n: n * (n - 1) / 2, lambda n: 0 * n, whole=False),
+    (CollectiveAlgorithm.DIRECT, Collective.REDUCE_SCATTER): _direct(1.0, 1.0, whole=False),
+    (CollectiveAlgorithm.DIRECT, Collective.ALL_GATHER): _direct(1.0, 0.0, whole=True),
+    (CollectiveAlgorithm.DIRECT, Collective.ALL_REDUCE): _direct(2.0, 1.0, whole=False),
+    (CollectiveAlgorithm.DIRECT, Collective.ALL_TO_ALL): _direct(1.0, 0.0, whole=False),
+    (CollectiveAlgorithm.HALVING_DOUBLING, Collective.REDUCE_SCATTER): _halving,
+    (CollectiveAlgorithm.HALVING_DOUBLING, Collective.ALL_GATHER): _doubling,
+    (CollectiveAlgorithm.HALVING_DOUBLING, Collective.ALL_REDUCE): _halving_doubling,
+    (CollectiveAlgorithm.DOUBLE_BINARY_TREE, Collective.ALL_REDUCE): _tree,
 }

@@ -13,23 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.timing.collectives.chunk_order import ANY, GATHERS, SCATTERS, Joining, Policy
-from evo_libra.timing.collectives.queues_compiled import compiled
-from evo_libra.timing.collectives.queues_numpy import Lockstep, Queues, longest
-from evo_libra.timing.names import MOST_CHUNKS
-
-__all__ = [
-    "ANY",
-    "GATHERS",
-    "SCATTERS",
-    "Joining",
-    "Policy",
-    "TooLongError",
-    "check_chunks",
-    "finish",
-    "longest",
-    "tiles",
-]
+from evo_libra.timing.collectives.queues_compiled import compiled_queues
+from evo_libra.timing.collectives.queues_numpy import Joining, NumpyQueues, Queues, max_bits
+from evo_libra.timing.names import MOST_CHUNKS, Policy
 
 _TILE = 2**20
 """Chunk phases at a time."""
@@ -46,7 +32,7 @@ def finish(
     joining: Joining | None = None,
     *,
     count: IntArray | None = None,
-    fast: bool = True,
+    compiled: bool = True,
 ) -> FloatArray:
     """Return the (n,) ns at which the last chunk has passed its last phase.
 
@@ -61,11 +47,11 @@ def finish(
     joining : a policy; chunks join at the end when left out.
     count : (n,) chunks of each design, the first of those given; all when left out. Chunks without phases cannot take
         the place of the others: even in no time they would change which of two events at the same time comes first.
-    fast : whether to use the compiled model where numba is installed; it has the same results.
+    compiled : whether to use the compiled model where numba is installed; it has the same results.
 
     Raises
     ------
-    TooLongError : all phases one after the other would take more than `longest`.
+    TooLongError : all phases one after the other would take more than `max_bits`.
     ValueError : chunks are missing.
     """
     shape = np.broadcast_shapes(server.shape, time.shape, (1, 1, 1 if count is None else len(count)))
@@ -77,11 +63,11 @@ def finish(
     count = np.full(shape[2], shape[1]) if count is None else count
     if count.max() > shape[1]:
         raise ValueError(f"a design has {count.max()} chunks, but only {shape[1]} are given")
-    times, bits = time.astype(np.int64), longest(slots, *shape[:2])
+    times, bits = time.astype(np.int64), max_bits(slots, *shape[:2])
     there = np.arange(shape[1])[:, None] < count
     if (times.sum(axis=0) * there).sum(axis=0).max() >= 2**bits:
         raise TooLongError(f"a collective of more than 2^{bits} ns is beyond the queue model")
-    run = compiled() if fast else None
+    run = compiled_queues() if compiled else None
     if run is None:
         return _tiled(server, times, slots, joining, count).astype(np.float64)
     kind = np.zeros((1, 1), dtype=np.int64) if joining is None else joining.kind
@@ -129,7 +115,7 @@ def _tiled(server: Queues, time: IntArray, slots: IntArray, joining: Joining | N
         if joining is not None and joining.size.shape[2] > 1:
             own = replace(joining, size=joining.size[:, :, designs])
         queue = server if server.shape[2] == 1 else server[:, :, designs]
-        found[designs] = Lockstep(
+        found[designs] = NumpyQueues(
             queue, time if time.shape[2] == 1 else time[:, :, designs], slots, own, count[designs]
         ).run()
     return found

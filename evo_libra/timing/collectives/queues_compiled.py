@@ -16,12 +16,12 @@ from evo_libra.compiled import compile_function
 Queue = NDArray[np.int16]
 Run = Callable[[Queue, IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]
 
-# Policies are numbered as in `evo_libra.timing.collectives.chunk_order.Policy`.
+# Policies are numbered as in `evo_libra.timing.names.Policy`.
 _ANY = 2
 _BLOCK = 8
 
 
-def compiled() -> Run | None:
+def compiled_queues() -> Run | None:
     """Return the compiled model, or None where numba is not installed."""
     return compile_function(_run)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.timing.collectives.chunk_order import ANY, GATHERS, SCATTERS, Joining, Policy
+from evo_libra.timing.names import Policy
+
+SCATTERS, GATHERS, ANY = 0, 1, 2
+"""What a phase does, as far as policies ask: scatter, gather, or something that always joins at the end."""
 
 _WORD = 63
 _NEVER = np.iinfo(np.int64).max
@@ -14,7 +19,23 @@ _NEVER = np.iinfo(np.int64).max
 Queues = IntArray | NDArray[np.int8]
 
 
-def longest(slots: IntArray, phases: int, chunks: int) -> int:
+@dataclass(frozen=True)
+class Joining:
+    """What a policy needs to know of chunk phases.
+
+    Attributes
+    ----------
+    policy : where chunks join.
+    kind : (p, k) what each phase does.
+    size : (p, k, n) the larger one of the bytes that enter and that leave it; only policies of sizes look at it.
+    """
+
+    policy: Policy
+    kind: IntArray
+    size: FloatArray
+
+
+def max_bits(slots: IntArray, phases: int, chunks: int) -> int:
     """Return how many bits the whole ns of all phases of a design together may have, at least.
 
     With the place of a slot and the number of an event they make a word of 63 bits.
@@ -41,7 +62,7 @@ class _Table:
         return np.asarray(self.values.take(row if self.designs == 1 else row * self.designs + design))
 
 
-class Lockstep:
+class NumpyQueues:
     """The state of all queues of n designs; arrays of (queue, n) and (slot, n) are flat.
 
     A waiting chunk phase is the number ``chunk * phases + phase``. The least ``key`` is the next event: its end, the
@@ -63,7 +84,7 @@ class Lockstep:
         self.first_slot = np.concatenate([[0], np.cumsum(slots)])
         self.owner = np.repeat(np.arange(self.queues), slots)
         self.slot_bits = int(slots.sum() - 1).bit_length()
-        self.end_bits = _WORD - longest(slots, *shape[:2])
+        self.end_bits = _WORD - max_bits(slots, *shape[:2])
         self.key = np.full(int(slots.sum()) * self.designs, _NEVER)
         self.item = np.zeros(len(self.key), dtype=np.int64)
         self.length = self.phases * self.chunks + self.chunks + 2

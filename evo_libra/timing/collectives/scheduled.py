@@ -11,14 +11,16 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.queues import ANY, GATHERS, SCATTERS, Joining, Policy, finish, tiles
-from evo_libra.timing.collectives.system import Chunks, Part, System
+from evo_libra.timing.collectives.queues import finish, tiles
+from evo_libra.timing.collectives.queues_numpy import ANY, GATHERS, SCATTERS, Joining
+from evo_libra.timing.collectives.system import Chunks, DesignGroup, System
 from evo_libra.timing.collectives.themis import Network, SmallArray, plan, products
+from evo_libra.timing.names import Policy
 
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
 
 
-def scheduled_time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
+def scheduled_time(collective: Collective, chunks: Chunks, part: DesignGroup, system: System) -> FloatArray:
     """Return (n,) ns of collectives whose chunks a scheduler orders, each design's in its own way.
 
     Raises
@@ -37,7 +39,7 @@ def scheduled_time(collective: Collective, chunks: Chunks, part: Part, system: S
     return time
 
 
-def _time(collective: Collective, chunks: Chunks, part: Part, system: System) -> FloatArray:
+def _time(collective: Collective, chunks: Chunks, part: DesignGroup, system: System) -> FloatArray:
     """Return (n,) ns of designs that use the same dimensions."""
     npus, bandwidth = (np.array([getattr(link, name) for link in part.links]) for name in ("npus", "bandwidth"))
     network = Network(npus, bandwidth, part.used[:, 0].tolist())
@@ -68,7 +70,7 @@ def _way(collective: Collective, order: SmallArray, system: System) -> tuple[lis
 
 
 def _phase_times(
-    kinds: list[Collective], dims: SmallArray, size: FloatArray, chunk: FloatArray, part: Part
+    kinds: list[Collective], dims: SmallArray, size: FloatArray, chunk: FloatArray, part: DesignGroup
 ) -> FloatArray:
     """Return the (p, k, n) ns of phases.
 
@@ -92,7 +94,7 @@ def _phase_times(
     return time
 
 
-def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: Part) -> FloatArray:
+def _each(kinds: list[Collective], ways: SmallArray, size: FloatArray, part: DesignGroup) -> FloatArray:
     """Return the (p, n) ns of the phases of one chunk of each design."""
     time = np.zeros(ways.shape)
     for p, kind in enumerate(kinds):
@@ -113,7 +115,7 @@ def _left(kind: Collective, size: FloatArray, npus: FloatArray | IntArray) -> Fl
     return np.asarray(size * npus) if kind is _AG else size
 
 
-def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: Part) -> FloatArray:
+def _tabled(kinds: list[Collective], dims: SmallArray, chunk: FloatArray, part: DesignGroup) -> FloatArray:
     """Return the (p, k, n) ns of phases of equal chunks that scatter over all dimensions, gather over all, or both."""
     depth, designs = len(part.links), len(chunk)
     together = products(np.array([link.npus for link in part.links]))

@@ -10,8 +10,13 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads, phase_time
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.names import CollectiveAlgorithm, Policy, Scheduler
+
+SEVERAL_IN_A_TREE = (
+    f"{CollectiveAlgorithm.DOUBLE_BINARY_TREE.value} with several chunks: these take turns on two trees, of which no "
+    "exact time is known; preferred-dataset-splits has to be 1"
+)
+_SHARED = "links that messages share: no exact time is known of"
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: in
 
 
 @dataclass(frozen=True)
-class Part:
+class DesignGroup:
     """Some designs of a population, and what runs one collective in them.
 
     Attributes
@@ -139,7 +144,9 @@ class Part:
     overheads: Overheads
 
     @staticmethod
-    def of(collective: Collective, links: Sequence[Link], system: System, involved: Sequence[bool] | None) -> Part:
+    def of(
+        collective: Collective, links: Sequence[Link], system: System, involved: Sequence[bool] | None
+    ) -> DesignGroup:
         """Return all designs, with the dimensions that a collective uses in each."""
         implementations = system.implementations[collective]
         used = np.array([link.npus > 1 for link in links])
@@ -147,18 +154,20 @@ class Part:
         if involved is not None:
             used &= np.array([bool(involved[d]) for d in range(len(links))])[:, None]
         dimensions = np.broadcast_to(np.arange(len(links))[:, None], used.shape)
-        return Part(np.arange(used.shape[1]), dimensions, links, implementations, used, system.overheads)
+        return DesignGroup(np.arange(used.shape[1]), dimensions, links, implementations, used, system.overheads)
 
-    def select(self, places: IntArray) -> Part:
+    def select(self, places: IntArray) -> DesignGroup:
         """Return some of these designs."""
         rows = [
             row if isinstance(row, Implementation) else replace(row, index=row.index[places])
             for row in self.implementations
         ]
         links = [link.select(places) for link in self.links]
-        return Part(self.designs[places], self.dimensions[:, places], links, rows, self.used[:, places], self.overheads)
+        return DesignGroup(
+            self.designs[places], self.dimensions[:, places], links, rows, self.used[:, places], self.overheads
+        )
 
-    def packed(self, kept: BoolArray) -> Iterator[Part]:
+    def packed(self, kept: BoolArray) -> Iterator[DesignGroup]:
         """Give the designs without the dimensions that are not kept, those with the same numbers of them together.
 
         In a part all designs use the same of the dimensions that are left.
@@ -171,7 +180,7 @@ class Part:
             depth = int(kept[:, places[0]].sum())
             yield self._pick(places, first[:depth, places])
 
-    def _pick(self, places: IntArray, dims: IntArray) -> Part:
+    def _pick(self, places: IntArray, dims: IntArray) -> DesignGroup:
         """Return some designs with some of the dimensions of each."""
         if len(places) == len(self.designs) and len(dims) == len(self.links):
             return self
@@ -185,7 +194,7 @@ class Part:
         ]
         rows = [Choice(options, row) for row in index[dims, places]]
         used = self.used[dims, places]
-        return Part(self.designs[places], self.dimensions[dims, places], links, rows, used, self.overheads)
+        return DesignGroup(self.designs[places], self.dimensions[dims, places], links, rows, used, self.overheads)
 
     def _choices(self) -> tuple[tuple[Implementation, ...], IntArray]:
         """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
@@ -237,3 +246,31 @@ class Part:
         except ValueError:
             return True
         return False
+
+
+def refuse_untimed(chunks: Chunks, part: DesignGroup, system: System) -> None:
+    """Raise an error for designs of which no exact time is known, whatever the sizes of their phases.
+
+    Raises
+    ------
+    ValueError : several chunks go over a double binary tree; or messages share links, and there are several dimensions
+        or several chunks at a time. What a single phase cannot run, `.phase.phase_time` refuses.
+    """
+    if any(link.shared for link in part.links):
+        depth = part.used.sum(axis=0)
+        under_way = np.minimum(chunks.count, system.queues * system.slots) * (depth > 0)
+        _refuse(part, depth > 1, f"{_SHARED} {depth.max()} dimensions")
+        _refuse(part, under_way > 1, f"{_SHARED} several chunks at a time")
+    for d, row in enumerate(part.implementations[: len(part.links)]):
+        options = (row,) if isinstance(row, Implementation) else row.options
+        for index, option in enumerate(options):
+            if option.algorithm is CollectiveAlgorithm.DOUBLE_BINARY_TREE:
+                having = True if isinstance(row, Implementation) else row.index == index
+                _refuse(part, part.used[d] & having & (chunks.count > 1), SEVERAL_IN_A_TREE, d)
+
+
+def _refuse(part: DesignGroup, wrong: BoolArray, reason: str, dimension: int | None = None) -> None:
+    if wrong.any():
+        n = int(wrong.argmax())
+        where = "" if dimension is None else f"dimension {part.dimensions[dimension, n]} of "
+        raise ValueError(f"{where}design {part.designs[n]}: {reason}")

@@ -10,33 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
+from evo_libra.timing.names import Scheduler
 
 _MEBI = 2**20
 _FRACTION = 16
 
 SmallArray = NDArray[np.int8]
 """Dimensions and places: the arrays of all chunks of all designs are large."""
-
-
-class Scheduler(Enum):
-    """A chunk scheduler, by ASTRA-sim's name."""
-
-    BASELINE = "baseline"
-    ROUND_ROBIN = "roundRobin"
-    OFFLINE_GREEDY = "offlineGreedy"
-    OFFLINE_GREEDY_FLEX = "offlineGreedyFlex"
-
-    @property
-    def greedy(self) -> bool:
-        """Whether loads decide."""
-        return self in {Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING
-from evo_libra.timing.collectives.queues import SCATTERS, Joining, Policy, finish, longest, tiles
+from evo_libra.timing.collectives.queues import finish, tiles
+from evo_libra.timing.collectives.queues_numpy import SCATTERS, Joining, max_bits
+from evo_libra.timing.names import Policy
 
 _FRACTION = 16
 _BITS = 35
@@ -32,7 +34,7 @@ class Fabrics:
 
     Attributes
     ----------
-    block : (d, n) index into `evo_libra.network.fabric.BLOCKS`; rings run ring, fully connected dimensions direct and
+    block : (d, n) index into the table of blocks; rings run ring, fully connected dimensions direct and
         switches halving-doubling algorithms.
     npus : (d, n).
     bandwidth : (d, n) bytes per ns of an NPU.
@@ -203,7 +205,7 @@ def _time(
     joining = Joining(policy, np.full(stages.shape[:2], SCATTERS), np.repeat(bytes_, 2, axis=0))
     slots = np.array([1] * depth + [chunks])
     stages *= np.arange(chunks)[:, None] < count
-    bits = min(_BITS, longest(slots, *stages.shape[:2]) - 1)
+    bits = min(_BITS, max_bits(slots, *stages.shape[:2]) - 1)
     scale = 2.0 ** np.floor(bits - np.log2(stages.sum(axis=(0, 1))))
     return np.asarray(finish(server, np.rint(stages * scale), slots, joining, count=count) / scale)
 

@@ -16,7 +16,7 @@ from evo_libra.errors import InputError
 from evo_libra.files.source import Source, read_source, validate
 from evo_libra.timing.input_files.network_file import MOST_NPUS, NetworkFile, known_keys, network_text, parse_network
 from evo_libra.timing.input_files.system_file import SystemFile, parse_system, system_text
-from evo_libra.timing.traces.machine import Machine, MemoryKind, RemoteMemory
+from evo_libra.timing.machine import Machine, MemoryKind, RemoteMemory
 
 __all__ = [
     "Machine", "NetworkFile", "SystemFile", "memory_text", "network_text", "parse_memory", "parse_network",

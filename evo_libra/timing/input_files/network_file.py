@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evo_libra.errors import InputError, counted, printable, suggestion
 from evo_libra.files.mistakes import short
 from evo_libra.files.source import Source, validate
-from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.units import bandwidth_in_file, bandwidth_of_file
 
@@ -38,7 +38,7 @@ class NetworkFile:
 
     Attributes
     ----------
-    block : index into `evo_libra.network.fabric.BLOCKS`.
+    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
     npus : in the dimension.
     bandwidth : B/s of a link in each direction.
     latency : ns of a link.

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,20 +14,31 @@ from pydantic import BaseModel, ConfigDict, Field
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
 from evo_libra.files.source import KeyPath, Source, validate
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Algorithm, Implementation, Overheads, phase_time
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.collectives.system import Choice, System
-from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.timing.collectives.untimed import SEVERAL_IN_A_TREE
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Overheads, phase_time
+from evo_libra.timing.collectives.system import SEVERAL_IN_A_TREE, Choice, System
 from evo_libra.timing.input_files.network_file import NetworkFile, known_keys
-from evo_libra.timing.names import LONGEST_ENDPOINT_NS, MOST_CHUNKS
-from evo_libra.timing.traces.machine import Compute
+from evo_libra.timing.machine import ComputeModel
+from evo_libra.timing.names import (
+    ASTRA_POLICIES,
+    ASTRA_SCHEDULERS,
+    LONGEST_ENDPOINT_NS,
+    MOST_CHUNKS,
+    CollectiveAlgorithm,
+    Policy,
+    Scheduler,
+)
 
 UNLIMITED = 1e15
 """GB/s of a local memory whose time is nothing: of 10^15 bytes, a nanosecond."""
 
 _ENDPOINT_NS, _TERA = 10, 1e12
 
+if TYPE_CHECKING:
+    _AstraScheduler: TypeAlias = str
+    _AstraPolicy: TypeAlias = str
+else:
+    _AstraScheduler = Literal[tuple(scheduler.value for scheduler in ASTRA_SCHEDULERS)]
+    _AstraPolicy = Literal[tuple(policy.value for policy in ASTRA_POLICIES)]
 _Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 _Positive = Annotated[float, Field(gt=0, le=1e18)]
 # A number: ASTRA-sim compares with 0, and neither true nor false is 0.
@@ -67,8 +78,8 @@ class _SystemSpec(BaseModel):
     trace_enabled: Any = None
     track_local_mem: Any = None
     local_mem_trace_filename: Any = None
-    inter_dimension_scheduling: Literal["baseline", "roundRobin", "offlineGreedy", "offlineGreedyFlex"] | None = None
-    intra_dimension_scheduling: Literal["FIFO", "RG", "smallestFirst", "lessRemainingPhaseFirst"] | None = None
+    inter_dimension_scheduling: _AstraScheduler | None = None
+    intra_dimension_scheduling: _AstraPolicy | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ class SystemFile:
     """
 
     system: System
-    compute: Compute
+    compute: ComputeModel
     scheduler: Scheduler = Scheduler.BASELINE
     policy: Policy = Policy.FIFO
     notices: tuple[str, ...] = ()
@@ -133,9 +144,11 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
             implementations, spec.preferred_dataset_splits, spec.active_chunks_per_dimension,
             spec.collective_optimization == "localBWAware", Overheads(float(spec.endpoint_delay), _memory(spec)),
         ),
-        Compute((spec.peak_perf or 0.0) * _TERA, roofline=spec.roofline_enabled == 1, replay=spec.replay_only == 1),
-        Scheduler(spec.inter_dimension_scheduling or "baseline"),
-        Policy(spec.intra_dimension_scheduling or "FIFO"),
+        ComputeModel(
+            (spec.peak_perf or 0.0) * _TERA, roofline=spec.roofline_enabled == 1, replay=spec.replay_only == 1
+        ),
+        Scheduler.of(spec.inter_dimension_scheduling or "baseline"),
+        Policy.of(spec.intra_dimension_scheduling or "FIFO"),
         tuple(told),
     )  # fmt: skip
 
@@ -153,7 +166,7 @@ def _unsupported(spec: _SystemSpec) -> Iterator[tuple[KeyPath, str]]:
             yield (key,), "algorithms that are written as traces are not read here; name one of ASTRA-sim's own"
     if spec.preferred_dataset_splits > 1:
         for d, name in enumerate(spec.all_reduce_implementation or ()):
-            if name == Algorithm.DOUBLE_BINARY_TREE.value:
+            if name == CollectiveAlgorithm.DOUBLE_BINARY_TREE.value:
                 yield (_TREES, d), f"{SEVERAL_IN_A_TREE}, found {spec.preferred_dataset_splits}"
     if spec.model_shared_bus:
         yield ("model-shared-bus",), "found 1; the bus of the NPUs' memory is not modelled here, 0 leaves it out"
@@ -202,7 +215,7 @@ class _Implementations:
         except InputError as error:
             self._refuse((d,), str(error))
             return None
-        if row.algorithm in (Algorithm.RING, Algorithm.DIRECT):
+        if row.algorithm in (CollectiveAlgorithm.RING, CollectiveAlgorithm.DIRECT):
             return row
         return row if self._runs(d, row) else None
 

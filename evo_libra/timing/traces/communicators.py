@@ -1,38 +1,39 @@
-"""Where NPUs meet: the parties that run collectives together, and memories that are shared."""
+"""Where NPUs meet: the communicators that run collectives together, and memories that are shared."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
+from evo_libra.timing.machine import Machine, MemoryKind
 from evo_libra.timing.traces.equivalence_classes import Meeting, Order
-from evo_libra.timing.traces.machine import MemoryKind
-from evo_libra.timing.traces.operations import Action, Script, Use, mistake_in
-from evo_libra.timing.traces.wiring import Wiring, group_shape
+from evo_libra.timing.traces.operations import MESSAGES, Action, Channel, Scope, Script, mistake_in
+from evo_libra.timing.traces.process_groups import ProcessGroups, group_shape
 
 
 @dataclass(frozen=True)
-class Gathering:
-    """The meetings of all NPUs, parties first.
+class Meetings:
+    """The meetings of all NPUs, communicators first.
 
     Attributes
     ----------
-    meetings : parties and memories.
-    uses, members : of each party.
-    party_of : of each NPU, the party of each use of its script.
+    meetings : communicators and memories.
+    scopes, members : of each communicator.
+    communicator_of : of each NPU, the communicator of each scope of its script.
     memory_of : of each NPU, the memory that it shares, or None.
     """
 
     meetings: list[Meeting]
-    uses: list[Use]
+    scopes: list[Scope]
     members: list[tuple[int, ...]]
-    party_of: list[list[int]]
+    communicator_of: list[list[int]]
     memory_of: list[int | None]
 
 
-def gather(scripts: Sequence[Script], wiring: Wiring) -> Gathering:
+def find_meetings(scripts: Sequence[Script], groups: ProcessGroups) -> Meetings:
     """Return where NPUs meet.
 
     Raises
@@ -40,59 +41,63 @@ def gather(scripts: Sequence[Script], wiring: Wiring) -> Gathering:
     InputError : an NPU runs a collective of a group that it is not in, or on links for which its algorithm is not
         known; or it has no remote memory for what it loads or stores.
     """
-    uses, members, party_of = _parties(scripts, wiring)
-    known_by = [{party: number for number, party in enumerate(row)} for row in party_of]
+    scopes, members, communicator_of = _communicators(scripts, groups)
+    known_by = [{communicator: number for number, communicator in enumerate(row)} for row in communicator_of]
     meetings: list[Meeting] = []
     mistakes: list[Mistake] = []
-    for party, (use, npus) in enumerate(zip(uses, members, strict=True)):
-        seats = tuple((npu, known_by[npu].get(party, -1)) for npu in npus)
+    for communicator, (scope, npus) in enumerate(zip(scopes, members, strict=True)):
+        seats = tuple((npu, known_by[npu].get(communicator, -1)) for npu in npus)
         try:
-            meetings.append(_meeting(use, seats, scripts, wiring))
+            meetings.append(_meeting(scope, seats, scripts, groups))
         except ValueError as error:
             npu, number = next(seat for seat in seats if seat[1] >= 0)
             mistakes.append(mistake_in(npu, scripts[npu].first(Action.COLLECTIVE, number), str(error)))
     if mistakes:
         raise InputError(mistakes)
     memory_of: list[int | None] = [None] * len(scripts)
-    for users in _memories(scripts, wiring):
+    for users in _memories(scripts, groups):
         for npu in users:
             memory_of[npu] = len(meetings)
-        seats = tuple((npu, len(scripts[npu].uses)) for npu in users)
+        seats = tuple((npu, len(scripts[npu].scopes)) for npu in users)
         meetings.append(Meeting(Order.LINE, seats, (None,) * len(seats)))
-    return Gathering(meetings, uses, members, party_of, memory_of)
+    return Meetings(meetings, scopes, members, communicator_of, memory_of)
 
 
-def _parties(scripts: Sequence[Script], wiring: Wiring) -> tuple[list[Use], list[tuple[int, ...]], list[list[int]]]:
-    numbers: dict[tuple[Use, int], int] = {}
-    uses: list[Use] = []
+def _communicators(
+    scripts: Sequence[Script], groups: ProcessGroups
+) -> tuple[list[Scope], list[tuple[int, ...]], list[list[int]]]:
+    numbers: dict[tuple[Scope, int], int] = {}
+    scopes: list[Scope] = []
     members: list[tuple[int, ...]] = []
-    party_of: list[list[int]] = [[] for _ in scripts]
+    communicator_of: list[list[int]] = [[] for _ in scripts]
     mistakes = []
     for npu, script in enumerate(scripts):
-        for number, use in enumerate(script.uses):
-            if (use, npu) not in numbers:
+        for number, scope in enumerate(script.scopes):
+            if (scope, npu) not in numbers:
                 try:
-                    npus = wiring.members(use, npu)
+                    npus = groups.members(scope, npu)
                 except ValueError as error:
                     mistakes.append(mistake_in(npu, script.first(Action.COLLECTIVE, number), str(error)))
                     continue
-                # All members learn of their party at once: to look for each of them among all would take its square.
-                numbers |= {(use, member): len(members) for member in npus}
-                uses.append(use)
+                # All members at once: to look for each of them among all would take the square of their number.
+                numbers |= {(scope, member): len(members) for member in npus}
+                scopes.append(scope)
                 members.append(npus)
-            party_of[npu].append(numbers[use, npu])
+            communicator_of[npu].append(numbers[scope, npu])
     if mistakes:
         raise InputError(mistakes)
-    return uses, members, party_of
+    return scopes, members, communicator_of
 
 
-def _meeting(use: Use, seats: tuple[tuple[int, int], ...], scripts: Sequence[Script], wiring: Wiring) -> Meeting:
-    npus, machine = [npu for npu, _ in seats], wiring.machine
+def _meeting(
+    scope: Scope, seats: tuple[tuple[int, int], ...], scripts: Sequence[Script], groups: ProcessGroups
+) -> Meeting:
+    npus, machine = [npu for npu, _ in seats], groups.machine
     collectives = frozenset[Collective]().union(*(scripts[npu].collectives[at] for npu, at in seats if at >= 0))
-    rings = [wiring.is_ring(use, collective) for collective in collectives]
-    of_group = machine is not None and use.dimensions is None
+    rings = [groups.is_ring(scope, collective) for collective in collectives]
+    of_group = machine is not None and scope.dimensions is None
     links: tuple[Hashable, ...] = (None,) * len(seats)
-    label: Hashable = use.dimensions
+    label: Hashable = scope.dimensions
     if machine is not None and of_group:
         label = None if all(rings) else group_shape(npus, machine)
         if any(rings):
@@ -100,9 +105,9 @@ def _meeting(use: Use, seats: tuple[tuple[int, int], ...], scripts: Sequence[Scr
     return Meeting(Order.RING if any(rings) else Order.ANY, seats, links, label)
 
 
-def _memories(scripts: Sequence[Script], wiring: Wiring) -> list[list[int]]:
+def _memories(scripts: Sequence[Script], groups: ProcessGroups) -> list[list[int]]:
     """Return the NPUs that share each memory, of those that use it."""
-    machine = wiring.machine
+    machine = groups.machine
     found: dict[int, list[int]] = {}
     mistakes = []
     for npu, script in enumerate(scripts):
@@ -117,3 +122,57 @@ def _memories(scripts: Sequence[Script], wiring: Wiring) -> list[list[int]]:
     if mistakes:
         raise InputError(mistakes)
     return list(found.values())
+
+
+@dataclass(frozen=True)
+class Peer:
+    """The other end of a channel.
+
+    Attributes
+    ----------
+    npu : where it is.
+    number : of the channel there; -1 where nobody receives what is sent, which does no harm.
+    label : all that tells the channel from others of the same classes.
+    """
+
+    npu: int
+    number: int
+    label: Hashable
+
+
+def peers_of(scripts: Sequence[Script], machine: Machine | None) -> list[list[Peer]]:
+    """Return the other end of every channel of every NPU.
+
+    Raises
+    ------
+    InputError : a message to or from an NPU that is not there, or a receive of what is not sent.
+    """
+    if not any(script.channels for script in scripts):
+        return [[] for _ in scripts]
+    numbers = [{channel: number for number, channel in enumerate(script.channels)} for script in scripts]
+    messages = [Counter(o.number for o in script.operations if o.action in MESSAGES) for script in scripts]
+    mistakes: list[Mistake] = []
+    found: list[list[Peer]] = [[] for _ in scripts]
+    for npu, script in enumerate(scripts):
+        for number, channel in enumerate(script.channels):
+            if channel.peer >= len(scripts):
+                mistakes.append(_mistake(npu, script, number, 0, f"there are {len(scripts)} NPUs"))
+                continue
+            there = numbers[channel.peer].get(Channel(npu, channel.tag, channel.size, not channel.sends), -1)
+            sent = messages[channel.peer][there]
+            if not channel.sends and sent < messages[npu][number]:
+                mistakes.append(_mistake(npu, script, number, sent, "which does not send it"))
+            route = machine.route(npu, channel.peer) if machine is not None else None
+            found[npu].append(Peer(channel.peer, there, (number, there, route)))
+    if mistakes:
+        raise InputError(mistakes)
+    return found
+
+
+def _mistake(npu: int, script: Script, number: int, first: int, reason: str) -> Mistake:
+    """Return what is wrong with a message, of those of a channel the one in some place."""
+    channel = script.channels[number]
+    nodes = [script.nodes[at] for at, o in enumerate(script.operations) if o.action in MESSAGES and o.number == number]
+    way = "a message to" if channel.sends else "receives from"
+    message = f"{way} NPU {channel.peer} of {channel.size} bytes with tag {channel.tag}; {reason}"
+    return mistake_in(npu, nodes[first], message)

@@ -10,20 +10,20 @@ import numpy as np
 from evo_libra.arrays import IntArray
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
+from evo_libra.collective import SizedCollective
 from evo_libra.errors import InputError
-from evo_libra.timing.traces.communicators import Gathering, gather
+from evo_libra.timing.machine import Machine
+from evo_libra.timing.traces.communicators import Meetings, Peer, find_meetings, peers_of
 from evo_libra.timing.traces.equivalence_classes import Partition, partition
-from evo_libra.timing.traces.machine import Machine
-from evo_libra.timing.traces.messages import Peer, peers_of
-from evo_libra.timing.traces.operations import MESSAGES, Action, Operation, Resource, Script, read_script
-from evo_libra.timing.traces.program import Exchange, Party, Program
-from evo_libra.timing.traces.wiring import Wiring
+from evo_libra.timing.traces.operations import MESSAGES, Action, Resource, Script, TraceOperation, read_script
+from evo_libra.timing.traces.process_groups import ProcessGroups
+from evo_libra.timing.traces.program import Communicator, TraceProgram
 
 Traces = Sequence[Sequence[Node]]
 """One for each NPU, or a single one that all NPUs run."""
 
 
-def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> Program:
+def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> TraceProgram:
     """Return what all NPUs do as one program.
 
     Parameters
@@ -36,30 +36,31 @@ def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> P
     Raises
     ------
     InputError : the number of traces is neither 1 nor that of the NPUs, or something in a trace cannot run (see
-        `read_script`, `peers_of`, `gather` and `Wiring`). What can only be seen when it runs, that traces wait for
-        each other for ever, is told then.
+        `read_script`, `peers_of`, `find_meetings` and `ProcessGroups`). That traces wait for each other for ever is
+        only seen when they run.
     """
     machine = network if isinstance(network, Machine) else None
     total = network if isinstance(network, int) else int(np.prod(network.npus))
-    wiring = Wiring(total, groups, machine)
-    scripts = _scripts(traces, wiring)
+    process_groups = ProcessGroups(total, groups, machine)
+    scripts = _scripts(traces, process_groups)
     peers = peers_of(scripts, machine)
-    gathering = gather(scripts, wiring)
+    meetings = find_meetings(scripts, process_groups)
     shapes = _numbered([script.operations for script in scripts])
     labels = [[(peer.npu, peer.label) for peer in row] for row in peers]
-    return _Builder(scripts, peers, gathering, partition(shapes, gathering.meetings, labels)).program()
+    return _Builder(scripts, peers, meetings, partition(shapes, meetings.meetings, labels)).program()
 
 
-def _scripts(traces: Traces, wiring: Wiring) -> list[Script]:
-    if len(traces) not in (1, wiring.total):
-        raise InputError(f"there are {len(traces)} traces for {wiring.total} NPUs; one each is needed, or one for all")
-    replay = wiring.machine is not None and wiring.machine.compute.replay
+def _scripts(traces: Traces, groups: ProcessGroups) -> list[Script]:
+    if len(traces) not in (1, groups.total):
+        total = groups.total
+        raise InputError(f"there are {len(traces)} traces for {total} NPUs; one each is needed, or one for all")
+    replay = groups.machine is not None and groups.machine.compute.replay
     scripts = list[Script]()
-    given = list(traces) if len(traces) > 1 else [traces[0]] * wiring.total
+    given = list(traces) if len(traces) > 1 else [traces[0]] * groups.total
     read: dict[int, Script] = {}
     for npu, trace in enumerate(given):
         if id(trace) not in read or read[id(trace)].channels:  # whose messages name the NPU
-            read[id(trace)] = read_script(trace, npu, wiring.dimensions, replay=replay)
+            read[id(trace)] = read_script(trace, npu, groups.dimensions, replay=replay)
         scripts.append(read[id(trace)])
     return scripts
 
@@ -78,41 +79,41 @@ class _Builder:
     """Puts the scripts of the NPUs that stand for their classes behind each other."""
 
     def __init__(
-        self, scripts: Sequence[Script], peers: Sequence[Sequence[Peer]], gathering: Gathering, found: Partition
+        self, scripts: Sequence[Script], peers: Sequence[Sequence[Peer]], meetings: Meetings, found: Partition
     ) -> None:
-        self.scripts, self.peers, self.gathering, self.found = scripts, peers, gathering, found
+        self.scripts, self.peers, self.meetings, self.found = scripts, peers, meetings, found
         members: list[list[int]] = [[] for _ in range(max(found.colours) + 1)]
         for npu, colour in enumerate(found.colours):
             members[colour].append(npu)
         self.classes = tuple(map(tuple, members))
-        self.parties: list[Party] = []
+        self.communicators: list[Communicator] = []
         self.roles: list[dict[tuple[int, int], int]] = []
-        self.party_of_kind: dict[int, int] = {}
-        for number in range(len(gathering.uses)):
-            if found.kinds[number] not in self.party_of_kind:
-                self.party_of_kind[found.kinds[number]] = len(self.parties)
-                self.add_party(number)
+        self.communicator_of_kind: dict[int, int] = {}
+        for number in range(len(meetings.scopes)):
+            if found.kinds[number] not in self.communicator_of_kind:
+                self.communicator_of_kind[found.kinds[number]] = len(self.communicators)
+                self.add_communicator(number)
 
-    def add_party(self, number: int) -> None:
-        gathering, roles = self.gathering, dict[tuple[int, int], int]()
+    def add_communicator(self, number: int) -> None:
+        meetings, roles = self.meetings, dict[tuple[int, int], int]()
         seats = []
-        for npu, known_by in gathering.meetings[number].seats:
+        for npu, known_by in meetings.meetings[number].seats:
             role = (self.found.colours[npu], known_by)
             seats.append(roles.setdefault(role, len(roles)) if known_by >= 0 else -1)
-        use, members = gathering.uses[number], gathering.members[number]
-        self.parties.append(Party(use, members, tuple(colour for colour, _ in roles), tuple(seats)))
+        scope, members = meetings.scopes[number], meetings.members[number]
+        self.communicators.append(Communicator(scope, members, tuple(colour for colour, _ in roles), tuple(seats)))
         self.roles.append(roles)
 
-    def program(self) -> Program:
+    def program(self) -> TraceProgram:
         stand_for = [self.scripts[members[0]] for members in self.classes]
         owner = [c for c, script in enumerate(stand_for) for _ in script.operations]
         operations = tuple(o for script in stand_for for o in script.operations)
         slot, slots = _slots(operations, owner, len(stand_for))
         first, successors, waits = _graph(stand_for)
-        party, role = self.collectives(operations, owner)
+        communicator, role = self.collectives(operations, owner)
         exchange, exchanges = _exchanges(operations)
         channel, peer = self.messages(operations, owner)
-        return Program(
+        return TraceProgram(
             classes=self.classes,
             npus=_integers(self.found.colours),
             operations=operations,
@@ -124,9 +125,9 @@ class _Builder:
             waits=waits,
             first_successor=first,
             successors=successors,
-            party=_integers(party),
+            communicator=_integers(communicator),
             role=_integers(role),
-            parties=tuple(self.parties),
+            communicators=tuple(self.communicators),
             exchange=_integers(exchange),
             exchanges=exchanges,
             channel=_integers(channel),
@@ -134,41 +135,41 @@ class _Builder:
             server=_integers(self.servers(operations, owner)),
         )
 
-    def collectives(self, operations: Sequence[Operation], owner: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return the party and the role of each operation."""
-        party, role = [-1] * len(operations), [-1] * len(operations)
+    def collectives(self, operations: Sequence[TraceOperation], owner: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Return the communicator and the role of each operation."""
+        communicator, role = [-1] * len(operations), [-1] * len(operations)
         for at, operation in enumerate(operations):
             if operation.action is Action.COLLECTIVE:
                 npu = self.classes[owner[at]][0]
-                kind = self.found.kinds[self.gathering.party_of[npu][operation.use]]
-                party[at] = self.party_of_kind[kind]
-                role[at] = self.roles[party[at]][owner[at], operation.use]
-        return party, role
+                kind = self.found.kinds[self.meetings.communicator_of[npu][operation.number]]
+                communicator[at] = self.communicator_of_kind[kind]
+                role[at] = self.roles[communicator[at]][owner[at], operation.number]
+        return communicator, role
 
-    def messages(self, operations: Sequence[Operation], owner: Sequence[int]) -> tuple[list[int], list[int]]:
+    def messages(self, operations: Sequence[TraceOperation], owner: Sequence[int]) -> tuple[list[int], list[int]]:
         """Return channel and peer of each operation; a channel is known by who sends, and by its number there."""
         numbers: dict[tuple[int, int], int] = {}
         channel, others = [-1] * len(operations), [-1] * len(operations)
         for at, operation in enumerate(operations):
             if operation.action in MESSAGES:
-                peer = self.peers[self.classes[owner[at]][0]][operation.use]
+                peer = self.peers[self.classes[owner[at]][0]][operation.number]
                 there = (self.found.colours[peer.npu], peer.number)
-                key = there if operation.action is Action.RECEIVE else (owner[at], operation.use)
+                key = there if operation.action is Action.RECEIVE else (owner[at], operation.number)
                 channel[at], others[at] = numbers.setdefault(key, len(numbers)), peer.npu
         return channel, others
 
-    def servers(self, operations: Sequence[Operation], owner: Sequence[int]) -> list[int]:
+    def servers(self, operations: Sequence[TraceOperation], owner: Sequence[int]) -> list[int]:
         """Return the memory of each operation, where it is shared."""
         numbers: dict[int, int] = {}
         found = [-1] * len(operations)
         for at, operation in enumerate(operations):
-            memory = self.gathering.memory_of[self.classes[owner[at]][0]]
+            memory = self.meetings.memory_of[self.classes[owner[at]][0]]
             if operation.action is Action.MEMORY and memory is not None:
                 found[at] = numbers.setdefault(self.found.kinds[memory], len(numbers))
         return found
 
 
-def _slots(operations: Sequence[Operation], owner: Sequence[int], classes: int) -> tuple[list[int], list[int]]:
+def _slots(operations: Sequence[TraceOperation], owner: Sequence[int], classes: int) -> tuple[list[int], list[int]]:
     """Return the slot of each operation, and the class of each slot."""
     extra = [at for at, o in enumerate(operations) if o.resource is Resource.NOTHING and o.action is Action.REPLAY]
     count = [int(Resource.NOTHING)] * classes
@@ -185,12 +186,12 @@ def _slots(operations: Sequence[Operation], owner: Sequence[int], classes: int) 
     return found, [c for c in range(classes) for _ in range(count[c])]
 
 
-def _exchanges(operations: Sequence[Operation]) -> tuple[list[int], tuple[Exchange, ...]]:
-    numbers: dict[Exchange, int] = {}
+def _exchanges(operations: Sequence[TraceOperation]) -> tuple[list[int], tuple[SizedCollective, ...]]:
+    numbers: dict[SizedCollective, int] = {}
     found = [-1] * len(operations)
     for at, operation in enumerate(operations):
         if operation.action is Action.COLLECTIVE and operation.collective is not None:
-            found[at] = numbers.setdefault(Exchange(operation.collective, operation.size), len(numbers))
+            found[at] = numbers.setdefault(SizedCollective(operation.collective, operation.size), len(numbers))
     return found, tuple(numbers)
 
 

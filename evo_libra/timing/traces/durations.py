@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray
+from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.timing.traces.collective_times import PartyTimes
-from evo_libra.timing.traces.machine import Machine
-from evo_libra.timing.traces.operations import Action, Operation
-from evo_libra.timing.traces.program import Program
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Link
+from evo_libra.timing.collectives.system import System, cut
+from evo_libra.timing.machine import Machine
+from evo_libra.timing.traces.operations import Action, TraceOperation
+from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT, ProcessGroups, group_shape, single
+from evo_libra.timing.traces.program import Communicator, TraceProgram
 from evo_libra.units import roofline_ns
 
 
-def durations(program: Program, machine: Machine, times: PartyTimes | None = None) -> FloatArray:
+def durations(program: TraceProgram, machine: Machine, times: CollectiveTimes | None = None) -> FloatArray:
     """Return (o,) ns of each operation; of a collective, until the last of members that begin together ends.
 
     A receive takes no time once its message is there. All is rounded down to a ns, as ASTRA-sim does it.
@@ -22,14 +29,14 @@ def durations(program: Program, machine: Machine, times: PartyTimes | None = Non
     ----------
     program : compiled for the machine.
     machine : the cluster.
-    times : of the program's parties on the machine; made anew when left out.
+    times : of the program's communicators on the machine; made anew when left out.
 
     Raises
     ------
     InputError : a computation lacks what the roofline needs, or a collective cannot run. All operations that are wrong
         are told.
     """
-    times = PartyTimes(machine, program.parties) if times is None else times
+    times = CollectiveTimes(machine, program.communicators) if times is None else times
     found, mistakes = np.zeros(len(program)), list[Mistake]()
     for at, operation in enumerate(program.operations):
         try:
@@ -41,9 +48,11 @@ def durations(program: Program, machine: Machine, times: PartyTimes | None = Non
     return found
 
 
-def _duration(program: Program, at: int, operation: Operation, machine: Machine, times: PartyTimes) -> float:
+def _duration(
+    program: TraceProgram, at: int, operation: TraceOperation, machine: Machine, times: CollectiveTimes
+) -> float:
     if operation.action is Action.COLLECTIVE:
-        return float(times.together(int(program.party[at]), program.exchanges[program.exchange[at]]).max())
+        return float(times.together(int(program.communicator[at]), program.exchanges[program.exchange[at]]).max())
     if operation.action is Action.SEND:
         sender = program.classes[program.owner[at]][0]
         return machine.transfer(operation.size, machine.route(sender, int(program.peer[at])))
@@ -54,7 +63,7 @@ def _duration(program: Program, at: int, operation: Operation, machine: Machine,
     return 0.0 if operation.action is Action.RECEIVE else float(operation.duration)
 
 
-def _roofline(operation: Operation, machine: Machine) -> float:
+def _roofline(operation: TraceOperation, machine: Machine) -> float:
     if operation.work < 1 or operation.size < 1:
         raise ValueError(
             f"has num_ops {_told(operation.work)} and tensor_size {_told(operation.size)};"
@@ -68,3 +77,165 @@ def _roofline(operation: Operation, machine: Machine) -> float:
 
 def _told(number: int) -> str:
     return "missing" if number < 0 else str(number)
+
+
+def ring_ends(starts: FloatArray, links: FloatArray, steps: int, own: float) -> FloatArray:
+    """Return when the members of a ring end.
+
+    Parameters
+    ----------
+    starts : (m,) when each begins; m is at least 2.
+    links : (m,) time of a message to the next member, and from the last to the first.
+    steps : messages that each sends, at least ``m - 1``.
+    own : time that each spends besides, all steps together.
+    """
+    members = len(starts)
+    around = np.concatenate([[0.0], np.cumsum(links)])
+    before, lap = around[:-1], around[-1]
+    lead = starts - before
+    # The farthest origin is as many places before a member as there are steps; the others follow it around the ring.
+    first = (np.arange(members) - steps) % members
+    laps = (np.arange(members) - steps) // members
+    from_here = np.maximum.accumulate(lead[::-1])[::-1][first]
+    beyond = np.concatenate([[-np.inf], np.maximum.accumulate(lead)])[first] - lap
+    return np.asarray(before + np.maximum(from_here, beyond) - laps * lap + own)
+
+
+@dataclass(frozen=True)
+class _Ring:
+    """A collective that is a single ring: its links, and per chunk the messages and the time that a member spends."""
+
+    links: FloatArray
+    steps: int
+    own: float
+    chunks: int
+    window: int
+
+    def ends(self, starts: FloatArray) -> FloatArray:
+        """Return when the members end; as many chunks are under way as the window has places.
+
+        Chunks that follow each other in a place are one ring of all their steps: the farthest origin is as many links
+        away as the chunks have steps together. The place with the most chunks is the last one.
+        """
+        rounds = -(-self.chunks // self.window)
+        return ring_ends(starts, self.links, self.steps * rounds, self.own * rounds)
+
+
+class CollectiveTimes:
+    """Times of the collectives of some communicators; what members that begin together take is kept.
+
+    Parameters
+    ----------
+    machine : the cluster.
+    communicators : that the methods name by number.
+    """
+
+    def __init__(self, machine: Machine, communicators: Sequence[Communicator]) -> None:
+        self.machine, self.communicators = machine, communicators
+        self.groups = ProcessGroups(int(np.prod(machine.npus)), {}, machine)
+        self._rings: dict[tuple[int, SizedCollective], _Ring] = {}
+        self._together: dict[tuple[int, SizedCollective], FloatArray] = {}
+
+    def together(self, number: int, exchange: SizedCollective) -> FloatArray:
+        """Return (r,) the ns that each role of a communicator takes when all begin together.
+
+        Raises
+        ------
+        ValueError : an algorithm cannot run the collective, or its chunks would be empty: ASTRA-sim would hang.
+        """
+        key, communicator = (number, exchange), self.communicators[number]
+        if key not in self._together:
+            if self.groups.is_ring(communicator.scope, exchange.collective):
+                ring = self._rings[key] = self._ring(communicator, exchange.collective, exchange.size)
+                found = _of_roles(communicator, ring.ends(np.zeros(len(communicator.members))))
+            else:
+                found = np.full(
+                    len(communicator.roles), self._barrier(communicator, exchange.collective, exchange.size)
+                )
+            self._together[key] = found
+        return self._together[key]
+
+    def ends(self, number: int, exchange: SizedCollective, starts: FloatArray) -> tuple[FloatArray, bool]:
+        """Return (r,) when each role ends, and whether that is exact.
+
+        It is where all begin together or the collective is a single ring; otherwise all end together, which is right
+        for the last ones but late for the others.
+
+        Parameters
+        ----------
+        number, exchange : where and what.
+        starts : (r,) when each role begins.
+
+        Raises
+        ------
+        ValueError : as for `together`.
+        """
+        last = starts.max()
+        together = self.together(number, exchange)
+        ring = self._rings.get((number, exchange))
+        if starts.min() == last or ring is None:
+            return np.asarray(last + together), starts.min() == last
+        communicator = self.communicators[number]
+        return _of_roles(communicator, ring.ends(starts[list(communicator.seats)])), True
+
+    def _ring(self, communicator: Communicator, collective: Collective, size: int) -> _Ring:
+        machine, members = self.machine, communicator.members
+        system, count = machine.system, len(members)
+        overheads = system.overheads
+        if communicator.scope.dimensions is None:
+            overheads = replace(overheads, endpoint=GROUP_ENDPOINT)
+        chunks = cut(collective, size, np.array([self.groups.total]), system.splits)
+        chunk = int(chunks.size[0])
+        message = chunk if collective is Collective.ALL_GATHER else chunk // count
+        ways = zip(members, [*members[1:], members[0]], strict=True)
+        if communicator.scope.dimensions is None:
+            links = np.array([machine.transfer(message, machine.route(a, b)) for a, b in ways])
+        else:
+            link = machine.links[communicator.scope.dimensions[0]]
+            hops = 2.0 if int(link.block[0]) == SWITCH else 1.0
+            links = np.full(count, link.transfer(np.array([float(message)]), hops)[0])
+        steps = _STEPS[collective](count)
+        reductions = count - 1 if collective in (Collective.ALL_REDUCE, Collective.REDUCE_SCATTER) else 0
+        reduction = float(overheads.reduction(np.array([float(message)]))[0])
+        own = (steps + 1) * overheads.endpoint + reductions * reduction
+        return _Ring(links, steps, own, int(chunks.count[0]), _window(collective, system))
+
+    def _barrier(self, communicator: Communicator, collective: Collective, size: int) -> float:
+        system, links, involved = self.machine.system, list(self.machine.links), None
+        if communicator.scope.dimensions is None:
+            row = single(system.implementations[collective][0])
+            overheads = replace(system.overheads, endpoint=GROUP_ENDPOINT)
+            system = replace(system, implementations={collective: [row]}, overheads=overheads)
+            links = [_group_link(communicator.members, self.machine)]
+        else:
+            involved = [d in communicator.scope.dimensions for d in range(len(links))]
+        return float(collective_time(collective, size, links, system, involved, world=self.groups.total)[0])
+
+
+_STEPS = {
+    Collective.ALL_REDUCE: lambda n: 2 * (n - 1),
+    Collective.REDUCE_SCATTER: lambda n: n - 1,
+    Collective.ALL_GATHER: lambda n: n - 1,
+    Collective.ALL_TO_ALL: lambda n: n * (n - 1) // 2,
+}
+
+
+def _window(collective: Collective, system: System) -> int:
+    """Return how many chunks of a ring are under way at a time: an all-reduce that shrinks has half of the queues."""
+    halved = collective is Collective.ALL_REDUCE and system.shrinking
+    return (max(system.queues // 2, 1) if halved else system.queues) * system.slots
+
+
+def _of_roles(communicator: Communicator, ends: FloatArray) -> FloatArray:
+    """Return the ends of roles from those of members; members of a role end together."""
+    found = np.empty(len(communicator.roles))
+    found[list(communicator.seats)] = ends
+    return found
+
+
+def _group_link(members: Sequence[int], machine: Machine) -> Link:
+    """Return a dimension that is like the links between the members of a group."""
+    shape = group_shape(members, machine)
+    link = machine.links[shape.dimension]
+    block = np.array([RING if shape.around else FULLY_CONNECTED])
+    return Link(block, np.array([len(members)]), link.bandwidth, link.latency * shape.hops, link.shared)

@@ -13,14 +13,12 @@ from collections import deque
 import numpy as np
 
 from evo_libra.chakra.groups import Groups
-from evo_libra.timing.traces.collective_times import PartyTimes
+from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.compile import Traces, compile_program
-from evo_libra.timing.traces.deadlock import disagreement, waiting_for_ever
-from evo_libra.timing.traces.durations import durations
+from evo_libra.timing.traces.durations import CollectiveTimes, durations
 from evo_libra.timing.traces.execution import Execution
-from evo_libra.timing.traces.machine import Machine
 from evo_libra.timing.traces.operations import Action
-from evo_libra.timing.traces.program import Program
+from evo_libra.timing.traces.program import TraceProgram, disagreement, waiting_for_ever
 
 
 def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
@@ -40,7 +38,7 @@ def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
     return execute_program(compile_program(traces, groups, machine), machine)
 
 
-def execute_program(program: Program, machine: Machine) -> Execution:
+def execute_program(program: TraceProgram, machine: Machine) -> Execution:
     """Return when every NPU does everything.
 
     Parameters
@@ -66,8 +64,8 @@ sent later than most operations began, and then receives come last.
 class _State:
     """The state of an execution."""
 
-    def __init__(self, program: Program, machine: Machine) -> None:
-        self.program, self.times = program, PartyTimes(machine, program.parties)
+    def __init__(self, program: TraceProgram, machine: Machine) -> None:
+        self.program, self.times = program, CollectiveTimes(machine, program.communicators)
         self.durations = durations(program, machine, self.times).tolist()
         self.actions = [o.action for o in program.operations]
         self.slot, self.owner = program.slot.tolist(), program.owner.tolist()
@@ -82,7 +80,7 @@ class _State:
         self.arrived: dict[int, int] = {}
         self.expecting: dict[int, deque[int]] = {}
         self.memory_free: dict[int, float] = {}
-        self.waiting: list[dict[int, int]] = [{} for _ in program.parties]
+        self.waiting: list[dict[int, int]] = [{} for _ in program.communicators]
         self.late: list[int] = []
 
     def execution(self) -> Execution:
@@ -167,12 +165,12 @@ class _State:
 
     def join(self, operation: int) -> None:
         """Come to a collective, which runs when all its roles have."""
-        number = int(self.program.party[operation])
-        party, waiting = self.program.parties[number], self.waiting[number]
+        number = int(self.program.communicator[operation])
+        communicator, waiting = self.program.communicators[number], self.waiting[number]
         waiting[int(self.program.role[operation])] = operation
-        if len(waiting) < len(party.roles) or party.absent:
+        if len(waiting) < len(communicator.roles) or communicator.absent:
             return
-        members = [waiting[role] for role in range(len(party.roles))]
+        members = [waiting[role] for role in range(len(communicator.roles))]
         if (self.program.exchange[members] != self.program.exchange[members[0]]).any():
             raise disagreement(self.program, members)
         waiting.clear()

@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.timing.traces.operations import Resource
-from evo_libra.timing.traces.program import Program
+from evo_libra.timing.traces.program import TraceProgram
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Execution:
         for the last member and too late for the others. Empty where all times are exact.
     """
 
-    program: Program
+    program: TraceProgram
     starts: FloatArray
     ends: FloatArray
     late: tuple[int, ...] = ()

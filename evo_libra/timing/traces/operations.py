@@ -45,7 +45,7 @@ MESSAGES = (Action.SEND, Action.RECEIVE)
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class TraceOperation:
     """One operation, without anything that tells its NPU from others that do the same.
 
     Attributes
@@ -56,7 +56,7 @@ class Operation:
     work : FLOP of a computation; -1 where it has none.
     size : bytes of a tensor, a message, a collective; -1 where it has none.
     collective : which one.
-    use : of a collective, which of the trace's `Use`s; of a message, which of its `Channel`s; else -1.
+    number : of a collective, which of the trace's `Scope`s; of a message, which of its `Channel`s; else -1.
     """
 
     action: Action
@@ -66,11 +66,11 @@ class Operation:
     work: int = -1
     size: int = -1
     collective: Collective | None = None
-    use: int = -1
+    number: int = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class Scope:
     """Where collectives of a trace run.
 
     Attributes
@@ -108,28 +108,28 @@ class Script:
     ----------
     operations : in the order of the ids of their nodes.
     nodes, names : ids and names of the nodes.
-    uses, channels : what the operations name by number, in the order in which they are first named.
-    collectives : of each use, those that it has.
+    scopes, channels : what the operations name by number, in the order in which they are first named.
+    collectives : of each scope, those that it has.
     """
 
-    operations: tuple[Operation, ...]
+    operations: tuple[TraceOperation, ...]
     nodes: tuple[int, ...]
     names: tuple[str, ...]
-    uses: tuple[Use, ...]
+    scopes: tuple[Scope, ...]
     channels: tuple[Channel, ...]
     collectives: tuple[frozenset[Collective], ...]
 
-    def first(self, action: Action, use: int) -> int:
-        """Return the node of the first operation with a use."""
+    def first(self, action: Action, number: int) -> int:
+        """Return the node of the first operation with a scope or a channel."""
         return next(
             node
             for node, operation in zip(self.nodes, self.operations, strict=True)
-            if operation.action is action and operation.use == use
+            if operation.action is action and operation.number == number
         )
 
 
 Dimensions = Callable[[str, Collective, "tuple[bool, ...] | None"], "tuple[int, ...] | None"]
-"""Gives the dimensions that a collective uses (see `Use`), by group, collective and the attribute ``involved_dim``; a
+"""Gives the dimensions that a collective uses (see `Scope`), by group, collective and the attribute ``involved_dim``; a
 ValueError says why there are none."""
 
 
@@ -161,8 +161,8 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
     if reader.mistakes:
         raise InputError(reader.mistakes)
     nodes, names = tuple(node.id for node in order), tuple(node.name for node in order)
-    collectives = tuple(map(frozenset, reader.uses.values()))
-    return Script(operations, nodes, names, tuple(reader.uses), tuple(reader.channels), collectives)
+    collectives = tuple(map(frozenset, reader.scopes.values()))
+    return Script(operations, nodes, names, tuple(reader.scopes), tuple(reader.channels), collectives)
 
 
 def mistake_in(npu: int, node: int, message: str) -> Mistake:
@@ -190,15 +190,17 @@ class _Reader:
 
     def __init__(self, npu: int, dimensions: Dimensions, *, replay: bool) -> None:
         self.npu, self.dimensions, self.replay = npu, dimensions, replay
-        self.uses, self.channels = dict[Use, set[Collective]](), dict[Channel, int]()
+        self.scopes, self.channels = dict[Scope, set[Collective]](), dict[Channel, int]()
         self.mistakes: list[Mistake] = []
 
     def is_idle(self, node: Node) -> bool:
         return node.kind is Kind.METADATA and not self.replay
 
-    def read(self, node: Node, waits: tuple[int, ...]) -> Operation:
+    def read(self, node: Node, waits: tuple[int, ...]) -> TraceOperation:
         on_cpu = bool(_integer(node, "is_cpu_op", 0))
-        recorded = Operation(Action.REPLAY, _resource(node, on_cpu=on_cpu), waits, max(node.duration * _MICROSECOND, 1))
+        recorded = TraceOperation(
+            Action.REPLAY, _resource(node, on_cpu=on_cpu), waits, max(node.duration * _MICROSECOND, 1)
+        )
         if self.replay or (on_cpu and node.kind is Kind.COMP):
             return recorded
         size = _integer(node, "tensor_size", -1)
@@ -210,7 +212,7 @@ class _Reader:
             self._refuse(node, "is communication on the CPU; is_cpu_op must be false")
         return self._collective(node, recorded) if node.kind is Kind.COMM_COLL else self._message(node, recorded)
 
-    def _collective(self, node: Node, recorded: Operation) -> Operation:
+    def _collective(self, node: Node, recorded: TraceOperation) -> TraceOperation:
         kind = CollectiveType(_integer(node, "comm_type", 0))
         if kind is CollectiveType.BROADCAST:
             return recorded
@@ -226,12 +228,12 @@ class _Reader:
         except ValueError as error:
             self._refuse(node, str(error))
             return recorded
-        use = Use(group, dimensions)
-        self.uses.setdefault(use, set()).add(collective)
-        size, number = _integer(node, "comm_size", 0), [*self.uses].index(use)
-        return replace(recorded, action=Action.COLLECTIVE, size=size, collective=collective, use=number)
+        scope = Scope(group, dimensions)
+        self.scopes.setdefault(scope, set()).add(collective)
+        size, number = _integer(node, "comm_size", 0), [*self.scopes].index(scope)
+        return replace(recorded, action=Action.COLLECTIVE, size=size, collective=collective, number=number)
 
-    def _message(self, node: Node, recorded: Operation) -> Operation:
+    def _message(self, node: Node, recorded: TraceOperation) -> TraceOperation:
         sends = node.kind is Kind.COMM_SEND
         own, other = ("comm_src", "comm_dst") if sends else ("comm_dst", "comm_src")
         size, peer = _integer(node, "comm_size", 0), _integer(node, other, 0)
@@ -240,8 +242,8 @@ class _Reader:
         if peer == self.npu:
             self._refuse(node, f"{other} is {peer}, the NPU itself")
         channel = Channel(peer, _integer(node, "comm_tag", 0), size, sends)
-        use = self.channels.setdefault(channel, len(self.channels))
-        return replace(recorded, action=Action.SEND if sends else Action.RECEIVE, size=size, use=use)
+        number = self.channels.setdefault(channel, len(self.channels))
+        return replace(recorded, action=Action.SEND if sends else Action.RECEIVE, size=size, number=number)
 
     def _needed(self, node: Node, name: str, found: int) -> int:
         if found < 0:

@@ -2,55 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evo_libra.arrays import IntArray
-from evo_libra.collective import Collective
-from evo_libra.errors import Mistake
-from evo_libra.timing.traces.operations import Operation, Use, mistake_in
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """What a party runs: a collective of some bytes."""
-
-    collective: Collective
-    size: int
-
-    def __str__(self) -> str:
-        return f"{self.collective.value} of {self.size} bytes"
+from evo_libra.collective import SizedCollective
+from evo_libra.errors import InputError, Mistake
+from evo_libra.timing.traces.operations import Scope, TraceOperation, mistake_in
 
 
 @dataclass(frozen=True)
-class Party:
+class Communicator:
     """NPUs that run collectives together; of all that are the same to their classes, one.
 
     Attributes
     ----------
-    use : the group and the dimensions.
+    scope : the group and the dimensions.
     members : NPUs, in the order of their ring.
-    roles : class of each role: members of a class that know the party by the same number have the same role.
-    seats : role of each member; -1 for one whose trace has no collective of the party.
+    roles : class of each role: members of a class that know the communicator by the same number have the same role.
+    seats : role of each member; -1 for one whose trace has no collective of the communicator.
     """
 
-    use: Use
+    scope: Scope
     members: tuple[int, ...]
     roles: tuple[int, ...]
     seats: tuple[int, ...]
 
     @property
     def absent(self) -> tuple[int, ...]:
-        """Members whose traces have no collective of the party."""
+        """Members whose traces have no collective of the communicator."""
         return tuple(npu for npu, role in zip(self.members, self.seats, strict=True) if role < 0)
 
     def __str__(self) -> str:
-        if self.use.group:
-            return f"group '{self.use.group}'"
-        return "all NPUs" if not self.use.dimensions else f"dimensions {', '.join(map(str, self.use.dimensions))}"
+        if self.scope.group:
+            return f"group '{self.scope.group}'"
+        return "all NPUs" if not self.scope.dimensions else f"dimensions {', '.join(map(str, self.scope.dimensions))}"
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class TraceProgram:
     """What all NPUs do, every class of them once.
 
     Attributes
@@ -65,8 +55,8 @@ class Program:
     slots : (s,) class of each slot, ascending.
     waits : (o,) operations of its own class that it waits for.
     first_successor, successors : (o + 1,) and operations that wait for each.
-    party, role : (o,) of a collective; else -1.
-    parties : see there.
+    communicator, role : (o,) of a collective; else -1.
+    communicators : see there.
     exchange : (o,) what a collective is; else -1.
     exchanges : see there.
     channel : (o,) of a message; else -1. Messages of a channel are told apart by their order alone.
@@ -76,7 +66,7 @@ class Program:
 
     classes: tuple[tuple[int, ...], ...]
     npus: IntArray
-    operations: tuple[Operation, ...]
+    operations: tuple[TraceOperation, ...]
     nodes: tuple[int, ...]
     names: tuple[str, ...]
     owner: IntArray
@@ -85,11 +75,11 @@ class Program:
     waits: IntArray
     first_successor: IntArray
     successors: IntArray
-    party: IntArray
+    communicator: IntArray
     role: IntArray
-    parties: tuple[Party, ...]
+    communicators: tuple[Communicator, ...]
     exchange: IntArray
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[SizedCollective, ...]
     channel: IntArray
     peer: IntArray
     server: IntArray
@@ -100,3 +90,42 @@ class Program:
     def mistake(self, operation: int, message: str) -> Mistake:
         """Return a mistake in the node of an operation."""
         return mistake_in(self.classes[self.owner[operation]][0], self.nodes[operation], message)
+
+
+def disagreement(program: TraceProgram, operations: Sequence[int]) -> InputError:
+    """Return the error of members of a communicator that came to different collectives; the first two are told."""
+    kinds = program.exchange[list(operations)]
+    two = operations[0], operations[int((kinds != kinds[0]).argmax())]
+    name = _name(program, program.communicators[program.communicator[two[0]]])
+    return InputError([
+        program.mistake(at, f"runs {program.exchanges[program.exchange[at]]} where another NPU of {name} runs another")
+        for at in two
+    ])  # fmt: skip
+
+
+def waiting_for_ever(program: TraceProgram, operations: Sequence[int]) -> InputError:
+    """Return the error of traces that wait for each other.
+
+    Parameters
+    ----------
+    program : of the traces.
+    operations : collectives and receives that have begun and never end.
+    """
+    joined = {(program.communicator[at], program.role[at]) for at in operations}
+    mistakes = []
+    for at in operations:
+        number = program.communicator[at]
+        if number < 0:
+            mistakes.append(program.mistake(at, f"waits for ever for a message of NPU {program.peer[at]}"))
+            continue
+        communicator, exchange = program.communicators[number], program.exchanges[program.exchange[at]]
+        seats = zip(communicator.members, communicator.seats, strict=True)
+        missing = next(npu for npu, role in seats if (number, role) not in joined)
+        message = f"waits for ever in {exchange} of {_name(program, communicator)}: NPU {missing} does not come to it"
+        mistakes.append(program.mistake(at, message))
+    return InputError(mistakes)
+
+
+def _name(program: TraceProgram, communicator: Communicator) -> str:
+    every = len(communicator.members) == len(program.npus) and not communicator.scope.group
+    return "all NPUs" if every else str(communicator)

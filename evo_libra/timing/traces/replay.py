@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.timing.traces.program import Program
-from evo_libra.timing.traces.replay_compiled import arrays_of, compiled
-from evo_libra.timing.traces.replay_numpy import lockstep
-from evo_libra.timing.traces.schedule import schedule_of
+from evo_libra.timing.traces.program import TraceProgram
+from evo_libra.timing.traces.program_arrays import arrays_of_program
+from evo_libra.timing.traces.replay_compiled import arrays_of, compiled_replay
+from evo_libra.timing.traces.replay_numpy import replay_numpy
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Finish:
     classes: FloatArray
 
 
-def execute_population(program: Program, durations: FloatArray, *, fast: bool = True) -> Finish:
+def replay_population(program: TraceProgram, durations: FloatArray, *, compiled: bool = True) -> Finish:
     """Return when all NPUs of each design have done everything.
 
     The rules are those of `evo_libra.timing.traces.execute.execute`, with one difference: a collective begins when
@@ -39,7 +39,7 @@ def execute_population(program: Program, durations: FloatArray, *, fast: bool = 
     ----------
     program : of the traces; one that is compiled without a network is good for designs with different networks.
     durations : (o, n) of the operations, in any unit, finite and not negative; those of receives are not used.
-    fast : whether to use the compiled executions where numba is installed; they have the same results.
+    compiled : whether to use the compiled executions where numba is installed; they have the same results.
 
     Raises
     ------
@@ -47,18 +47,18 @@ def execute_population(program: Program, durations: FloatArray, *, fast: bool = 
         collectives; or traces wait for each other for ever.
     ValueError : the durations have another shape, or are negative, infinite or no numbers.
     """
-    schedule = schedule_of(program)
+    schedule = arrays_of_program(program)
     operations = len(schedule.owner)
     if durations.ndim != 2 or len(durations) != operations:  # noqa: PLR2004 - a table
         raise ValueError(f"durations of the shape {durations.shape}; ({operations}, n) is needed")
     if not ((durations >= 0) & (durations < np.inf)).all():
         raise ValueError("durations must be finite and not negative")
-    run = compiled() if fast and durations.size else None
+    run = compiled_replay() if compiled and durations.size else None
     if run is None:
-        classes = lockstep(schedule, durations)
+        classes = replay_numpy(schedule, durations)
     else:
         each = np.ascontiguousarray(durations.T, dtype=np.float64)
         classes, wrong = run(arrays_of(schedule), schedule.is_collective, each)
         if wrong.any():
-            lockstep(schedule, durations[:, [int(wrong.argmax())]])  # which tells what is wrong
+            replay_numpy(schedule, durations[:, [int(wrong.argmax())]])  # which tells what is wrong
     return Finish(classes.max(axis=0), classes)

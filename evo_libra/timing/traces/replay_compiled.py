@@ -11,13 +11,13 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.compiled import compile_function
-from evo_libra.timing.traces.schedule import Schedule
+from evo_libra.timing.traces.program_arrays import ProgramArrays
 
 _Arrays = tuple[IntArray, ...]
 Run = Callable[[_Arrays, BoolArray, FloatArray], tuple[FloatArray, BoolArray]]
 
 
-def compiled() -> Run | None:
+def compiled_replay() -> Run | None:
     """Return the compiled executions, or None where numba is not installed.
 
     Of arrays of a schedule, which of its operations are collectives, and the (n, o) durations, they make what
@@ -26,12 +26,12 @@ def compiled() -> Run | None:
     return compile_function(_run)
 
 
-def arrays_of(schedule: Schedule) -> _Arrays:
+def arrays_of(schedule: ProgramArrays) -> _Arrays:
     """Return what the compiled executions need of a schedule."""
     graph = (schedule.waits, schedule.first_successor, schedule.successors)
     slots = (schedule.slot, schedule.slots, schedule.on_slot)
-    parties = (schedule.party, schedule.roles, schedule.role_slot, schedule.exchange)
-    found = (*graph, *slots, *parties, schedule.receive, schedule.receives, schedule.owner, schedule.server)
+    communicators = (schedule.communicator, schedule.roles, schedule.role_slot, schedule.exchange)
+    found = (*graph, *slots, *communicators, schedule.receive, schedule.receives, schedule.owner, schedule.server)
     return tuple(np.ascontiguousarray(array) for array in found)
 
 
@@ -39,7 +39,7 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
     arrays: _Arrays, is_collective: BoolArray, durations: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
     waits, first_successor, successors, slot, slots, on_slot = arrays[:6]
-    party, roles, role_slot, exchange, receive, receives, owner, server = arrays[6:]
+    communicator, roles, role_slot, exchange, receive, receives, owner, server = arrays[6:]
     designs, operations = durations.shape
     count, most = on_slot.shape
     classes = slots[-1] + 1
@@ -97,7 +97,7 @@ def _run(  # noqa: C901, PLR0912, PLR0915 - numba compiles one plain function, a
                             o = min(o, ready[other, length[other] - 1])
                     if o == operations:
                         break
-                    s, p = slot[o], party[o]
+                    s, p = slot[o], communicator[o]
                     length[s] -= 1
                     running[s], begun[s] = o, now
                     if p < 0 and server[o] < 0:

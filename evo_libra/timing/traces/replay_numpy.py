@@ -1,6 +1,6 @@
 """Executions of a population in lock-step: in every step one thing ends in each design, in its own order.
 
-The rules are those of `evo_libra.timing.traces.execute`, but that members of a party end together.
+The rules are those of `evo_libra.timing.traces.execute`, but that members of a communicator end together.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError
-from evo_libra.timing.traces.deadlock import disagreement, waiting_for_ever
-from evo_libra.timing.traces.schedule import Schedule
+from evo_libra.timing.traces.program import disagreement, waiting_for_ever
+from evo_libra.timing.traces.program_arrays import ProgramArrays
 
 _BITS = 64
 _ONE = np.uint64(1)
 
 
-def lockstep(schedule: Schedule, durations: FloatArray) -> FloatArray:
+def replay_numpy(schedule: ProgramArrays, durations: FloatArray) -> FloatArray:
     """Return (c, n) when each class of NPUs ends in each design.
 
     Parameters
@@ -28,13 +28,13 @@ def lockstep(schedule: Schedule, durations: FloatArray) -> FloatArray:
     ------
     InputError : members of a group come to different collectives, or traces wait for each other for ever.
     """
-    return _Lockstep(schedule, durations).run()
+    return _NumpyReplay(schedule, durations).run()
 
 
-class _Lockstep:
+class _NumpyReplay:
     """The state of n executions; operations that may begin are bits in the words of their slot."""
 
-    def __init__(self, schedule: Schedule, durations: FloatArray) -> None:
+    def __init__(self, schedule: ProgramArrays, durations: FloatArray) -> None:
         self.schedule, self.durations = schedule, durations
         operations, designs = durations.shape
         slots, most = schedule.on_slot.shape
@@ -174,10 +174,10 @@ class _Lockstep:
         shared = schedule.server[operation] >= 0
         if shared.any():
             self.queue_up(slot[shared], operation[shared], designs[shared])
-        joins = schedule.party[operation] >= 0
+        joins = schedule.communicator[operation] >= 0
         if joins.any():
             self.ends[slot[joins], designs[joins]] = np.inf
-            self.join(schedule.party[operation[joins]], designs[joins])
+            self.join(schedule.communicator[operation[joins]], designs[joins])
 
     def queue_up(self, slot: IntArray, operation: IntArray, designs: IntArray) -> None:
         """Let transfers wait for shared memories, of those that begin at once by class and id."""
@@ -194,16 +194,16 @@ class _Lockstep:
             rest[first] = False
             slot, operation, designs, server = slot[rest], operation[rest], designs[rest], server[rest]
 
-    def join(self, party: IntArray, designs: IntArray) -> None:
-        """Come to collectives, which begin when all roles of their party have, and end for all of them together."""
-        np.add.at(self.joined, (party, designs), 1)
-        full = self.joined[party, designs] == self.schedule.roles[party]
-        pairs = np.unique(party[full] * len(self.every) + designs[full])
+    def join(self, communicator: IntArray, designs: IntArray) -> None:
+        """Come to collectives, which begin when all roles of their communicator have come, and end together."""
+        np.add.at(self.joined, (communicator, designs), 1)
+        full = self.joined[communicator, designs] == self.schedule.roles[communicator]
+        pairs = np.unique(communicator[full] * len(self.every) + designs[full])
         if not len(pairs):
             return
-        party, designs = np.divmod(pairs, len(self.every))
-        self.joined[party, designs] = 0
-        slots = self.schedule.role_slot[party]
+        communicator, designs = np.divmod(pairs, len(self.every))
+        self.joined[communicator, designs] = 0
+        slots = self.schedule.role_slot[communicator]
         there = slots >= 0
         operation = np.where(there, self.running[slots, designs[:, None]], -1)
         self.check_alike(operation, there)
@@ -212,7 +212,7 @@ class _Lockstep:
         self.ends[slots[there], places] = np.repeat(self.now[designs] + longest, there.sum(axis=1))
 
     def check_alike(self, operation: IntArray, there: BoolArray) -> None:
-        """Refuse members of a party that come to different collectives."""
+        """Refuse members of a communicator that come to different collectives."""
         exchange = self.schedule.exchange[operation]
         differ = ((exchange != exchange[:, :1]) & there).any(axis=1)
         if differ.any():

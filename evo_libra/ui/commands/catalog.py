@@ -12,9 +12,9 @@ from rich.text import Text
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, suggestion
 from evo_libra.network.blocks import KINDS
-from evo_libra.network.catalog import catalog_names, load_catalog
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import PartsSpec, is_parts, load_parts, load_parts_spec, parts_names
-from evo_libra.network.fabric import BLOCKS
+from evo_libra.network.catalog.technologies import catalog_names, load_catalog
 from evo_libra.problem.file.registry import problem_names
 from evo_libra.searching.engine import engine_names
 from evo_libra.ui.output import new_console

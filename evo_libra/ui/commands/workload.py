@@ -16,7 +16,7 @@ from rich.text import Text
 
 from evo_libra.chakra.graph import Chain
 from evo_libra.chakra.read import trace_files
-from evo_libra.chakra.summary import Summary, Use, Volume, summarise
+from evo_libra.chakra.summary import CollectiveKey, TraceSummary, Volume, summarise
 from evo_libra.chakra.trace import Kind
 from evo_libra.errors import InputError, counted, printable
 from evo_libra.files.mistakes import short
@@ -48,7 +48,7 @@ def show_command(trace: Path, *, peak: float | None, memory_bandwidth: float | N
     return 0
 
 
-def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list[Summary]:
+def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list[TraceSummary]:
     messages = new_console(stderr=True)
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True),
@@ -67,7 +67,7 @@ def _advancing(progress: Progress, task: Any, before: int) -> Callable[[int], No
     return lambda read: progress.update(task, completed=before + read)
 
 
-def _summary_json(summary: Summary) -> dict[str, Any]:
+def _summary_json(summary: TraceSummary) -> dict[str, Any]:
     compute, critical = summary.compute, summary.critical
     return {
         "file": summary.file,
@@ -92,7 +92,7 @@ def _summary_json(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _collective_json(use: Use, volume: Volume) -> dict[str, Any]:
+def _collective_json(use: CollectiveKey, volume: Volume) -> dict[str, Any]:
     involved = None if use.involved is None else list(use.involved)
     return {
         "collective": use.collective.name,
@@ -111,7 +111,7 @@ def _chain_json(chain: Chain) -> dict[str, int]:
     return {"nodes": chain.nodes, "first": chain.first, "last": chain.last}
 
 
-def _show(trace: Path, summaries: Sequence[Summary], rows: int) -> None:
+def _show(trace: Path, summaries: Sequence[TraceSummary], rows: int) -> None:
     console = new_console()
     versions = sorted({printable(summary.version) or "without a version" for summary in summaries})
     files = "one trace" if len(summaries) == 1 else f"traces of {len(summaries):,} NPUs"
@@ -126,7 +126,7 @@ def _show(trace: Path, summaries: Sequence[Summary], rows: int) -> None:
         print(line)
 
 
-def _kinds_table(summaries: Sequence[Summary]) -> Table:
+def _kinds_table(summaries: Sequence[TraceSummary]) -> Table:
     table = Table(title=Text("nodes and their bytes"), title_justify="left")
     columns = ("kind", "nodes", "bytes", *(("nodes per NPU", "bytes per NPU") if len(summaries) > 1 else ()))
     for column in columns:
@@ -141,7 +141,7 @@ def _kinds_table(summaries: Sequence[Summary]) -> Table:
     return table
 
 
-def _size_of(summary: Summary, kind: Kind) -> int:
+def _size_of(summary: TraceSummary, kind: Kind) -> int:
     """Return the bytes that the nodes of a kind compute on, send or move."""
     volumes: Mapping[Kind, Iterable[Volume]] = {
         Kind.COMM_COLL: summary.collectives.values(),
@@ -157,14 +157,14 @@ def _size_of(summary: Summary, kind: Kind) -> int:
 class _Total:
     """Collectives of one sort over all traces: in how many traces, how many nodes, how many bytes."""
 
-    use: Use
+    use: CollectiveKey
     npus: int
     nodes: int
     size: int
 
 
-def _totals(summaries: Iterable[Summary]) -> list[_Total]:
-    npus, nodes, sizes = Counter[Use](), Counter[Use](), Counter[Use]()
+def _totals(summaries: Iterable[TraceSummary]) -> list[_Total]:
+    npus, nodes, sizes = Counter[CollectiveKey](), Counter[CollectiveKey](), Counter[CollectiveKey]()
     for summary in summaries:
         for use, volume in summary.collectives.items():
             npus[use] += 1
@@ -173,7 +173,7 @@ def _totals(summaries: Iterable[Summary]) -> list[_Total]:
     return sorted((_Total(use, npus[use], nodes[use], sizes[use]) for use in npus), key=lambda total: -total.size)
 
 
-def _collectives_table(summaries: Sequence[Summary], rows: int) -> Table:
+def _collectives_table(summaries: Sequence[TraceSummary], rows: int) -> Table:
     totals = _totals(summaries)
     more = (
         f"{len(totals) - rows:,} more, with fewer bytes; --rows shows them, --json too" if len(totals) > rows else None
@@ -189,17 +189,17 @@ def _collectives_table(summaries: Sequence[Summary], rows: int) -> Table:
     return table
 
 
-def _group(use: Use) -> str:
+def _group(use: CollectiveKey) -> str:
     return short(printable(use.group), _GROUP_WIDTH) if use.group else "all"
 
 
-def _dimensions(use: Use) -> str:
+def _dimensions(use: CollectiveKey) -> str:
     if use.involved is None:
         return "all"
     return ", ".join(str(dimension) for dimension, takes_part in enumerate(use.involved) if takes_part) or "none"
 
 
-def _compute_lines(summaries: Sequence[Summary]) -> Iterable[str]:
+def _compute_lines(summaries: Sequence[TraceSummary]) -> Iterable[str]:
     if not any(summary.compute.nodes for summary in summaries):
         return
     operations = [summary.compute.operations for summary in summaries]
@@ -209,7 +209,7 @@ def _compute_lines(summaries: Sequence[Summary]) -> Iterable[str]:
         yield f"recorded         {_range(recorded, '{:.6g}'.format)} ms of computations per NPU"
 
 
-def _chain_lines(summaries: Sequence[Summary]) -> Iterable[str]:
+def _chain_lines(summaries: Sequence[TraceSummary]) -> Iterable[str]:
     longest = max(summaries, key=lambda summary: summary.longest.nodes)
     yield f"longest chain    {_chain(longest.longest)}{_whose(longest, summaries)}"
     critical = [(summary.critical, summary) for summary in summaries if summary.critical]
@@ -226,7 +226,7 @@ def _chain_lines(summaries: Sequence[Summary]) -> Iterable[str]:
         yield f"                 {counted(untimed, 'computation')} without a time, counted as none"
 
 
-def _empty_lines(summaries: Sequence[Summary]) -> Iterable[str]:
+def _empty_lines(summaries: Sequence[TraceSummary]) -> Iterable[str]:
     empty = sum(volume.empty for summary in summaries for volume in summary.collectives.values())
     if empty:
         yield f"remark           {counted(empty, 'collective')} of 0 bytes: ASTRA-sim runs each with a byte"
@@ -237,7 +237,7 @@ def _chain(chain: Chain) -> str:
     return f"{counted(chain.nodes, 'node')}, from node {chain.first} to node {chain.last}"
 
 
-def _whose(summary: Summary, summaries: Sequence[Summary]) -> str:
+def _whose(summary: TraceSummary, summaries: Sequence[TraceSummary]) -> str:
     return "" if len(summaries) == 1 else f" of {Path(summary.file).name}"
 
 

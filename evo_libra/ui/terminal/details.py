@@ -141,7 +141,8 @@ def difference(value: float, other: float) -> tuple[str, str]:
 
 
 def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, ascii_only: bool) -> Iterator[Line]:
-    from evo_libra.network.fabric import BLOCKS, parse_fabric  # noqa: PLC0415 - the first plot does not wait for them
+    from evo_libra.network.blocks.registry import BLOCKS  # noqa: PLC0415 - the first plot does not wait for them
+    from evo_libra.network.fabric import parse_fabric  # noqa: PLC0415 - the first plot does not wait for them
 
     try:
         fabric = parse_fabric(notation)

@@ -10,10 +10,10 @@ from scipy.optimize import linprog
 from scipy.sparse import lil_matrix
 
 from evo_libra.collective import Pattern
-from evo_libra.network.blocks import PHYSICS
 from evo_libra.network.blocks.grid import sides
+from evo_libra.network.blocks.registry import BLOCKS
 
-BY_NAME = {block.name: block for block in PHYSICS}
+BY_NAME = {block.name: block for block in BLOCKS}
 AXES = {"ring": 1, "torus-2d": 2, "torus-3d": 3, "mesh-2d": 2}
 Arcs = dict[tuple[int, int], float]
 

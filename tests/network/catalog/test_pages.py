@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from evo_libra import load_problem, search
-from evo_libra.network.blocks import PHYSICS, Part
+from evo_libra.network.blocks import Part
 from evo_libra.network.blocks.conformance import faults
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.parts import PartsCatalog, load_parts
-from evo_libra.network.fabric import BLOCK_NAMES
 
 DOCS = Path(__file__).parents[3] / "docs"
 REFERENCE, OWN = (DOCS / page for page in ("reference/catalogue.md", "how-to/own-parts.md"))
@@ -70,7 +70,7 @@ def test_tables_are_those_of_the_files(name: str) -> None:
 
 def test_every_block_is_explained() -> None:
     page = REFERENCE.read_text()
-    assert [block.name for block in PHYSICS if f"| `{block.name}` | {block.code} |" not in page] == []
+    assert [block.name for block in BLOCKS if f"| `{block.name}` | {block.code} |" not in page] == []
 
 
 def test_the_catalogue_of_the_example_loads(tmp_path: Path) -> None:

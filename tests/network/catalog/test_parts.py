@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.network.catalog import catalog_names, load_catalog
+from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog, is_parts, load_parts, parts_names
-from evo_libra.network.fabric import BLOCK_NAMES
+from evo_libra.network.catalog.technologies import catalog_names, load_catalog
 
 SWITCHED = """\
 kind: parts

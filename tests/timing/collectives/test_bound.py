@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.bound import all_reduce_bound
-from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.collective_time import all_reduce_bound, collective_time
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.system import Choice, System
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.names import Policy, Scheduler
 
 AR = Collective.ALL_REDUCE
 OPTIONS = tuple(map(Implementation.read, ("ring", "direct", "halvingDoubling")))

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from evo_libra.collective import Collective, traffic
 from evo_libra.errors import InputError
-from evo_libra.network.fabric import BLOCKS
-from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
-from evo_libra.timing.collectives.phase import SWITCH, Algorithm, Implementation, Link, Overheads, phase_time
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import SWITCH, Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.system import Choice, System
+from evo_libra.timing.names import CollectiveAlgorithm, Policy, Scheduler
 from evo_libra.units import GIBI
 
 CASES = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())
@@ -102,11 +102,11 @@ def padded(case: dict[str, Any], depth: int, random: np.random.Generator) -> tup
     """Put dimensions of one NPU between those of a case."""
     links, names = links_of(case["network"]), list(system_of(case).implementations[COLLECTIVES[case["collective"]]])
     unused = Link(np.array([0]), np.array([1]), np.array([0.0]), np.array([0.0]))
-    names += [Implementation(Algorithm.RING)] * (len(links) - len(names))
+    names += [Implementation(CollectiveAlgorithm.RING)] * (len(links) - len(names))
     while len(links) < depth:
         place = int(random.integers(0, len(links) + 1))
         links.insert(place, unused)
-        names.insert(place, Implementation(Algorithm.HALVING_DOUBLING))
+        names.insert(place, Implementation(CollectiveAlgorithm.HALVING_DOUBLING))
     return links, names
 
 
@@ -141,7 +141,8 @@ def test_cases_of_one_kind_are_one_population(cases: list[dict[str, Any]]) -> No
 
 def test_a_process_group_has_chunks_of_the_whole_network() -> None:
     link = Link(np.array([0, 0]), np.array([4, 4]), np.array([1e9, 1e9]), np.array([0.0, 0.0]))
-    ring = System({Collective.ALL_REDUCE: [Implementation(Algorithm.RING)]}, 4, 1, True, Overheads(0.0, np.inf))  # noqa: FBT003
+    rows = {Collective.ALL_REDUCE: [Implementation(CollectiveAlgorithm.RING)]}
+    ring = System(rows, 4, 1, True, Overheads(0.0, np.inf))  # noqa: FBT003
     alone, in_a_world = (collective_time(Collective.ALL_REDUCE, 256, [link], ring, world=w) for w in (None, 128))
     # Four chunks of 64 bytes, or of 128: 6 messages of 16 or 32 bytes each.
     np.testing.assert_array_equal(alone, 4 * 6 * 16)
@@ -186,7 +187,7 @@ def shared_links(npus: list[list[int]], block: int = SWITCH) -> list[Link]:
 
 
 def test_of_shared_links_one_dimension_is_known() -> None:
-    rows = [Implementation(Algorithm.RING)] * 2
+    rows = [Implementation(CollectiveAlgorithm.RING)] * 2
     system = System(dict.fromkeys(Collective, rows), 1, 1, shrinking=True, overheads=Overheads(10.0, 50.0))
     for collective in Collective:
         with pytest.raises(ValueError, match=r"design 1: .*links that messages share: .*2 dimensions"):
@@ -207,7 +208,7 @@ def test_windows_on_shared_links() -> None:
 
 
 def test_several_chunks_under_way_on_shared_links() -> None:
-    rows = dict.fromkeys(Collective, (Implementation(Algorithm.RING),))
+    rows = dict.fromkeys(Collective, (Implementation(CollectiveAlgorithm.RING),))
     system = System(rows, np.array([1, 2]), 4, shrinking=True, overheads=Overheads(10.0, 50.0))
     links = shared_links([[8, 8]])
     with pytest.raises(ValueError, match=r"design 1: .*several chunks at a time"):
@@ -221,7 +222,7 @@ def test_several_chunks_under_way_on_shared_links() -> None:
 
 @pytest.mark.parametrize("scheduler", [Scheduler.BASELINE, Scheduler.ROUND_ROBIN])
 def test_a_tree_of_several_chunks_is_refused_wherever_it_runs(scheduler: Scheduler) -> None:
-    options = (Implementation(Algorithm.RING), Implementation(Algorithm.DOUBLE_BINARY_TREE))
+    options = (Implementation(CollectiveAlgorithm.RING), Implementation(CollectiveAlgorithm.DOUBLE_BINARY_TREE))
     links = [replace(link, shared=False) for link in shared_links([[4, 4, 4], [8, 8, 1]])]
     rows = {Collective.ALL_REDUCE: [options[0], Choice(options, np.array([0, 1, 1]))]}
     system = System(rows, 4, 1, shrinking=True, overheads=Overheads(10.0, 50.0), scheduler=scheduler)
@@ -251,14 +252,14 @@ def test_a_population_has_the_times_of_its_designs() -> None:
 def test_what_would_hang_the_simulator_is_refused() -> None:
     link = Link(np.array([0]), np.array([6]), np.array([100e9]), np.array([0.0]))
     overheads = Overheads(10.0, 100.0)
-    halving = Implementation(Algorithm.HALVING_DOUBLING)
+    halving = Implementation(CollectiveAlgorithm.HALVING_DOUBLING)
     with pytest.raises(ValueError, match="power of two"):
         phase_time(halving, Collective.ALL_REDUCE, np.array([1e6]), link, overheads)
     with pytest.raises(ValueError, match="has no all-to-all"):
         phase_time(halving, Collective.ALL_TO_ALL, np.array([1e6]), link, overheads)
     with pytest.raises(InputError, match="did you mean 'direct'"):
         Implementation.read("direkt")
-    ring = System({Collective.ALL_GATHER: [Implementation(Algorithm.RING)]}, 64, 1, True, overheads)  # noqa: FBT003
+    ring = System({Collective.ALL_GATHER: [Implementation(CollectiveAlgorithm.RING)]}, 64, 1, True, overheads)  # noqa: FBT003
     with pytest.raises(ValueError, match="cannot be cut"):
         collective_time(Collective.ALL_GATHER, 63, [link], ring)
     with pytest.raises(ValueError, match="cut into 0 chunks"):

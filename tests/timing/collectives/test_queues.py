@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.collective_time import System, collective_time
-from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Joining, Policy, finish
-from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.timing.names import MOST_CHUNKS
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
+from evo_libra.timing.collectives.queues import finish
+from evo_libra.timing.collectives.queues_numpy import Joining
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.names import MOST_CHUNKS, CollectiveAlgorithm, Policy, Scheduler
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(Policy), st.integers(1, 4))
@@ -30,7 +31,7 @@ def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, activ
     slots, count = np.full(queues, active), random.integers(1, chunks + 1, designs)
     count[0] = chunks
     compiled = finish(server, time, slots, joining, count=count)
-    np.testing.assert_array_equal(compiled, finish(server, time, slots, joining, count=count, fast=False))
+    np.testing.assert_array_equal(compiled, finish(server, time, slots, joining, count=count, compiled=False))
     server, time = np.broadcast_to(server, shape), np.broadcast_to(time, shape)
     for n in range(designs):
         k = count[n]
@@ -42,15 +43,15 @@ def test_compiled_and_numpy_queues_are_the_same(seed: int, policy: Policy, activ
 def test_slots_beyond_the_chunks_cost_nothing() -> None:
     server, time = np.array([0, 1, 0])[:, None, None], np.tile([[3.0], [5.0], [2.0]], (1, 4))[:, :, None]
     count = np.array([4, 3])
-    for fast in (False, True):
-        many = finish(server, time, np.full(2, 2**31), count=count, fast=fast)
-        np.testing.assert_array_equal(many, finish(server, time, np.full(2, 4), count=count, fast=fast))
+    for compiled in (False, True):
+        many = finish(server, time, np.full(2, 2**31), count=count, compiled=compiled)
+        np.testing.assert_array_equal(many, finish(server, time, np.full(2, 4), count=count, compiled=compiled))
 
 
 @pytest.mark.parametrize("scheduler", [Scheduler.BASELINE, Scheduler.OFFLINE_GREEDY])
 def test_more_chunks_than_the_queue_model_runs_are_refused(scheduler: Scheduler) -> None:
     links = [Link(np.zeros(2, dtype=np.int64), np.array([4, 4]), np.full(2, 50e9), np.full(2, 100.0))] * 3
-    rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)] * 3}
+    rows = {Collective.ALL_REDUCE: [Implementation(CollectiveAlgorithm.RING)] * 3}
     splits = np.array([1, MOST_CHUNKS + 1])
     system = System(rows, splits, 1, shrinking=True, overheads=Overheads(10.0, 50.0), scheduler=scheduler)
     with pytest.raises(
@@ -64,7 +65,7 @@ def test_more_chunks_than_the_queue_model_runs_are_refused(scheduler: Scheduler)
 
 def test_closed_forms_run_any_number_of_chunks() -> None:
     link = Link(np.array([0]), np.array([4]), np.array([50e9]), np.array([100.0]))
-    rows = {Collective.ALL_REDUCE: [Implementation(Algorithm.RING)]}
+    rows = {Collective.ALL_REDUCE: [Implementation(CollectiveAlgorithm.RING)]}
     system = System(rows, 1, 1, shrinking=True, overheads=Overheads(10.0, 50.0))
     one = collective_time(Collective.ALL_REDUCE, 2**10, [link], system)
     many = collective_time(Collective.ALL_REDUCE, 2**40, [link], replace(system, splits=2**30))
@@ -74,8 +75,8 @@ def test_closed_forms_run_any_number_of_chunks() -> None:
 def test_there_may_be_many_queues() -> None:
     server = np.arange(300)[None, :, None]
     time = np.arange(1.0, 301.0)[None, :, None]
-    for fast in (False, True):
-        assert finish(server, time, np.ones(300, dtype=np.int64), fast=fast)[0] == 300
+    for compiled in (False, True):
+        assert finish(server, time, np.ones(300, dtype=np.int64), compiled=compiled)[0] == 300
 
 
 def test_a_collective_beyond_the_queue_model_is_refused() -> None:

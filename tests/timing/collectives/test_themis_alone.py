@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives import queues
-from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
-from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads, phase_time
-from evo_libra.timing.collectives.queues import ANY, GATHERS, SCATTERS, Policy
-from evo_libra.timing.collectives.themis import Network, Scheduler, plan
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.queues_numpy import ANY, GATHERS, SCATTERS
+from evo_libra.timing.collectives.system import Choice, System
+from evo_libra.timing.collectives.themis import Network, plan
+from evo_libra.timing.names import ASTRA_POLICIES, ASTRA_SCHEDULERS, Policy, Scheduler
 
 MEBI = 2**20
 AR = Collective.ALL_REDUCE
@@ -238,7 +240,7 @@ def check_plans(
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    scheduler=st.sampled_from(Scheduler),
+    scheduler=st.sampled_from(ASTRA_SCHEDULERS),
     collective=st.sampled_from(Collective),
     depth=st.integers(1, 4),
 )
@@ -268,10 +270,12 @@ def test_plans_of_networks_where_loads_become_equal(scheduler: Scheduler, collec
     check_plans(scheduler, collective, 24 * chunk, chunk, Network(npus, bandwidth, [True] * 3))
 
 
-POLICIES = (Policy.FIFO, Policy.ALTERNATING, Policy.SMALLEST_FIRST, Policy.FEWEST_PHASES_FIRST)
 POPULATIONS, DESIGNS = 50, 20
 ALL_CASES = [
-    (scheduler, collective, policy) for scheduler in Scheduler for collective in Collective for policy in POLICIES
+    (scheduler, collective, policy)
+    for scheduler in ASTRA_SCHEDULERS
+    for collective in Collective
+    for policy in ASTRA_POLICIES
 ]
 TURNING = [(scheduler, AR, Policy.ALTERNATING) for scheduler in Scheduler if scheduler.greedy]
 """At their turning dimension, chunks join the queue again that they have just left."""
@@ -304,7 +308,7 @@ class Cases:
 def cases(seed: int, scheduler: Scheduler, collective: Collective, policy: Policy) -> Cases:
     random, depth = np.random.default_rng(seed), 3
     npus = 2 ** random.integers(0, 4, (depth, DESIGNS))
-    options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
+    options = IMPLEMENTATIONS
     index = random.integers(0, 2 if collective is Collective.ALL_TO_ALL else 3, (depth, DESIGNS))
     involved = [bool(random.integers(4)), True, True]
     sizes, splits = random.integers(2**12, 2**28, DESIGNS), random.integers(1, 17, DESIGNS)

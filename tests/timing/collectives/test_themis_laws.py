@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.collective_time import Choice, System, collective_time
-from evo_libra.timing.collectives.phase import RING, Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, RING, Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis_paper import Fabrics, ideal_time, paper_time
+from evo_libra.timing.names import ASTRA_SCHEDULERS, CollectiveAlgorithm, Scheduler
 
 MEBI = 2**20
 AR = Collective.ALL_REDUCE
@@ -26,14 +27,14 @@ def rings(npus: list[int], bandwidth: list[float]) -> list[Link]:
 
 def ring_time(npus: list[int], bandwidth: list[float], chunks: int, scheduler: Scheduler) -> float:
     """Return the ns of an all-reduce over rings, 1 MiB a chunk, without latency or other overheads."""
-    rows = [Implementation(Algorithm.RING)] * len(npus)
+    rows = [Implementation(CollectiveAlgorithm.RING)] * len(npus)
     system = System({AR: rows}, chunks, 1, True, Overheads(0.0, np.inf), scheduler=scheduler)  # noqa: FBT003
     return float(collective_time(AR, chunks * MEBI, rings(npus, bandwidth), system)[0])
 
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    scheduler=st.sampled_from(Scheduler),
+    scheduler=st.sampled_from(ASTRA_SCHEDULERS),
     collective=st.sampled_from(Collective),
     shrinking=st.booleans(),
     endpoint=st.sampled_from([0.0, 1.0, 10.0]),
@@ -56,7 +57,7 @@ def test_astra_sim_is_never_faster_than_the_ideal(
       of a ring's all-to-all.
     """
     random, designs, depth = np.random.default_rng(seed), 6, int(np.random.default_rng(seed).integers(1, 4))
-    options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
+    options = IMPLEMENTATIONS
     index = random.integers(0, 2 if collective is Collective.ALL_TO_ALL else 3, (depth, designs))
     npus = np.where(index == 2, 2 ** random.integers(1, 4, index.shape), random.integers(2, 9, index.shape))
     block, bandwidth = random.integers(0, 3, index.shape), random.uniform(1, 300, index.shape)
@@ -101,9 +102,9 @@ def test_more_bandwidth_is_never_slower_where_there_is_a_closed_form(
     random, designs = np.random.default_rng(seed), 16
     collective, shrinking, most = form
     depth, active = int(random.integers(1, most + 1)), int(random.integers(1, 4))
-    options = tuple(map(Implementation, (Algorithm.RING, Algorithm.DIRECT, Algorithm.HALVING_DOUBLING)))
+    options = IMPLEMENTATIONS
     rows = [options[i] for i in random.integers(0, 2 if collective is Collective.ALL_TO_ALL else 3, depth)]
-    blocks = [random.integers(1 if row.algorithm is Algorithm.DIRECT else 0, 3, designs) for row in rows]
+    blocks = [random.integers(1 if row.algorithm is CollectiveAlgorithm.DIRECT else 0, 3, designs) for row in rows]
     widths, delays = (1e9, 300e9), (0, 900)
     slow = [
         Link(block, 2 ** random.integers(0, 4, designs), *(random.uniform(*ends, designs) for ends in (widths, delays)))

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.collective import Collective, traffic
-from evo_libra.timing.collectives.queues import Policy
 from evo_libra.timing.collectives.themis_paper import Fabrics, all_reduce_time, ideal_time, paper_time
+from evo_libra.timing.names import Policy
 
 AR = Collective.ALL_REDUCE
 PAPER_POLICIES = [Policy.FIFO, Policy.SMALLEST_CHUNK_FIRST]

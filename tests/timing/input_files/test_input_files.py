@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.files.source import Source, parse_source
-from evo_libra.network.fabric import BLOCKS
-from evo_libra.timing.collectives.collective_time import System, collective_time
-from evo_libra.timing.collectives.phase import Algorithm, Implementation, Link, Overheads
-from evo_libra.timing.collectives.queues import Policy
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
 from evo_libra.timing.input_files.files import (
     NetworkFile,
     SystemFile,
@@ -32,7 +31,8 @@ from evo_libra.timing.input_files.files import (
     read_machine,
     system_text,
 )
-from evo_libra.timing.traces.machine import Compute, MemoryKind, RemoteMemory
+from evo_libra.timing.machine import ComputeModel, MemoryKind, RemoteMemory
+from evo_libra.timing.names import ASTRA_POLICIES, ASTRA_SCHEDULERS, CollectiveAlgorithm, Policy, Scheduler
 from evo_libra.units import GIBI
 
 CASES = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())
@@ -136,7 +136,7 @@ def test_units() -> None:
     assert network().links[0].bandwidth[0] == 200 * 2**30
     assert network().links[1].latency[0] == 12.5
     file = system({"roofline-enabled": 1, "peak-perf": 312})
-    assert file.compute == Compute(312e12, roofline=True)
+    assert file.compute == ComputeModel(312e12, roofline=True)
     assert file.system.overheads == Overheads(10.0, 50.0)
 
 
@@ -311,16 +311,16 @@ def clusters(draw: st.DrawFn) -> tuple[NetworkFile, SystemFile]:
     depth = draw(st.integers(1, 4))
     values = st.integers(0, 2), st.integers(1, 6).map(lambda power: 2**power), st.floats(1e6, 1e15), st.floats(0, 1e6)
     network_ = NetworkFile(*(draw(st.tuples(*[value] * depth)) for value in values))
-    ring, window = st.just(Implementation(Algorithm.RING)), st.none() | st.integers(1, 9)
-    rows = st.tuples(*[ring | window.map(lambda some: Implementation(Algorithm.DIRECT, some))] * depth)
+    ring, window = st.just(Implementation(CollectiveAlgorithm.RING)), st.none() | st.integers(1, 9)
+    rows = st.tuples(*[ring | window.map(lambda some: Implementation(CollectiveAlgorithm.DIRECT, some))] * depth)
     memory = draw(POSITIVE | st.just(math.inf))
     found = System(
         {collective: draw(rows) for collective in Collective}, draw(st.integers(1, 999)), draw(st.integers(1, 99)),
         draw(st.booleans()), Overheads(float(draw(st.integers(0, 999))), memory),
     )  # fmt: skip
-    compute = Compute(draw(st.integers(1, 999)) * 1e12, roofline=draw(st.booleans()), replay=draw(st.booleans()))
-    policy = draw(st.sampled_from([policy for policy in Policy if policy is not Policy.SMALLEST_CHUNK_FIRST]))
-    return network_, SystemFile(found, compute, draw(st.sampled_from(Scheduler)), policy)
+    compute = ComputeModel(draw(st.integers(1, 999)) * 1e12, roofline=draw(st.booleans()), replay=draw(st.booleans()))
+    policy = draw(st.sampled_from(ASTRA_POLICIES))
+    return network_, SystemFile(found, compute, draw(st.sampled_from(ASTRA_SCHEDULERS)), policy)
 
 
 @given(clusters())

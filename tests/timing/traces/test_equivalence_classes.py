@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 
 from evo_libra.chakra.trace import Attribute, CollectiveType, Node
 from evo_libra.chakra.write import collective_node, compute_node, receive_node, send_node
-from evo_libra.collective import Collective
-from evo_libra.timing.collectives.collective_time import System, collective_time
+from evo_libra.collective import Collective, SizedCollective
+from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
-from evo_libra.timing.traces.collective_times import PartyTimes, _Ring, ring_ends
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.compile import compile_program
+from evo_libra.timing.traces.durations import CollectiveTimes, _Ring, ring_ends
 from evo_libra.timing.traces.execute import execute, execute_program
-from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.timing.traces.operations import Use
-from evo_libra.timing.traces.program import Exchange, Party
+from evo_libra.timing.traces.operations import Scope
+from evo_libra.timing.traces.program import Communicator
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = (CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL)
@@ -35,7 +36,7 @@ def link(block: int, npus: int, bandwidth: float = 50.0, latency: float = 100.0)
 def machine(links: Sequence[Link], algorithm: str, memory: MemoryKind = MemoryKind.POOL, splits: int = 2) -> Machine:
     rows = [Implementation.read(algorithm)] * len(links)
     system = System(dict.fromkeys(Collective, rows), splits, 1, shrinking=True, overheads=Overheads(10.0, 1600.0))
-    return Machine(links, system, Compute(), RemoteMemory(memory, 250.0, 80.0, 2))
+    return Machine(links, system, ComputeModel(), RemoteMemory(memory, 250.0, 80.0, 2))
 
 
 @given(SEEDS)
@@ -112,21 +113,23 @@ def test_ring_of_equals_is_the_collective(seed: int, collective: Collective) -> 
     active, queues, shrinking = int(random.integers(1, 5)), int(random.integers(1, 4)), bool(random.integers(0, 2))
     system = replace(cluster.system, active=active, queues=queues, shrinking=shrinking)
     size = int(random.integers(2**14, 2**20))
-    party = Party(Use("", (0,)), tuple(range(npus)), (0,), (0,) * npus)
-    found = PartyTimes(replace(cluster, system=system), [party]).together(0, Exchange(collective, size))
+    communicator = Communicator(Scope("", (0,)), tuple(range(npus)), (0,), (0,) * npus)
+    found = CollectiveTimes(replace(cluster, system=system), [communicator]).together(
+        0, SizedCollective(collective, size)
+    )
     assert found.tolist() == collective_time(collective, size, cluster.links, system).tolist()
 
 
 def test_members_of_a_ring_that_come_late_hold_up_those_behind() -> None:
-    party = Party(Use("", (0,)), (0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3))
-    times = PartyTimes(machine([link(RING, 4)], "ring", splits=1), [party])
-    exchange = Exchange(Collective.ALL_GATHER, 2**20)
+    communicator = Communicator(Scope("", (0,)), (0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3))
+    times = CollectiveTimes(machine([link(RING, 4)], "ring", splits=1), [communicator])
+    exchange = SizedCollective(Collective.ALL_GATHER, 2**20)
     together = times.together(0, exchange)
     ends, exact = times.ends(0, exchange, np.array([0.0, 0.0, 1e6, 0.0]))
     assert exact
     assert ends.max() == 1e6 + together.max()
     assert np.diff(ends[[2, 3, 0, 1]]).min() > 0  # the late one has nothing to wait for
-    direct = PartyTimes(machine([link(RING, 4)], "direct"), [party])
+    direct = CollectiveTimes(machine([link(RING, 4)], "direct"), [communicator])
     ends, exact = direct.ends(0, exchange, np.array([0.0, 0.0, 1e6, 0.0]))
     assert (not exact, np.ptp(ends)) == (True, 0.0)
 

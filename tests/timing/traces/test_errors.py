@@ -15,10 +15,10 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.execute import execute
-from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.traces.replay import replay_population
 
 AR, AG, A2A = CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL
 
@@ -29,7 +29,7 @@ def machine(
     links = [Link(np.array([block]), np.array([n]), np.array([50e9]), np.array([100.0])) for n in npus]
     rows = [Implementation.read(algorithm)] * len(npus)
     system = System(dict.fromkeys(Collective, rows), splits, 1, shrinking=True, overheads=Overheads(10.0, 1600.0))
-    return Machine(links, system, Compute(1e14, roofline=roofline))
+    return Machine(links, system, ComputeModel(1e14, roofline=roofline))
 
 
 def message(npu: int, peer: int, node: int = 0, *, sends: bool, **named: int) -> Node:
@@ -178,9 +178,9 @@ def both(traces: list[list[Node]], groups: dict[str, tuple[int, ...]], algorithm
     cluster = machine((len(traces),), algorithm, block=FULLY_CONNECTED)
     found = refused(traces, cluster, groups)
     program = compile_program(traces, groups, cluster)
-    for fast in (False, True):
+    for compiled in (False, True):
         with pytest.raises(InputError) as caught:
-            execute_population(program, np.ones((len(program), 2)), fast=fast)
+            replay_population(program, np.ones((len(program), 2)), compiled=compiled)
         assert str(caught.value).splitlines() == found
     return found
 
@@ -237,24 +237,24 @@ def test_messages_without_order() -> None:
     cluster = machine((2,))
     assert execute(traces, {}, cluster).finish[1] == 1000 + 120  # the first one to go is for the first one to wait
     with pytest.raises(InputError, match="trace of NPU 0: node 1: is a message like that of node 2, and either"):
-        execute_population(compile_program(traces, {}, cluster), np.ones((5, 1)))
+        replay_population(compile_program(traces, {}, cluster), np.ones((5, 1)))
 
 
 def test_durations() -> None:
     program = compile_program([IDLE], {}, 4)
     for wrong in (np.ones(1), np.ones((2, 3))):
         with pytest.raises(ValueError, match=r"\(1, n\) is needed"):
-            execute_population(program, wrong)
+            replay_population(program, wrong)
     for value in (-1.0, np.inf, np.nan):
         with pytest.raises(ValueError, match="finite and not negative"):
-            execute_population(program, np.full((1, 3), value))
+            replay_population(program, np.full((1, 3), value))
 
 
 def test_programs_without_a_network() -> None:
     with pytest.raises(InputError, match="trace of NPU 0: node 1: involved_dim can only be told of a network that is"):
         compile_program([[collective_node(1, "", AR, 1024, involved=[True])]], {}, 4)
     program = compile_program([[load_node(0, "", 10), collective_node(1, "", AR, 1024, data=[0])]], {}, 4)
-    assert execute_population(program, np.array([[2.0], [3.0]])).all.tolist() == [5.0]
+    assert replay_population(program, np.array([[2.0], [3.0]])).all.tolist() == [5.0]
 
 
 def test_remote_memory_by_kind() -> None:

@@ -11,15 +11,15 @@ import pytest
 
 from evo_libra.chakra.trace import Attribute, Kind, Node
 from evo_libra.collective import Collective
-from evo_libra.network.fabric import BLOCKS
-from evo_libra.timing.collectives.collective_time import System
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
-from evo_libra.timing.collectives.themis import Scheduler
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
+from evo_libra.timing.names import Scheduler
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import Execution, execute, execute_program
-from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
-from evo_libra.timing.traces.replay import execute_population
+from evo_libra.timing.traces.replay import replay_population
 from evo_libra.units import GIBI
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "astra_graphs.json").read_text())
@@ -72,7 +72,7 @@ def machine_of(case: dict[str, Any]) -> Machine:
         case["queues"],
         Scheduler(given.get("inter-dimension-scheduling", "baseline")),
     )
-    compute = Compute(given.get("peak-perf", 0.0) * 1e12, roofline=bool(given.get("roofline-enabled", 0)))
+    compute = ComputeModel(given.get("peak-perf", 0.0) * 1e12, roofline=bool(given.get("roofline-enabled", 0)))
     return Machine(links_of(case["network"]), system, compute, memory_of(case.get("memory")))
 
 
@@ -126,8 +126,8 @@ def test_population(case: dict[str, Any]) -> None:
     program = compile_program(traces_of(case), groups_of(case), machine)
     exact = execute_program(program, machine).finish
     times = durations(program, machine)
-    for fast in (False, True):
-        found = execute_population(program, np.stack([times, 2 * times], axis=1), fast=fast)
+    for compiled in (False, True):
+        found = replay_population(program, np.stack([times, 2 * times], axis=1), compiled=compiled)
         assert found.all.tolist() == [exact.max(), 2 * exact.max()]
         if not case["name"].startswith(APART) or case["name"] in UNEVEN_ENDS:
             assert found.classes[program.npus, 0].tolist() == exact.tolist()

@@ -14,16 +14,16 @@ from evo_libra.chakra.trace import Attribute, CollectiveType, Node
 from evo_libra.chakra.write import collective_node, compute_node, load_node, receive_node, send_node
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
-from evo_libra.timing.collectives.collective_time import System
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Implementation, Link, Overheads
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute, execute_program
-from evo_libra.timing.traces.machine import Compute, Machine, MemoryKind, RemoteMemory
 from evo_libra.timing.traces.operations import Action
-from evo_libra.timing.traces.program import Program
-from evo_libra.timing.traces.replay import execute_population
-from evo_libra.timing.traces.schedule import schedule_of
+from evo_libra.timing.traces.program import TraceProgram
+from evo_libra.timing.traces.program_arrays import arrays_of_program
+from evo_libra.timing.traces.replay import replay_population
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = (CollectiveType.ALL_REDUCE, CollectiveType.ALL_GATHER, CollectiveType.ALL_TO_ALL)
@@ -38,7 +38,7 @@ def link(block: int, npus: int, bandwidth: float = 50.0, latency: float = 100.0)
 def machine(links: Sequence[Link], algorithm: str, memory: MemoryKind = MemoryKind.POOL, splits: int = 2) -> Machine:
     rows = [Implementation.read(algorithm)] * len(links)
     system = System(dict.fromkeys(Collective, rows), splits, 1, shrinking=True, overheads=Overheads(10.0, 1600.0))
-    return Machine(links, system, Compute(), RemoteMemory(memory, 250.0, 80.0, 2))
+    return Machine(links, system, ComputeModel(), RemoteMemory(memory, 250.0, 80.0, 2))
 
 
 def random_traces(
@@ -92,9 +92,9 @@ def finish_of(run: Callable[[], np.ndarray]) -> list[float] | None:
 class Reference:
     """The rules of an execution, as plain as can be, for one design."""
 
-    def __init__(self, program: Program, times: np.ndarray) -> None:
+    def __init__(self, program: TraceProgram, times: np.ndarray) -> None:
         self.program, self.times, self.now = program, times, 0.0
-        schedule = schedule_of(program)
+        schedule = arrays_of_program(program)
         sends = [at for at in np.flatnonzero(schedule.receive >= 0).tolist() if schedule.slot[at] >= 0]
         self.sender = {int(schedule.receives[schedule.receive[at]]): at for at in sends}
         base = [int(np.flatnonzero(program.owner == c)[0]) for c in program.owner]
@@ -130,24 +130,31 @@ class Reference:
             self.begun[at] = self.now
             if slot < 0:
                 self.ends.update({at: self.now} if self.sender[at] in self.ended else {})
-            elif program.party[at] >= 0:
-                self.join(int(program.party[at]))
+            elif program.communicator[at] >= 0:
+                self.join(int(program.communicator[at]))
             else:
                 server = int(program.server[at])
                 start = max(self.now, self.free.get(server, 0.0)) if server >= 0 else self.now
                 self.ends[at] = self.free[server] = start + self.times[at]
 
-    def join(self, party: int) -> None:
+    def join(self, communicator: int) -> None:
         program = self.program
-        came = [b for b in self.begun if program.party[b] == party and b not in self.ended and b not in self.ends]
-        if len(came) == len(program.parties[party].roles) and not program.parties[party].absent:
+        came = [
+            b
+            for b in self.begun
+            if program.communicator[b] == communicator and b not in self.ended and b not in self.ends
+        ]
+        if (
+            len(came) == len(program.communicators[communicator].roles)
+            and not program.communicators[communicator].absent
+        ):
             if len({program.exchange[b] for b in came}) > 1:
                 raise InputError("mismatch")
             self.ends.update(dict.fromkeys(came, self.now + max(self.times[b] for b in came)))
 
 
 @st.composite
-def programs(draw: st.DrawFn, *, memory: bool = True) -> tuple[Program, Machine]:
+def programs(draw: st.DrawFn, *, memory: bool = True) -> tuple[TraceProgram, Machine]:
     """Programs whose collectives are barriers, so that populations are exact."""
     random = np.random.default_rng(draw(SEEDS))
     npus = draw(st.integers(2, 5))
@@ -162,30 +169,32 @@ def programs(draw: st.DrawFn, *, memory: bool = True) -> tuple[Program, Machine]
 
 @given(programs())
 @settings(max_examples=150)
-def test_populations_are_exact_where_collectives_are_barriers(given_: tuple[Program, Machine]) -> None:
+def test_populations_are_exact_where_collectives_are_barriers(given_: tuple[TraceProgram, Machine]) -> None:
     program, cluster = given_
     exact = finish_of(lambda: execute_program(program, cluster).finish)
     times = durations(program, cluster)[:, None]
-    for fast in (False, True):
-        found = finish_of(lambda fast=fast: execute_population(program, times, fast=fast).classes[program.npus, 0])
+    for compiled in (False, True):
+        found = finish_of(
+            lambda compiled=compiled: replay_population(program, times, compiled=compiled).classes[program.npus, 0]
+        )
         assert found == exact
 
 
 @given(programs(), SEEDS)
 @settings(max_examples=100)
-def test_a_population_runs_as_the_plain_reference_does(given_: tuple[Program, Machine], seed: int) -> None:
+def test_a_population_runs_as_the_plain_reference_does(given_: tuple[TraceProgram, Machine], seed: int) -> None:
     program, _ = given_
     # Small whole numbers tie, zeros among them; every design has its own order of events.
     times = np.random.default_rng(seed).integers(0, 5, (len(program), 3)).astype(np.float64)
     expected = [finish_of(lambda n=n: np.array(Reference(program, times[:, n]).run())) for n in range(3)]
-    for fast in (False, True):
-        together = finish_of(lambda fast=fast: execute_population(program, times, fast=fast).classes.T)
+    for compiled in (False, True):
+        together = finish_of(lambda compiled=compiled: replay_population(program, times, compiled=compiled).classes.T)
         assert together == (None if None in expected else expected)
 
 
-def chains(program: Program, times: np.ndarray) -> float:
+def chains(program: TraceProgram, times: np.ndarray) -> float:
     """Return the longest chain of operations that wait for each other, messages included."""
-    schedule = schedule_of(program)
+    schedule = arrays_of_program(program)
     receive_of = {
         s: int(schedule.receives[r]) for s, r in enumerate(schedule.receive) if r >= 0 and schedule.slot[s] >= 0
     }
@@ -202,16 +211,16 @@ def chains(program: Program, times: np.ndarray) -> float:
 
 @given(programs(memory=False), SEEDS)
 @settings(max_examples=60)
-def test_bounds_and_scale(given_: tuple[Program, Machine], seed: int) -> None:
+def test_bounds_and_scale(given_: tuple[TraceProgram, Machine], seed: int) -> None:
     program, _ = given_
     times = np.random.default_rng(seed).integers(0, 50, (len(program), 1)).astype(np.float64)
     # Members of a collective have one duration.
     for exchange in range(len(program.exchanges)):
         times[program.exchange == exchange] = 10.0 + exchange
-    found = finish_of(lambda: execute_population(program, times).all)
+    found = finish_of(lambda: replay_population(program, times).all)
     assume(found is not None)
     assert found is not None
-    assert finish_of(lambda: execute_population(program, 3 * times).all) == [3 * found[0]]
+    assert finish_of(lambda: replay_population(program, 3 * times).all) == [3 * found[0]]
     takes = program.slot >= 0
     of_slots = np.bincount(program.slot[takes], times[takes, 0], minlength=1)
     assert found[0] >= of_slots.max()
@@ -230,7 +239,7 @@ def test_shorter_operations_can_take_longer() -> None:
     ]
     program = compile_program([trace], {}, 8)
     slow, quick = np.array([2.0, 1.5, 10.0, 1.0, 10.0]), np.array([1.0, 1.5, 10.0, 1.0, 10.0])
-    assert execute_population(program, np.stack([slow, quick], axis=1)).all.tolist() == [12.5, 22.0]
+    assert replay_population(program, np.stack([slow, quick], axis=1)).all.tolist() == [12.5, 22.0]
 
 
 @given(SEEDS, st.integers(3, 5))
@@ -261,7 +270,7 @@ def renamed(node: Node, to: Sequence[int]) -> Node:
 def both_ways(trace: list[Node], times: Sequence[float]) -> list[float]:
     program = compile_program([trace], {}, 2)
     table = np.array(times)[:, None]
-    return [float(execute_population(program, table, fast=fast).all[0]) for fast in (False, True)]
+    return [float(replay_population(program, table, compiled=compiled).all[0]) for compiled in (False, True)]
 
 
 def broadcast(number: int, data: Sequence[int] = (), duration: int = 0) -> Node:
@@ -305,8 +314,8 @@ def test_receives_of_messages_that_are_there_end_after_all_else() -> None:
     assert execute(traces, {}, cluster).finish[1] == 5000 + 100_000 + 1000 + 50_000
     program = compile_program(traces, {}, cluster)
     times = durations(program, cluster)[:, None]
-    for fast in (False, True):
-        assert execute_population(program, times, fast=fast).all == [156_000.0]
+    for compiled in (False, True):
+        assert replay_population(program, times, compiled=compiled).all == [156_000.0]
 
 
 def test_of_npus_that_come_to_a_memory_together_the_first_is_first() -> None:

@@ -16,7 +16,7 @@ from evo_libra.timing.collectives.system import System
 
 
 @dataclass(frozen=True)
-class Compute:
+class ComputeModel:
     """How long computations take.
 
     Attributes
@@ -85,7 +85,7 @@ class Machine:
 
     links: Sequence[Link]
     system: System
-    compute: Compute = field(default_factory=Compute)
+    compute: ComputeModel = field(default_factory=ComputeModel)
     memory: RemoteMemory = field(default_factory=RemoteMemory)
 
     def __post_init__(self) -> None:

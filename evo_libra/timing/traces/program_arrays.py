@@ -12,12 +12,12 @@ import numpy as np
 from evo_libra.arrays import BoolArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.timing.traces.operations import MESSAGES, Action
-from evo_libra.timing.traces.program import Program
+from evo_libra.timing.traces.program import TraceProgram
 
 
 @dataclass(frozen=True, eq=False)
-class Schedule:
-    """What an execution needs to know of o operations, s slots, r receives, p parties; -1 where there is none.
+class ProgramArrays:
+    """What an execution needs to know of o operations, s slots, r receives, p communicators; -1 where there is none.
 
     Attributes
     ----------
@@ -29,14 +29,14 @@ class Schedule:
     on_slot : (s, most) operations of each slot, in the order of their ids.
     slots : (s,) class of each slot.
     is_collective : (o,) whether it is one.
-    party : (o,) of a collective of several roles.
-    roles : (p,) how many must come before a party begins; one more than there are where a member never comes.
+    communicator : (o,) of a collective of several roles.
+    roles : (p,) how many must come before a communicator begins; one more than there are where a member never comes.
     role_slot : (p, most) slot of each role.
     receive : (o,) the number of a receive; of a send, that of the receive of its message.
     receives : (r,) operation of each receive.
     """
 
-    program: Program
+    program: TraceProgram
     slot: IntArray
     owner: IntArray
     server: IntArray
@@ -48,7 +48,7 @@ class Schedule:
     on_slot: IntArray
     slots: IntArray
     is_collective: BoolArray
-    party: IntArray
+    communicator: IntArray
     roles: IntArray
     role_slot: IntArray
     receive: IntArray
@@ -56,7 +56,7 @@ class Schedule:
 
 
 @lru_cache(maxsize=32)
-def schedule_of(program: Program) -> Schedule:
+def arrays_of_program(program: TraceProgram) -> ProgramArrays:
     """Return a program as arrays; those of the last few programs are kept.
 
     Raises
@@ -68,13 +68,18 @@ def schedule_of(program: Program) -> Schedule:
     on_slot = [np.flatnonzero(program.slot == s) for s in range(len(program.slots))]
     for row in on_slot:
         place[row] = np.arange(len(row))
-    alone = np.array([len(party.roles) == 1 and not party.absent for party in program.parties], dtype=np.bool_)
-    party = program.party.copy()
-    party[party >= 0] = np.where(alone[party[party >= 0]], -1, party[party >= 0])
+    alone = np.array(
+        [len(communicator.roles) == 1 and not communicator.absent for communicator in program.communicators],
+        dtype=np.bool_,
+    )
+    communicator = program.communicator.copy()
+    communicator[communicator >= 0] = np.where(
+        alone[communicator[communicator >= 0]], -1, communicator[communicator >= 0]
+    )
     first_slot = np.searchsorted(program.slots, np.arange(len(program.classes)))
     receive, receives = _receives(program)
     roots = np.flatnonzero(program.waits == 0)
-    return Schedule(
+    return ProgramArrays(
         program=program,
         slot=program.slot,
         owner=program.owner,
@@ -87,9 +92,9 @@ def schedule_of(program: Program) -> Schedule:
         on_slot=_padded(on_slot),
         slots=program.slots,
         is_collective=np.array([action is Action.COLLECTIVE for action in actions], dtype=np.bool_),
-        party=party,
-        roles=np.array([len(p.roles) + bool(p.absent) for p in program.parties], dtype=np.int64),
-        role_slot=_padded([first_slot[list(p.roles)] + 2 for p in program.parties]),
+        communicator=communicator,
+        roles=np.array([len(p.roles) + bool(p.absent) for p in program.communicators], dtype=np.int64),
+        role_slot=_padded([first_slot[list(p.roles)] + 2 for p in program.communicators]),
         receive=receive,
         receives=receives,
     )
@@ -102,7 +107,7 @@ def _padded(rows: list[IntArray]) -> IntArray:
     return found
 
 
-def _receives(program: Program) -> tuple[IntArray, IntArray]:
+def _receives(program: TraceProgram) -> tuple[IntArray, IntArray]:
     """Return the number of the receive of each message, and the operation of each receive.
 
     Of a channel, the first send is for the first receive and so on; what is first must be certain.
@@ -130,7 +135,7 @@ def _receives(program: Program) -> tuple[IntArray, IntArray]:
     return found, np.array(receives, dtype=np.int64)
 
 
-def _levels(program: Program) -> list[int]:
+def _levels(program: TraceProgram) -> list[int]:
     """Return the length of the longest way to each operation from one that waits for nothing."""
     level, left = [0] * len(program), program.waits.tolist()
     queue = deque(at for at, waits in enumerate(left) if not waits)
@@ -144,7 +149,7 @@ def _levels(program: Program) -> list[int]:
     return level
 
 
-def _comes_first(program: Program, earlier: int, later: int) -> bool:
+def _comes_first(program: TraceProgram, earlier: int, later: int) -> bool:
     """Tell whether an operation of a class begins before another one whatever the times.
 
     It does if the other one waits for it; or if it has the lesser id and the other one waits for all that it waits for.

@@ -9,32 +9,16 @@ import numpy as np
 
 from evo_libra.arrays import Population
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.phase import Algorithm, Implementation
-from evo_libra.timing.collectives.queues import Policy
+from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
-from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.timing.fidelity import ALGORITHMS, ASTRA_BLOCK, SCHEDULERS, Fidelity, link_bandwidth, runnable
+from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity, link_bandwidth, runnable
 from evo_libra.timing.input_files.files import NetworkFile, SystemFile
-from evo_libra.timing.traces.machine import Compute
+from evo_libra.timing.machine import ComputeModel
+from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
 
-SCHEDULER_OF = {
-    "baseline": Scheduler.BASELINE,
-    "round-robin": Scheduler.ROUND_ROBIN,
-    "offline-greedy": Scheduler.OFFLINE_GREEDY,
-    "offline-greedy-flex": Scheduler.OFFLINE_GREEDY_FLEX,
-}
-"""ASTRA-sim's schedulers by the names of problem files; it has none of Themis' paper."""
-
-GREEDY = (Scheduler.OFFLINE_GREEDY, Scheduler.OFFLINE_GREEDY_FLEX)
-
-ONE_AT_A_TIME = Implementation(Algorithm.DIRECT, 1)
+ONE_AT_A_TIME = Implementation(CollectiveAlgorithm.DIRECT, 1)
 """All-to-all with one message under way: an NPU with the bandwidth of one link then sends no more than that."""
 
-_ALGORITHMS = {
-    "ring": Algorithm.RING,
-    "direct": Algorithm.DIRECT,
-    "halving-doubling": Algorithm.HALVING_DOUBLING,
-}
 PEAK = 1e12
 """FLOP/s of an NPU in exported files; their computations say in ns what they take, which these turn into operations."""
 
@@ -75,18 +59,14 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     bandwidth = link_bandwidth(design.bandwidth, runs, block, design.npus)
     arrays = (block, design.npus, bandwidth, fidelity.link_latency(design))
     network = NetworkFile(*(tuple(array[list(dimensions), 0].tolist()) for array in arrays))
-    scheduler = SCHEDULER_OF.get(SCHEDULERS[int(schedule.scheduler[0])], Scheduler.BASELINE)
+    asked = tuple(Scheduler)[int(schedule.scheduler[0])]
+    scheduler = Scheduler.BASELINE if asked is Scheduler.THEMIS_PAPER else asked
     system = System(
         {collective: tuple(row[collective] for row in rows) for collective in Collective},
         int(schedule.chunks[0]), fidelity.active, fidelity.shrinking, fidelity.overheads,
     )  # fmt: skip
-    policy = fidelity.policy or default_policy(scheduler)
-    return Cluster(network, SystemFile(system, Compute(PEAK, roofline=True), scheduler, policy), dimensions)
-
-
-def default_policy(scheduler: Scheduler) -> Policy:
-    """Return the policy that goes with a scheduler unless a problem says otherwise."""
-    return Policy.SMALLEST_FIRST if scheduler in GREEDY else Policy.FIFO
+    policy = fidelity.policy_of(scheduler)
+    return Cluster(network, SystemFile(system, ComputeModel(PEAK, roofline=True), scheduler, policy), dimensions)
 
 
 def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:
@@ -94,14 +74,14 @@ def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collecti
 
     Parameters
     ----------
-    algorithm : index into `evo_libra.timing.fidelity.ALGORITHMS`.
-    block : index into `evo_libra.network.fabric.BLOCKS`.
+    algorithm : index into `evo_libra.timing.names.ALGORITHMS`.
+    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
     npus : in the dimension.
     """
     place = np.array([[block]]), np.array([[npus]])
     runs = {collective: runnable(np.array([[algorithm]]), collective, *place) for collective in Collective}
     links = {collective: link_bandwidth(np.ones((1, 1)), run, *place) for collective, run in runs.items()}
-    found = {c: Implementation(_ALGORITHMS[ALGORITHMS[int(run[0, 0])]]) for c, run in runs.items()}
+    found = {c: Implementation(tuple(CollectiveAlgorithm)[int(run[0, 0])]) for c, run in runs.items()}
     if links[Collective.ALL_TO_ALL] < links[Collective.ALL_REDUCE]:
         found[Collective.ALL_TO_ALL] = ONE_AT_A_TIME
     return found
@@ -116,7 +96,7 @@ def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> fl
     Parameters
     ----------
     bandwidth, block, npus : of the dimension's links.
-    algorithm : that a design asks for, index into `evo_libra.timing.fidelity.ALGORITHMS`.
+    algorithm : that a design asks for, index into `evo_libra.timing.names.ALGORITHMS`.
     """
     place = np.array([[block]]), np.array([[npus]])
     runs = runnable(np.array([[algorithm]]), Collective.ALL_REDUCE, *place)

@@ -12,11 +12,11 @@ import numpy as np
 from evo_libra.chakra.groups import Groups
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.timing.collectives.phase import RING, Algorithm, Implementation
+from evo_libra.timing.collectives.phase import RING, Implementation
 from evo_libra.timing.collectives.system import Choice
-from evo_libra.timing.collectives.themis import Scheduler
-from evo_libra.timing.traces.machine import Machine
-from evo_libra.timing.traces.operations import Use
+from evo_libra.timing.machine import Machine
+from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
+from evo_libra.timing.traces.operations import Scope
 
 GROUP_ENDPOINT = 10.0
 """ns before a message in groups smaller than the world: ASTRA-sim's default, whatever the system says."""
@@ -27,7 +27,7 @@ _WITHOUT_INVOLVED = 4
 
 
 @dataclass(frozen=True)
-class Wiring:
+class ProcessGroups:
     """NPUs, their communicator groups, and the network between them.
 
     Attributes
@@ -99,21 +99,21 @@ class Wiring:
             raise ValueError(f"has an involved_dim of {len(involved)} dimensions; the network has {len(npus)}")
         return tuple(d for d, size in enumerate(npus) if involved[d] and size > 1)
 
-    def members(self, use: Use, npu: int) -> tuple[int, ...]:
+    def members(self, scope: Scope, npu: int) -> tuple[int, ...]:
         """Return the NPUs that run a collective together with one, in the order of their ring.
 
         Raises
         ------
         ValueError : the NPU is not of the group.
         """
-        if use.dimensions is None:
-            members = self.groups[use.group] if use.group else self.all
-        elif len(use.dimensions) == len(self._npus) - self._npus.count(1):
+        if scope.dimensions is None:
+            members = self.groups[scope.group] if scope.group else self.all
+        elif len(scope.dimensions) == len(self._npus) - self._npus.count(1):
             members = self.all
         else:
-            members = self._line(use.dimensions, npu)
-        if use.group and npu not in members:
-            raise ValueError(f"uses communicator group '{use.group}', of which the NPU is not")
+            members = self._line(scope.dimensions, npu)
+        if scope.group and npu not in members:
+            raise ValueError(f"uses communicator group '{scope.group}', of which the NPU is not")
         return members
 
     @cached_property
@@ -136,15 +136,15 @@ class Wiring:
             corner + sum(at * strides[d] for at, d in zip(place, reversed(dimensions), strict=True)) for place in places
         )
 
-    def is_ring(self, use: Use, collective: Collective) -> bool:
+    def is_ring(self, scope: Scope, collective: Collective) -> bool:
         """Tell whether a collective is a single ring over its members, of which each then has an end of its own."""
         if self.machine is None:
             return False
-        system, dimensions = self.machine.system, use.dimensions
+        system, dimensions = self.machine.system, scope.dimensions
         rows = system.implementations[collective]
         if dimensions is None:
-            return len(rows) > 1 or single(rows[0]).algorithm is Algorithm.RING
-        one = len(dimensions) == 1 and single(rows[dimensions[0]]).algorithm is Algorithm.RING
+            return len(rows) > 1 or single(rows[0]).algorithm is CollectiveAlgorithm.RING
+        one = len(dimensions) == 1 and single(rows[dimensions[0]]).algorithm is CollectiveAlgorithm.RING
         return one and system.scheduler is Scheduler.BASELINE
 
 
