@@ -14,11 +14,11 @@ import numpy as np
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
 from evo_libra.files.source import read_source
+from evo_libra.network.catalog.technologies import catalog_file
 from evo_libra.problem.pricing.hardware import Hardware
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.pricing import Pricing
 from evo_libra.problem.time_models.astra import AstraTime
-from evo_libra.workload.language_models import MODELS_FILE
 
 BOX = 8
 """NPUs of a box of NVLink without switches between boxes."""
@@ -68,7 +68,7 @@ def without_shares(problem: Problem) -> Problem:
 def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
     """Return a problem with an edited copy of its catalogue."""
     named = str(load(problem).spec["fabric"]["catalog"])
-    catalog: Any = read_source(MODELS_FILE.parent / f"{named}.yaml").data
+    catalog: Any = read_source(catalog_file(named, folder)).data
     edit(catalog)
     path = folder / f"{problem}-edited.yaml"
     path.write_text(json.dumps(catalog))
