@@ -14,7 +14,7 @@ import numpy as np
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
 from evo_libra.files.source import read_source
-from evo_libra.network.catalog.technologies import catalog_file
+from evo_libra.network.catalog.parts import parts_files
 from evo_libra.problem.pricing.hardware import Hardware
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.pricing import Pricing
@@ -68,7 +68,7 @@ def without_shares(problem: Problem) -> Problem:
 def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
     """Return a problem with an edited copy of its catalogue."""
     named = str(load(problem).spec["fabric"]["catalog"])
-    catalog: Any = read_source(catalog_file(named, folder)).data
+    catalog: Any = read_source(parts_files(named, folder)[0]).data
     edit(catalog)
     path = folder / f"{problem}-edited.yaml"
     path.write_text(json.dumps(catalog))
