@@ -11,7 +11,8 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.collective import Collective, pattern_of, traffic
-from evo_libra.network.bill import ITEMS, bill, cost_by_item, power_by_item
+from evo_libra.network.bill import bill, cost_by_item, power_by_item
+from evo_libra.network.blocks import ITEMS
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.cost import PARTS, cost_by_part, part_prices
 from evo_libra.problem.pricing.parts import hardware_of_designs

@@ -236,8 +236,8 @@ def _unbounded(problem: Problem, designs: Topologies, n: int, reason: str) -> Al
 
 
 def _allocation(
-    problem: Problem, designs: Topologies, program: BandwidthProgram, n: int, bandwidth: FloatArray, bound: float, value: float,
-    multipliers: Multipliers, exchange: float | None,
+    problem: Problem, designs: Topologies, program: BandwidthProgram, n: int, bandwidth: FloatArray, bound: float,
+    value: float, multipliers: Multipliers, exchange: float | None,
 ) -> Allocation:  # fmt: skip
     used = designs.used[:, n] > 0
     design = designs.select(np.array([n]))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.files.source import named_by
 from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files
 from evo_libra.network.catalog.technologies import Catalog, catalog_file, load_catalog
 from evo_libra.problem.file.mistakes import ProblemFile
@@ -28,7 +29,7 @@ def technologies_of(file: ProblemFile) -> Catalog:
         parts = load_parts(fabric.catalog, file.folder) if is_parts(fabric.catalog, file.folder) else None
         priced = load_catalog(fabric.catalog, file.folder) if parts is None else None
     except InputError as error:
-        raise (error if error.mistakes[0].file else file.fail(("fabric", "catalog"), str(error))) from None
+        raise named_by(file.source, ("fabric", "catalog"), error) from None
     if priced is not None:
         _check_names(file, priced.names)
         return priced.select(fabric.technologies) if fabric.technologies else priced
