@@ -1,4 +1,4 @@
-"""Errors that a user can cause, told in one sentence that says where."""
+"""Errors that a user can cause, each in one sentence that says where."""
 
 from __future__ import annotations
 

@@ -63,9 +63,9 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
             network.block, network.npus, network.bandwidth, names, algorithms, strict=True
         )
     )
-    told, options = _algorithms(dimensions, algorithms)
+    asked, options = _algorithms(dimensions, algorithms)
     time = {
-        **_how(system), **told, "latency_ns": latencies[0] if one else dict(zip(names, latencies, strict=True)),
+        **_how(system), **asked, "latency_ns": latencies[0] if one else dict(zip(names, latencies, strict=True)),
     }  # fmt: skip
     if len(dimensions) > MAX_DIMENSIONS:
         without.append(f"the network has {len(dimensions)} dimensions, a design has {MAX_DIMENSIONS} at most")

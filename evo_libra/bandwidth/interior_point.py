@@ -1,4 +1,4 @@
-"""A batched primal-dual interior-point method: one small convex program a design, all of them at once.
+"""A batched primal-dual interior-point method: one small convex program per design, all at once.
 
 In the rates ``s_g = 1 / t_g`` the program has linear constraints, ``traffic[g, d] * s_g <= b_d``, and the smooth convex
 objective ``sum_g size_g / s_g``. Predictor and corrector after Mehrotra (1992); two things differ because the objective

@@ -124,10 +124,10 @@ def ascend(program: BandwidthProgram, price: FloatArray, steps: int) -> Multipli
     race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)
     _, size = weights(program, race)
     share = program.traffic / np.maximum(program.traffic.sum(axis=1, keepdims=True), _TINY)
-    sent, dear = size[:, None] * program.traffic, program.traffic**2 * price
+    sent, expensive = size[:, None] * program.traffic, program.traffic**2 * price
     for _ in range(steps):
         alpha = np.einsum("gdn,gdn->dn", sent, share)
-        share *= dear
+        share *= expensive
         share *= np.divide(1.0, alpha, out=np.zeros_like(alpha), where=alpha > 0)
         share /= np.maximum(np.einsum("gdn->gn", share), _TINY)[:, None]
     return Multipliers(share, np.zeros(program.limit.shape), race)

@@ -14,7 +14,7 @@ from evo_libra.errors import Mistake, printable
 from evo_libra.files.mistakes import short
 
 MOST_MISTAKES = 20
-"""Of one trace that are told; so many in its nodes end the reading, the rest of those in its graph is counted."""
+"""Mistakes listed for one trace: so many in its nodes end the reading; of more in its graph, the number is given."""
 
 _FIRST_COUNT = 1024
 
@@ -56,7 +56,7 @@ def mistakes_in(nodes: Iterable[Node], file: str) -> list[Mistake]:
 
 
 class MistakeList:
-    """Collects the mistakes of a trace, of which the first few are told."""
+    """Collects the mistakes of a trace, of which the first few are listed."""
 
     def __init__(self, file: str) -> None:
         self._file, self._found, self._count = file, list[Mistake](), 0

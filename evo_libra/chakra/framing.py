@@ -52,7 +52,7 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
 
     Parameters
     ----------
-    path : the file; whether it is gzipped is told by its first two bytes.
+    path : the file; its first two bytes say whether it is gzipped.
     watch : called now and then with the number of bytes of the file that have been read.
 
     Raises

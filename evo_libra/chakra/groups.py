@@ -37,7 +37,7 @@ def read_groups(path: Path, npus: int | None = None) -> Groups:
     Raises
     ------
     InputError : the file cannot be read, is no such JSON, names a group twice or not by a positive number, or a group
-        is empty or has a member that is no NPU or comes twice. All groups that are wrong are told.
+        is empty or has a member that is no NPU or comes twice. All wrong groups are listed.
     """
     try:
         with opened(path) as file:

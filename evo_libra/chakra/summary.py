@@ -34,7 +34,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveKey:
-    """What collectives are told apart by.
+    """What tells collectives apart.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class _Volumes(Generic[K]):
 
 
 class _Tally:
-    """Sums up nodes; what is wrong with one is told by others, and counts as nothing here."""
+    """Sums up nodes; a wrong attribute counts as nothing."""
 
     def __init__(self) -> None:
         self.kinds = Counter[Kind]()
@@ -220,7 +220,7 @@ class _Tally:
 
 
 def _use(node: Node) -> CollectiveKey | None:
-    """Return what a collective is told apart by, or None where it is none that is known."""
+    """Return the key of a collective, or None where its type is unknown."""
     collective = _COLLECTIVES.get(amount(node, "comm_type"))
     if collective is None:
         return None

@@ -93,8 +93,8 @@ def _damaged(path: Path | str, *, known: bool) -> DamagedError:
 
 
 def seal_json(data: Mapping[str, Any]) -> bytes:
-    """Return a JSON object, a line a key, whose last key is the SHA-256 of every byte before that line."""
-    # A line a key: for people, and ten times as fast as with lines for all that is inside.
+    """Return a JSON object with one line per key, whose last key is the SHA-256 of every byte before that line."""
+    # One line per key: for people, and ten times as fast as with lines for all that is inside.
     lines = (f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)},\n" for key, value in data.items())
     body = ("{\n" + "".join(lines)).encode()
     return body + _json_end(body)

@@ -61,13 +61,13 @@ def mistakes_of(
 ) -> list[tuple[KeyPath, str]]:
     """Return the path and the sentence of each mistake that pydantic found.
 
-    An unknown key that resembles a missing one of the same mapping is told as one mistake. Of a union, only the errors
-    of the member that was most likely meant are told.
+    An unknown key that resembles a missing one of the same mapping is one mistake. Of a union, only the errors of the
+    member that was most likely meant are listed.
 
     Parameters
     ----------
     error, model, data : what pydantic found wrong with data that should have been a model.
-    limit : errors that are told of; unknown keys, of which a file may have thousands, are left out first.
+    limit : errors that are listed; unknown keys, of which a file may have thousands, are left out first.
     """
     found = error.errors(include_url=False)
     if limit is not None and len(found) > limit:
@@ -144,7 +144,7 @@ def _at(members: tuple[object, ...], found: Data, path: KeyPath, error: ErrorDet
 def _of_keys(
     allowed: Iterable[str], found: Data, path: KeyPath, missing: Iterable[str | int], extra: Iterable[str | int]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Yield what is to be said of missing and of unknown keys; one that is but misspelt or renamed is told once."""
+    """Yield the mistakes of missing and of unknown keys; a key that is misspelt or renamed is one mistake."""
     unclaimed = list(missing)
     for key in extra:
         shown = short(printable(str(key)))

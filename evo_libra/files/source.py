@@ -18,7 +18,7 @@ from functools import lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml import events as yaml_events
 from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
@@ -58,6 +58,12 @@ _CORE = "tag:yaml.org,2002:"
 _TAGGED: dict[str, set[type]] = {"null": {NoneType}, "bool": {bool}, "int": {int}, "float": {int, float}}
 _PART = re.compile(r"\[([0-9]{1,9})\]|([^.\[\]]+)")
 _KEY = re.compile(r"([^.\[\]]+|\[[0-9]{1,9}\])(\.[^.\[\]]+|\[[0-9]{1,9}\])*")
+
+
+class StrictModel(BaseModel):
+    """A model that forbids keys which it does not have, and converts nothing."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ WARNED = (
     SCHEDULER_KEYS, PAPER_SCHEDULER, ROUND_ROBIN_COUNTER, STALE_LOADS, QUEUE_ORDER_DEADLOCK, GROUPS_AS_RINGS,
     ONE_DIMENSION_GROUPS, ONE_COLLECTIVE_AT_A_TIME,
 )  # fmt: skip
-"""Quirks of which a prediction is told, in this order."""
+"""Quirks that a prediction warns of, in this order."""
 
 OF_SCHEDULERS = WARNED[:5]
 """Those that lie in the scheduler and the policy."""

@@ -1,4 +1,4 @@
-"""Iteration time of execution traces on a population: every class of NPUs once, in lock step over the designs."""
+"""Iteration time of execution traces on a population: every class of NPUs once, all designs in one go."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accele
                 )
                 raise InputError(Mistake(reason, key=f"NPU {npu}, node {node.id}"))
     program = compile_program(traces, groups, npus)
-    # Traces that wait for each other for ever are told now, and not by the first design of a search.
+    # Traces that wait for each other for ever are refused now, and not by the first design of a search.
     replay_population(program, np.ones((len(program), 1)))
     layouts = {}
     for communicator in program.communicators:

@@ -14,8 +14,8 @@ from evo_libra.arrays import IntArray
 def members_of(npus: IntArray, extent: IntArray, *groups: int) -> IntArray:
     """Return the NPUs of each instance of a process group, or of several that are joined.
 
-    In a dimension that several groups share, the inner group takes neighbours and the next one every so-manieth NPU, as
-    `evo_libra.workload.parallelism.lay_groups` lays them.
+    In a dimension that several groups share, the inner group takes neighbours and the next one NPUs that are a group
+    apart, as `evo_libra.workload.parallelism.lay_groups` lays them.
 
     Parameters
     ----------

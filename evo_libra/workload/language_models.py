@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import Field, RootModel
 
-from evo_libra.files.source import read_source, validate
+from evo_libra.files.source import StrictModel, read_source, validate
 
 MODELS_FILE = Path(__file__).parent / "models.yaml"
 
@@ -15,12 +15,11 @@ PositiveInt = Annotated[int, Field(ge=1)]
 Nanoseconds = Annotated[int, Field(ge=0)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+class _ModelBase(StrictModel):
     source: str = Field("", description="where the figures come from")
 
 
-class TransformerSpec(_Strict):
+class TransformerSpec(_ModelBase):
     """Hyper-parameters of a decoder of equal layers."""
 
     kind: Literal["transformer"]
@@ -30,7 +29,7 @@ class TransformerSpec(_Strict):
     batch: PositiveInt = Field(description="sequences per NPU group and iteration")
 
 
-class MoeSpec(_Strict):
+class MoeSpec(_ModelBase):
     """Hyper-parameters of a decoder of equal layers with experts."""
 
     kind: Literal["moe"]
@@ -43,7 +42,7 @@ class MoeSpec(_Strict):
     batch: PositiveInt = Field(description="sequences per tensor-parallel group and iteration")
 
 
-class DlrmSpec(_Strict):
+class DlrmSpec(_ModelBase):
     """Hyper-parameters of a deep learning recommendation model."""
 
     kind: Literal["dlrm"]
@@ -57,7 +56,7 @@ class DlrmSpec(_Strict):
     )
 
 
-class TableSpec(_Strict):
+class TableSpec(_ModelBase):
     """A model that is kept as an ASTRA-sim 1.0 text workload."""
 
     kind: Literal["table"]

@@ -1,8 +1,8 @@
 """The text workloads of ASTRA-sim 1.0.
 
-The first line names the parallelism, the second the number of layers; then a line a layer with twelve columns: name,
-reserved, and for forward, input gradient and weight gradient each compute time (ns), collective and bytes, and last the
-time of the weight update, which LIBRA's training loop does not count and this one does not either.
+The first line names the parallelism, the second the number of layers. Then there is one line per layer with twelve
+columns: name, reserved, and for forward, input gradient and weight gradient each compute time (ns), collective and
+bytes. The last column is the time of the weight update, which neither LIBRA's training loop nor this one counts.
 """
 
 from __future__ import annotations

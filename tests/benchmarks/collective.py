@@ -105,10 +105,10 @@ def main() -> None:
         f"4 dimensions, {CHUNKS} chunks, population {POPULATION}; ASTRA-sim's recorded runs: {simulator:,.0f} a second"
     )
     print("| what | how | designs a second | times ASTRA-sim's |\n|---|---|---:|---:|")
-    compiled = queues.compiled
+    compiled = queues.compiled_queues
     for what, run, is_queued in rows():
         for how in ("NumPy", "compiled") if is_queued else ("closed form",):
-            queues.compiled = compiled if how == "compiled" else lambda: None
+            queues.compiled_queues = compiled if how == "compiled" else lambda: None
             run()
             found = rate(run, {"closed form": 20, "compiled": 5}.get(how, 2))
             print(f"| {what} | {how} | {found:,.0f} | {found / simulator:,.0f} |")

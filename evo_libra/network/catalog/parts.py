@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, suggestion, unknown
-from evo_libra.files.source import KeyPath, Source, named_by, read_source, validate
+from evo_libra.files.source import KeyPath, Source, StrictModel, named_by, read_source, validate
 from evo_libra.network.blocks import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import BlockName, Name
@@ -45,11 +45,7 @@ Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
 Count = Annotated[int, Field(ge=1, le=_MOST)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class RangeSpec(_Strict):
+class RangeSpec(StrictModel):
     """A price that is known to lie between two bounds."""
 
     low: Amount = Field(description="lowest")
@@ -57,7 +53,7 @@ class RangeSpec(_Strict):
     high: Amount = Field(description="highest")
 
 
-class PartSpec(_Strict):
+class PartSpec(StrictModel):
     """A part as a file writes it."""
 
     kind: Literal["link", "transceiver", "nic", "switch", "ocs"] = Field(description="what it is")
@@ -69,7 +65,7 @@ class PartSpec(_Strict):
     year: int = Field(ge=1990, le=2100, description="of the figures")
 
 
-class KitSpec(_Strict):
+class KitSpec(StrictModel):
     """A technology as a file writes it."""
 
     port_GBps: Rate = Field(description="GB/s of a port in one direction")
@@ -91,7 +87,7 @@ class KitSpec(_Strict):
     year: int = Field(ge=1990, le=2100, description="of the figures")
 
 
-class PartsSpec(_Strict):
+class PartsSpec(StrictModel):
     """A catalogue of parts."""
 
     kind: Literal["parts"] = Field(description="parts")

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, suggestion
-from evo_libra.files.source import Source, read_source, validate
+from evo_libra.files.source import Source, StrictModel, read_source, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.units import seconds
 
@@ -29,11 +29,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
 """Of a technology or a part: what the notation of designs can be read back from."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class TechnologySpec(_Strict):
+class TechnologySpec(StrictModel):
     """A technology as a catalogue file writes it."""
 
     link_usd_per_GBps: Price = Field(description="price of links, USD per NPU and GB/s")
@@ -49,7 +45,7 @@ class TechnologySpec(_Strict):
     )
 
 
-class CatalogSpec(_Strict):
+class CatalogSpec(StrictModel):
     """A catalogue file."""
 
     name: str = Field(description="name of the catalogue")

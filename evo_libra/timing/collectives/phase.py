@@ -300,7 +300,7 @@ def _steps(link: Link) -> int:
     return int(np.log2(link.npus.max(initial=1)))
 
 
-# One row an algorithm, one column a collective; what is not here ASTRA-sim cannot run.
+# One row per algorithm and collective; what is not here ASTRA-sim cannot run.
 _TABLE: Mapping[tuple[CollectiveAlgorithm, Collective], _Phase] = {
     (CollectiveAlgorithm.RING, Collective.REDUCE_SCATTER): _ring(lambda n: n - 1, lambda n: n - 1, whole=False),
     (CollectiveAlgorithm.RING, Collective.ALL_GATHER): _ring(lambda n: n - 1, lambda n: 0 * n, whole=True),

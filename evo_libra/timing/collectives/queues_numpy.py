@@ -1,4 +1,4 @@
-"""Queues of a population in lockstep: in each step the next event of every design happens."""
+"""Queues of a population in NumPy: in each step the next event of every design happens."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What ASTRA-sim's files say of a cluster: its network, its system, its remote memory.
 
 They are read as ASTRA-sim 2.0 reads them. Where it would hang, crash, or take a value that nobody wrote, reading is an
-error; what it passes over is accepted, and told in a notice.
+error; what it passes over is accepted, with a notice.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def read_machine(network: Path, system: Path, memory: Path | None = None) -> tup
     links = read_network(network)
     file = read_system(system, links)
     remote, notices = (RemoteMemory(), ()) if memory is None else read_memory(memory)
-    told = [(network, links.notices), (system, file.notices), (memory, notices)]
+    all_notices = [(network, links.notices), (system, file.notices), (memory, notices)]
     machine = Machine(links.links, file.system, file.compute, remote)
-    return machine, tuple(f"{path}: {notice}" for path, some in told for notice in some)
+    return machine, tuple(f"{path}: {notice}" for path, some in all_notices for notice in some)
 
 
 class _MemorySpec(BaseModel):
@@ -79,7 +79,7 @@ def parse_memory(source: Source) -> tuple[RemoteMemory, tuple[str, ...]]:
 
     Raises
     ------
-    InputError : a key is missing or wrong. All mistakes of a kind are told.
+    InputError : a key is missing or wrong. All mistakes of a kind are listed.
     """
     known, notices = known_keys(source, _MemorySpec, "file of remote memory")
     spec = validate(_MemorySpec, known)

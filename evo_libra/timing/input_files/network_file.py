@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from evo_libra.errors import InputError, counted, printable, suggestion
 from evo_libra.files.mistakes import short
-from evo_libra.files.source import Source, validate
+from evo_libra.files.source import Source, StrictModel, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.timing.collectives.phase import Link
 from evo_libra.units import bandwidth_in_file, bandwidth_of_file
@@ -23,9 +23,7 @@ TOPOLOGIES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "sw
 MOST_NPUS = 10**9
 
 
-class _NetworkSpec(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
+class _NetworkSpec(StrictModel):
     topology: tuple[Literal["Ring", "FullyConnected", "Switch"], ...] = Field(min_length=1)
     npus_count: tuple[Annotated[int, Field(ge=2, le=MOST_NPUS)], ...]
     bandwidth: tuple[Annotated[float, Field(gt=0, le=1e15)], ...]
@@ -67,7 +65,7 @@ def parse_network(source: Source) -> NetworkFile:
     Raises
     ------
     InputError : a key is missing or wrong, lists are not of one length, a dimension has fewer than two NPUs, a
-        bandwidth is not above 0, a latency is below 0. All mistakes of a kind are told.
+        bandwidth is not above 0, a latency is below 0. All mistakes of a kind are listed.
     """
     known, notices = known_keys(source, _NetworkSpec, "network file")
     spec = validate(_NetworkSpec, known)

@@ -121,24 +121,26 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
     ------
     InputError : a key is missing or wrong; an algorithm is unknown, of one flat group, written as a trace, or cannot
         run on the NPUs of its dimension, or no exact time is known of it; there are more algorithms than
-        dimensions; the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are told.
+        dimensions; the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are listed.
     """
     known, notices = known_keys(source, _SystemSpec, "system file")
     spec = validate(_SystemSpec, known)
     mistakes = [source.mistake(path, message) for path, message in _unsupported(spec)]
-    implementations, told = {}, list(notices)
+    implementations, all_notices = {}, list(notices)
     for collective in Collective:
         reader = _Implementations(source, network, collective)
         rows = reader.read(getattr(spec, reader.key.replace("-", "_")))
         mistakes += reader.mistakes
-        told += reader.notices
+        all_notices += reader.notices
         if rows:
             implementations[collective] = rows
     if mistakes:
         raise InputError(mistakes)
     if spec.local_mem_bw is None:
-        told.append("local-mem-bw: missing, so that ASTRA-sim leaves the time of reductions undefined; it is none here")
-    told += [f"{key}: no released ASTRA-sim 2 reads this key" for key in _UNREAD if key in known.data]
+        all_notices.append(
+            "local-mem-bw: missing, so that ASTRA-sim leaves the time of reductions undefined; it is none here"
+        )
+    all_notices += [f"{key}: no released ASTRA-sim 2 reads this key" for key in _UNREAD if key in known.data]
     return SystemFile(
         System(
             implementations, spec.preferred_dataset_splits, spec.active_chunks_per_dimension,
@@ -149,7 +151,7 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
         ),
         Scheduler.of(spec.inter_dimension_scheduling or "baseline"),
         Policy.of(spec.intra_dimension_scheduling or "FIFO"),
-        tuple(told),
+        tuple(all_notices),
     )  # fmt: skip
 
 

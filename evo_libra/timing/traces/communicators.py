@@ -1,4 +1,4 @@
-"""Where NPUs meet: the communicators that run collectives together, and memories that are shared."""
+"""Where NPUs meet: communicators that run collectives, channels that carry messages, and memories that are shared."""
 
 from __future__ import annotations
 

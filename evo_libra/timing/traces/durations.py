@@ -29,12 +29,12 @@ def durations(program: TraceProgram, machine: Machine, times: CollectiveTimes | 
     ----------
     program : compiled for the machine.
     machine : the cluster.
-    times : of the program's communicators on the machine; made anew when left out.
+    times : of the program's communicators on the machine; made when left out.
 
     Raises
     ------
     InputError : a computation lacks what the roofline needs, or a collective cannot run. All operations that are wrong
-        are told.
+        are listed.
     """
     times = CollectiveTimes(machine, program.communicators) if times is None else times
     found, mistakes = np.zeros(len(program)), list[Mistake]()

@@ -149,7 +149,7 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
     Raises
     ------
     InputError : what `evo_libra.chakra.check.mistakes_in` finds; a collective that ASTRA-sim does not have;
-        communication on the CPU; a message of another NPU or to itself. All nodes that are wrong are told.
+        communication on the CPU; a message of another NPU or to itself. All wrong nodes are listed.
     """
     mistakes = mistakes_in(trace, _file(npu))
     if mistakes:

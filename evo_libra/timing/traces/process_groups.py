@@ -63,7 +63,7 @@ class ProcessGroups:
 
         Raises
         ------
-        ValueError : the group is unknown or of one NPU; there is no algorithm; the dimensions are not told, or none.
+        ValueError : the group is unknown or of one NPU; there is no algorithm; the dimensions are not given, or none.
         """
         if group and not self.groups:
             raise ValueError(f"unknown communicator group '{group}'; no groups are given; give their file as 'groups:'")

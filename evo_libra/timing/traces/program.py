@@ -59,7 +59,7 @@ class TraceProgram:
     communicators : see there.
     exchange : (o,) what a collective is; else -1.
     exchanges : see there.
-    channel : (o,) of a message; else -1. Messages of a channel are told apart by their order alone.
+    channel : (o,) of a message; else -1. Messages of a channel are distinguished by their order alone.
     peer : (o,) NPU to or from which the NPU that stands for the class has a message; else -1.
     server : (o,) memory that classes share; else -1.
     """
@@ -93,7 +93,7 @@ class TraceProgram:
 
 
 def disagreement(program: TraceProgram, operations: Sequence[int]) -> InputError:
-    """Return the error of members of a communicator that came to different collectives; the first two are told."""
+    """Return the error of members of a communicator that came to different collectives; it names the first two."""
     kinds = program.exchange[list(operations)]
     two = operations[0], operations[int((kinds != kinds[0]).argmax())]
     name = _name(program, program.communicators[program.communicator[two[0]]])

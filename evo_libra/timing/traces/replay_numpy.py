@@ -1,4 +1,4 @@
-"""Executions of a population in lock-step: in every step one thing ends in each design, in its own order.
+"""Executions of a population in NumPy: in every step one thing ends in each design, in its own order.
 
 The rules are those of `evo_libra.timing.traces.execute`, but that members of a communicator end together.
 """

@@ -333,7 +333,7 @@ def test_times_of_a_population_are_those_of_a_plain_simulation(share: int, monke
         expected = [some.alone(n) for n in range(DESIGNS)]
         assert some.together().tolist() == expected
         with monkeypatch.context() as without:
-            without.setattr(queues, "compiled", lambda: None)
+            without.setattr(queues, "compiled_queues", lambda: None)
             assert some.together().tolist() == expected
 
 
