@@ -41,7 +41,7 @@ def program() -> str:
 
     It changes with the code alone, not with documentation, commands or the place of installation.
     """
-    package = Path(__file__).parents[1]
+    package = Path(__file__).parents[2]
     digest = hashlib.sha256(__version__.encode())
     for room in _ROOMS:
         for path in sorted((package / room).rglob("*.py")):

@@ -26,7 +26,7 @@ _SOME_GBPS = 1e-6
 
 def problem_folders() -> list[Path]:
     """Return the folders that hold problem files by name: that of the wheel or the checkout, and the user's."""
-    package = Path(__file__).parent.parent
+    package = Path(__file__).parents[2]
     packaged = package / "problems" if (package / "problems").is_dir() else package.parent / "problems"
     return [folder for folder in dict.fromkeys((packaged, Path("problems").resolve())) if folder.is_dir()]
 
