@@ -1,40 +1,156 @@
-"""Search a problem, keep the result, show the front."""
+"""A search for the Pareto front of a problem."""
 
 from __future__ import annotations
 
 import math
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from cyclopts import Parameter
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
-from evo_libra.experiment.execution.messages import Job, Report
-from evo_libra.experiment.execution.search_loop import in_processes
-from evo_libra.experiment.execution.search_run import Outcome, catching_interrupts
-from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import planned_run
-from evo_libra.experiment.run.record import course
-from evo_libra.experiment.run.settings import build, origin_of
-from evo_libra.experiment.store.evaluated import read_failures
-from evo_libra.experiment.store.folder import DONE, FAILURES, LOG, PLOT, RunFolder
-from evo_libra.front.explain import sizes_of
-from evo_libra.front.front import Front
-from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.quirks import Warned, warnings_of
-from evo_libra.searching.generations import Snapshot
-from evo_libra.ui.commands.front import result_json, show_front
+from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.ui.commands.shared import Assignments, Json, Out, app
 from evo_libra.ui.output import new_console
-from evo_libra.ui.plots.pictures import figure_of
-from evo_libra.ui.texts import print_folded, print_json, size_of_iteration, written_to
-from evo_libra.ui.warned import show_warnings
+from evo_libra.ui.texts import print_folded, print_json, show_warnings, size_of_iteration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from evo_libra.experiment.execution.messages import Report
+    from evo_libra.experiment.execution.search_run import Outcome
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.front.front import Front
+    from evo_libra.problem.protocol import SearchProblem
+    from evo_libra.searching.generations import Snapshot
+
 
 _REFRESH_SECONDS = 0.25
+_INTERRUPTED = 130
+
+
+@app.command
+def search(  # noqa: PLR0913 - each is an option of the command
+    problem: str,
+    *,
+    engine: str | None = None,
+    evaluations: int | None = None,
+    population: int | None = None,
+    seed: int | None = None,
+    results: Out = DEFAULT,
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    workers: int | None = None,
+    timeout: float | None = None,
+    asynchronous: Annotated[bool, Parameter(negative="")] = False,
+    seconds: float | None = None,
+    stagnation: int | None = None,
+    gap: float | None = None,
+    restarts: int | None = None,
+    start_from: Annotated[list[Path] | None, Parameter(negative="")] = None,
+    memetic: float | None = None,
+    islands: int | None = None,
+    keep: Literal["front", "designs"] | None = None,
+    plot: bool = True,
+    assignments: Assignments = (),
+    as_json: Json = False,
+) -> int:
+    """Search a problem for its Pareto front and keep it in a folder of results.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, name of a problem, or module:object, whose code is run.
+    engine:
+        nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME, or your own module:object, which is run.
+    evaluations:
+        How many designs to evaluate.
+    population:
+        Designs per generation.
+    seed:
+        Seed of the random numbers; the same seed gives the same front.
+    results:
+        Folder of results.
+    resume:
+        Go on where an interrupted run of the same problem, engine and seed stopped.
+    workers:
+        For designs that take long to evaluate: processes that each evaluate one at a time, and none of them twice.
+    timeout:
+        Seconds that a design may take in a worker; one that takes longer counts as infeasible.
+    asynchronous:
+        Ask for another design whenever one is done; which is done first is chance: the seed does not decide the front.
+    seconds:
+        Of work, after which the search ends whatever its evaluations.
+    stagnation:
+        Evaluations over which the hypervolume has to grow by 0.1 %, or the search ends.
+    gap:
+        The search ends when its front is proven to be so near the best one, such as 0.01.
+    restarts:
+        How often a search that stagnates is started anew instead of being ended.
+    start_from:
+        Folder of a run, or file of a front, whose designs the search starts from; may be repeated.
+    memetic:
+        Share of the evaluations that give designs of the front better bandwidths; what pays when left out, 0 for none.
+    islands:
+        Searches side by side, in processes of their own, that exchange designs; each has the whole population.
+    keep:
+        What is kept: the front, or every design that is evaluated as well.
+    plot:
+        Draw the front to front.png, which takes as long as 50,000 evaluations.
+    assignments:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    from evo_libra.experiment.execution.messages import Job
+    from evo_libra.experiment.execution.search_loop import in_processes
+    from evo_libra.experiment.execution.search_run import catching_interrupts
+    from evo_libra.experiment.execution.worker import perform
+    from evo_libra.experiment.file.expansion import planned_run
+    from evo_libra.experiment.run.settings import build, origin_of
+    from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
+    from evo_libra.ui.plots.pictures import figure_of
+
+    options: dict[str, Any] = {"engine": engine, "evaluations": evaluations, "population": population, "seed": seed}
+    options |= {"workers": workers, "timeout": timeout, "asynchronous": asynchronous, "seconds": seconds}
+    options |= {"stagnation": stagnation, "gap": gap, "restarts": restarts, "start_from": start_from}
+    options |= {"memetic": memetic, "islands": islands, "keep": keep}
+    origin = origin_of(problem, assignments)
+    spec, built = planned_run(origin, **options), build(origin)
+    job = Job(
+        str(written_to(results).absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
+        command=tuple(sys.argv),
+    )  # fmt: skip
+    found: list[Outcome] = []
+
+    def finish(outcome: Outcome) -> None:
+        found.append(outcome)
+        if plot and len(outcome.front):
+            outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, built.objectives, built.name, file))
+
+    messages = new_console(stderr=True)
+    with Progress(
+        SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
+        console=messages, transient=True, disable=not messages.is_terminal,
+    ) as progress, catching_interrupts() as interrupted:  # fmt: skip
+        watch = Watch(progress, built, spec.evaluations)
+        report = perform(
+            spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes
+        )
+    folder = RunFolder(results / spec.id)
+    if report.ending == "busy":
+        raise InputError(f"{folder.path} is being searched: {report.error}; wait for it, or name another --out")
+    if report.ending == "lost":
+        raise EvoLibraError(
+            f"{report.error or f'another process has taken over {folder.path}'}; nothing more was written"
+        )
+    if report.ending not in ("done", "interrupt"):
+        raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
+    front = found[0].front if found else folder.read_front()
+    return _report(built, folder, front, report, as_json=as_json)
 
 
 class Watch:
@@ -51,6 +167,8 @@ class Watch:
 
     def __call__(self, snapshot: Snapshot, seconds: float) -> None:
         """Show where a search is between two generations."""
+        from evo_libra.front.indicators import hypervolume
+
         if seconds - self.last < _REFRESH_SECONDS or self.progress.disable:
             return
         self.last = seconds
@@ -65,56 +183,15 @@ class Watch:
         self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
 
 
-_INTERRUPTED = 130
-
-
-def search_command(
-    name: str,
-    options: Mapping[str, Any],
-    results: Path,
-    assignments: Sequence[str],
-    *,
-    resume: bool,
-    plot: bool,
-    as_json: bool,
-) -> int:
-    """Search, keep the result, show the front."""
-    origin = origin_of(name, assignments)
-    spec, problem = planned_run(origin, **options), build(origin)
-    job = Job(
-        str(written_to(results).absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
-        command=tuple(sys.argv),
-    )  # fmt: skip
-    found: list[Outcome] = []
-
-    def finish(outcome: Outcome) -> None:
-        found.append(outcome)
-        if plot and len(outcome.front):
-            outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, problem.objectives, problem.name, file))
-
-    messages = new_console(stderr=True)
-    with Progress(
-        SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress, catching_interrupts() as interrupted:  # fmt: skip
-        watch = Watch(progress, problem, spec.evaluations)
-        report = perform(
-            spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes
-        )
-    folder = RunFolder(results / spec.id)
-    if report.ending == "busy":
-        raise InputError(f"{folder.path} is being searched: {report.error}; wait for it, or name another --out")
-    if report.ending == "lost":
-        raise EvoLibraError(
-            f"{report.error or f'another process has taken over {folder.path}'}; nothing more was written"
-        )
-    if report.ending not in ("done", "interrupt"):
-        raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
-    front = found[0].front if found else folder.read_front()
-    return _report(problem, folder, front, report, as_json=as_json)
-
-
 def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
+    from evo_libra.experiment.run.record import course
+    from evo_libra.experiment.store.evaluated import read_failures
+    from evo_libra.experiment.store.folder import DONE, FAILURES, PLOT
+    from evo_libra.front.explain import sizes_of
+    from evo_libra.problem.problem import Problem
+    from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.ui.commands.front import result_json, show_front
+
     folder, failures = run.path, read_failures(run)
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
     warnings = warnings_of(problem, designs)

@@ -25,6 +25,7 @@ from textual.screen import Screen
 from textual.theme import ThemeProvider
 
 from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.ui.commands.named_runs import looked_at
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.clean import CleanLines
 from evo_libra.ui.terminal.keys import KEYS, key_names
@@ -32,7 +33,6 @@ from evo_libra.ui.terminal.main_screen import MainScreen
 from evo_libra.ui.terminal.session import Scene, Session
 from evo_libra.ui.terminal.view_model import State, wanted
 from evo_libra.ui.terminal.widgets.dialogs import Palette
-from evo_libra.ui.texts import looked_at
 
 GRACE_SECONDS = 3.0
 """Time that a process has to leave a terminal that is gone."""

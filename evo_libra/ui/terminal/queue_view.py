@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evo_libra.experiment.run.record import RunInfo, counts
+from evo_libra.ui.plots.canvas import ASCII_MARKERS, MARKERS
 
 GLYPHS = {
     "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",
@@ -16,7 +17,6 @@ ASCII_GLYPHS = {
     "running": ">", "queued": ".", "done": "+", "failed": "x", "paused": "=", "interrupted": "-", "stale": "~",
     "damaged": "!",
 }  # fmt: skip
-MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
 LINE, ASCII_LINE = "━", "="
 STATUSES = tuple(GLYPHS)
 SORTS = ("id", "-updated", "status", "-hypervolume", "-wall_s", "-evaluations")

@@ -13,10 +13,11 @@ from evo_libra.errors import InputError
 from evo_libra.ui.terminal import export, plot_view, view_model
 from evo_libra.ui.terminal.base import Base
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
-from evo_libra.ui.terminal.plot_view import Picture, label_of
+from evo_libra.ui.terminal.plot_view import Picture
 from evo_libra.ui.terminal.scatter_drawing import position_in
 from evo_libra.ui.terminal.view_model import Tab
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Field, Form, Help
+from evo_libra.ui.texts import label_of
 
 _LISTS = {"design": "#design-sheet", "front": "#front", "log": "#log-sheet"}
 _PANES = ("one", "two", "three")
