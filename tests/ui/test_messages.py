@@ -273,7 +273,7 @@ def test_what_depends_on_a_mistake_is_not_said(say: Say) -> None:
         STARTER.split("fabric:")[0] + parts + "\n\nworkloads:" + STARTER.split("workloads:")[1].split("bandwidth:")[0]
     )
     with Path("mine.yaml").open("a") as file:
-        file.write("\nbandwidth: lanse\n")
+        file.write("\nbandwidth: prots\n")
     (said,) = say("search", "mine.yaml").splitlines()
     assert "did you mean 'ports'" in said
 

@@ -105,6 +105,6 @@ def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[...,
         await driver.until(lambda: not isinstance(driver.app.screen, CommandPalette))
         await driver.pilot.pause(0.05)
         assert driver.app.is_running
-        assert driver.main.state.frozen
+        assert driver.main.board.state.frozen
 
     drive(body)

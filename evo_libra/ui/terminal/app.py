@@ -206,8 +206,8 @@ class TerminalUI(App[None]):
 
     def on_terminal_ui_arrived(self, event: Arrived) -> None:
         """Show what was read."""
-        if not self.main.state.frozen:
-            self.main.take(event.scene)
+        if not self.main.board.state.frozen:
+            self.main.board.take(event.scene)
         if event.drawn is not None:
             self.call_after_refresh(event.drawn.set)
         elif event.scene.data and not gc.isenabled():
@@ -239,7 +239,7 @@ class TerminalUI(App[None]):
         for title, keys in KEYS if screen is self.main else ():
             for key in keys:
                 if key.action not in _IN_PALETTE:
-                    call = partial(self.main.run_action, key.action)
+                    call = partial(self.main.run_action, key.call)
                     yield SystemCommand(f"{title}: {key.long}", f"key {key_names(key.keys)}", call)
         for command in super().get_system_commands(screen):
             if command.title in _IN_PALETTE:

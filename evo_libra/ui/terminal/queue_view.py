@@ -24,6 +24,8 @@ _SORT_NAMES = {
     "id": "name", "-updated": "latest", "status": "status", "-hypervolume": "hypervolume", "-wall_s": "time",
     "-evaluations": "evaluations",
 }  # fmt: skip
+SORT_COLUMNS = {0: "status", 2: "id", 4: "-evaluations", 5: "-hypervolume", 6: "-front_size", 7: "-wall_s"}
+"""Index of a column in `QUEUE` -> the order that a click on its head chooses."""
 _BAR = 8
 _SMALL, _LARGE = 10, 1000
 _NARROW_NAME, _WIDE_NAME = 12, 30
