@@ -73,6 +73,11 @@ def run_json(folder: Path, *words: object, code: int = 0) -> Any:
     return json.loads(run(folder, *words, "--json", code=code).stdout)
 
 
+def process_json(folder: Path, *words: object, code: int = 0) -> Any:
+    """Return the object that the program prints in a process of its own."""
+    return json.loads(run_process(folder, *words, "--json", code=code).stdout)
+
+
 def call(*words: object) -> int:
     """Run a command in the current folder; what it prints goes where this process prints, and its errors are raised."""
     return execute(_words(words))

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import COMMAND, run
+from command import COMMAND
+from command import run_process as run
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
