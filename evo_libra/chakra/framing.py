@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
-import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from evo_libra.errors import InputError, Mistake
+from evo_libra.files.integrity import opened
 
 LARGEST_MESSAGE = 64 * 2**20
 """Bytes; a longer message is refused."""
@@ -60,17 +61,17 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
         more than `LARGEST_MESSAGE` bytes or more than the file has left; or one behind the first is empty, which no
         node is.
     """
-    with ExitStack() as opened:
+    with ExitStack() as files:
         try:
-            file = opened.enter_context(path.open("rb"))
+            file = files.enter_context(io.BufferedReader(opened(path)))  # type: ignore[type-var]  # it is a raw one
             head = file.peek(2)[:2]
             status = os.fstat(file.fileno())
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from None
         packed = head == _GZIP
-        stream = opened.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
-        size = status.st_size if stat.S_ISREG(status.st_mode) and not packed else None
+        stream = files.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
+        size = None if packed else status.st_size
         number = offset = 0
         while True:
             number += 1

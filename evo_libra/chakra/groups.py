@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError, Mistake, printable
+from evo_libra.files.integrity import opened
 from evo_libra.files.mistakes import short
 
 Groups = Mapping[str, tuple[int, ...]]
@@ -39,7 +40,7 @@ def read_groups(path: Path, npus: int | None = None) -> Groups:
         is empty or has a member that is no NPU or comes twice. All groups that are wrong are told.
     """
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             raw = file.read(LARGEST_FILE + 1)
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -27,6 +28,23 @@ class DamagedError(InputError):
     """A file that is not what the program wrote, or that cannot be read."""
 
 
+def opened(path: Path | str) -> BinaryIO:
+    """Open a regular file for reading; a named pipe that nobody writes to would block for ever.
+
+    Raises
+    ------
+    OSError : there is none, it is no regular file, or it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(descriptor, "rb", buffering=0)
+    os.close(descriptor)
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "is a directory", str(path))
+    raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+
+
 def open_regular(path: Path | str) -> BinaryIO | None:
     """Open a file for reading; only a regular one, so that nothing blocks. None where there is none.
 
@@ -35,16 +53,13 @@ def open_regular(path: Path | str) -> BinaryIO | None:
     DamagedError : it is no file, or cannot be read.
     """
     try:
-        # A named pipe that nobody writes to would block for ever without this flag.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        return opened(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except IsADirectoryError:
+        raise DamagedError(f"{path} cannot be read: it is not a regular file") from None
     except OSError as error:
         raise unreadable(path, error) from None
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return os.fdopen(descriptor, "rb", buffering=0)
-    os.close(descriptor)
-    raise DamagedError(f"{path} cannot be read: it is not a regular file")
 
 
 def read_bytes(path: Path | str) -> bytes | None:

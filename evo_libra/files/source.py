@@ -25,6 +25,7 @@ from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.reader import Reader
 
 from evo_libra.errors import InputError, Mistake, counted, printable
+from evo_libra.files.integrity import opened
 from evo_libra.files.kinds import refusal_of_bytes, refusal_of_data, refusal_of_folder
 from evo_libra.files.mistakes import Data, mistakes_of, short, shown
 
@@ -90,6 +91,18 @@ class Source:
         return Mistake(message, place.file, place.line, place.column, format_key(path))
 
 
+def named_by(source: Source, path: KeyPath, error: InputError) -> InputError:
+    """Return the error of a file that another one names: where it is named, unless it says which line is wrong.
+
+    Parameters
+    ----------
+    source, path : the file that names it, and the key.
+    error : what is wrong with the file, or with its name.
+    """
+    known = any(mistake.line is not None for mistake in error.mistakes)
+    return error if known else InputError(source.mistake(path, str(error)))
+
+
 def format_key(path: KeyPath) -> str:
     """Return a key path as people write it.
 
@@ -108,7 +121,7 @@ def read_source(path: Path) -> Source:
     InputError : the file cannot be read, is not UTF-8, or is refused by `parse_source`.
     """
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             raw = stream.read(MAX_BYTES + 1)
         _refuse_large(len(raw), str(path))
         text = raw.decode("utf-8-sig")
@@ -169,8 +182,8 @@ def file_digest(path: Path) -> str:
     InputError : it cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        with opened(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has `readinto`
     except OSError as error:
         raise InputError(Mistake(f"cannot be read: {(error.strerror or str(error)).lower()}", str(path))) from None
 

@@ -12,6 +12,9 @@ from evo_libra.arrays import FloatArray
 
 REFERENCE = 1.1
 _POINT = 1e-9
+_SPLIT_OBJECTIVES = 4
+_MANY = 8192
+_SPLITS = 2
 
 
 def scaled(objectives: FloatArray, ideal: FloatArray, nadir: FloatArray) -> FloatArray:
@@ -39,7 +42,21 @@ def hypervolume(objectives: FloatArray, ideal: FloatArray, nadir: FloatArray) ->
     inside = points[:, (points < REFERENCE).all(axis=0)]
     if not inside.shape[1]:
         return 0.0
-    return float(moocore.hypervolume(np.ascontiguousarray(inside.T), ref=np.full(len(ideal), REFERENCE)))
+    return _volume(np.ascontiguousarray(inside.T), np.full(len(ideal), REFERENCE), _SPLITS)
+
+
+def _volume(rows: FloatArray, reference: FloatArray, splits: int) -> float:
+    """Return the hypervolume of (k, m) points, that of many in four objectives or more as the sum of two halves."""
+    if rows.shape[1] < _SPLIT_OBJECTIVES or len(rows) < _MANY or not splits:
+        return float(moocore.hypervolume(rows, ref=reference))
+    axis = splits % rows.shape[1]
+    middle = float(np.median(rows[:, axis]))
+    end = np.where(np.arange(len(reference)) == axis, middle, reference)
+    # In the upper half points of the lower half begin at the middle, and most of them are dominated there.
+    above = rows.copy()
+    np.maximum(above[:, axis], middle, out=above[:, axis])
+    above = above[moocore.is_nondominated(above)]
+    return _volume(rows[rows[:, axis] < middle], end, splits - 1) + _volume(above, reference, splits - 1)
 
 
 def igd_plus(objectives: FloatArray, reference: FloatArray, ideal: FloatArray, nadir: FloatArray) -> float:

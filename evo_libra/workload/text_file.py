@@ -11,6 +11,7 @@ from pathlib import Path
 
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.files.integrity import opened
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.workload import Layer, Phase, Workload
 
@@ -49,7 +50,8 @@ def read_astra_sim_text(path: Path, name: str | None = None) -> Workload:
     InputError : the file cannot be read, or a line of it is wrong; all wrong lines are named.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        with opened(path) as file:
+            text = file.read().decode()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         other = "it is not text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
         reason = getattr(error, "strerror", None) or other

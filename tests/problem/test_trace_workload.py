@@ -194,16 +194,27 @@ def test_files_that_are_not_there_are_told_where_they_are_named(tmp_path: Path) 
     generator: {kind: table, file: .}
     parallelism: {tp: 4}
 """
-    text = f"name: x\nnpus: 16\nfabric: {{catalog: libra, max_dimensions: 2}}\nworkloads:{workloads}time: libra\n"
+    text = f"name: x\nnpus: 16\nfabric: {{catalog: none.yaml, max_dimensions: 2}}\nworkloads:{workloads}time: libra\n"
     (tmp_path / "problem.yaml").write_text(text)
     with pytest.raises(InputError) as found:
         load_problem(str(tmp_path / "problem.yaml"))
     assert [str(mistake).replace(f"{tmp_path}/", "") for mistake in found.value.mistakes] == [
+        "problem.yaml:3:10: fabric.catalog: none.yaml: cannot be read: no such file or directory",
         "problem.yaml:5:6: workloads[0].file: none.txt cannot be read: no such file or directory",
         "problem.yaml:6:15: workloads[1].trace: none: there is neither this file nor none.0.et and so on beside it",
         "problem.yaml:6:28: workloads[1].groups: none.json cannot be read: no such file or directory",
         f"problem.yaml:8:30: workloads[2].generator.file: {tmp_path} cannot be read: is a directory",
     ]
+
+
+def test_a_catalogue_that_is_not_there_is_told_where_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("kind: parts\nname: own\nsource: made up\nextends: none.yaml\n")
+    text = "name: x\nnpus: 16\nfabric: {catalog: own.yaml, max_dimensions: 2}\nworkloads: [{model: resnet-50-libra}]\n"
+    (tmp_path / "problem.yaml").write_text(text)
+    with pytest.raises(InputError, match=r"own.yaml:4:1: extends: .*none.yaml: cannot be read: no such file"):
+        load_problem(str(tmp_path / "problem.yaml"))
+    with pytest.raises(InputError, match=r"--set fabric.catalog=no.yaml: fabric.catalog: .*no.yaml: cannot be read"):
+        load_problem(str(tmp_path / "problem.yaml"), ["fabric.catalog=no.yaml"])
 
 
 def test_what_no_search_can_do_with_traces_is_told(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+from evo_libra.ui.plots import attainment
 from evo_libra.ui.plots import figure as module
 from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.figure import front_figure
@@ -174,6 +175,25 @@ def test_tick_labels_are_plain_and_do_not_overlap(
         assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
 
 
+def test_times_are_shown_in_the_unit_that_suits_them(tmp_path: Path, drawn: list[Figure]) -> None:
+    few = Series(np.array([1e6, 2e6]), np.array([0.0002, 0.0004]), "a")
+    written(tmp_path / "figure.svg", [few])
+    axes = drawn[0].axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("cost [USD]", "time [ns]")
+    assert axes.lines[0].get_ydata().tolist() == pytest.approx([200, 400])  # type: ignore[union-attr]
+    assert {label.get_text() for label in axes.get_yticklabels()} >= {"200", "300", "400"}
+
+
+def test_surfaces_show_times_in_the_unit_that_suits_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figures: list[Figure] = []
+    monkeypatch.setattr(attainment, "Figure", lambda *args, **more: figures.append(Figure(*args, **more)) or figures[0])
+    line = np.array([[1e6, 2e6], [2e6, 1e6]])
+    labels = {"x_label": "cost [USD]", "y_label": "time [ms]", "title": ""}
+    attainment.attainment_figure({"a": [line, line, line]}, **labels, path=tmp_path / "figure.svg")
+    assert figures[0].axes[0].get_ylabel() == "time [min]"
+    assert figures[0].axes[0].lines[0].get_ydata().tolist() == pytest.approx([2e6 / 6e4, 1e6 / 6e4])  # type: ignore[union-attr]
+
+
 def test_a_small_logarithmic_range_has_plain_numbers(tmp_path: Path, drawn: list[Figure]) -> None:
     values = np.array([0.7, 55.0])
     written(tmp_path / "a.png", [Series(values, values, "a")])
@@ -202,7 +222,7 @@ def square(skip: tuple[float, float] | None) -> Series:
 @pytest.mark.parametrize("corner", [(1.0, 1.0), (0.0, 1.0), (0.0, 0.0), (1.0, 0.0), None])
 def test_the_legend_hides_no_point(tmp_path: Path, drawn: list[Figure], corner: tuple[float, float] | None) -> None:
     series = square(corner)
-    written(tmp_path / "a.png", [series], log_x=False, log_y=False)
+    written(tmp_path / "a.png", [series], log_x=False, log_y=False, y_label="height")
     axes = drawn[0].axes[0]
     legend = axes.get_legend() or drawn[0].legends[0]
     assert (axes.get_legend() is None) == (corner is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -162,7 +163,19 @@ def test_a_file_in_the_place_of_results_is_named_as_the_user_gave_it(say: Say, o
         ["plan", "exp.yaml"],
         bench,
     ):
-        assert say(*words, "--out", out) == f"{out} is no folder of results: it is a file"
+        part = "it" if out == "file" else "file"
+        assert say(*words, "--out", out) == f"{out} is no folder of results: {part} is a file"
+
+
+def test_a_named_pipe_is_refused_at_once(say: Say) -> None:
+    os.mkfifo("pipe")
+    os.mkfifo("pipe.yaml")
+    Path("problem.yaml").write_text(
+        "name: x\nnpus: 16\nfabric: {catalog: pipe.yaml, max_dimensions: 2}\nworkloads:\n"
+        "  - {file: pipe, parallelism: {tp: 4}}\n  - {name: b, trace: pipe, groups: pipe}\ntime: libra\n"
+    )
+    for words in (["search", "./pipe.yaml"], ["plan", "pipe.yaml"], ["evaluate", "problem.yaml", "--design", "RI(16)"]):
+        assert "not a regular file" in say(*words)
 
 
 def test_a_folder_with_one_run_in_it_is_that_run(say: Say, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from evo_libra.ui.plots.axes import limits
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
+from evo_libra.ui.plots.scatter import scatter
 from evo_libra.ui.terminal.plot_view import (
     Picture,
     PlotView,
@@ -200,3 +201,19 @@ def test_texts_that_do_not_fit_are_cut() -> None:
     canvas = Canvas.blank(5, 1)
     canvas.write(0, 3, "word", Role.LABEL)
     assert canvas.plain() == "   wo"
+
+
+@pytest.mark.parametrize(("size", "unit"), [(1e-9, "ns"), (1e-4, "us"), (1.0, "ms"), (1e4, "min"), (12e6, "d")])
+def test_times_are_shown_in_the_unit_that_suits_them(size: float, unit: str) -> None:
+    one = Points("one", 0, {**FRONT, "time_ms": FRONT["time_ms"] * size}, {})
+    shown = picture(None, one)
+    canvas = draw(shown, 60, 20, UNICODE)
+    assert canvas.plain().startswith(f"iteration time [{unit}]")
+    assert canvas.area is not None
+    assert canvas.area.y == shown.y  # as is where the mouse looks for designs
+    text = scatter([shown.fronts[0]], width=60, height=20, x_label=shown.x_label, y_label=shown.y_label, log_x=True,
+                   log_y=True, style=False)  # fmt: skip
+    assert text.startswith(f"iteration time [{unit}]")
+    labels = [line.split("┤")[0].strip() for line in text.splitlines() if "┤" in line]
+    assert all("e" not in label and label[-1] not in "kMGT" for label in labels), labels
+    assert labels == [line.split("┤")[0].strip() for line in canvas.plain().splitlines() if "┤" in line]

@@ -12,8 +12,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake
 from evo_libra.experiment.run.settings import RunSpec
-from evo_libra.experiment.store.checkpoint import read_genes
 from evo_libra.experiment.store.folder import FRONT, RunFolder
+from evo_libra.experiment.store.sealed import read_genes
 from evo_libra.front.designs import front_genes
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem

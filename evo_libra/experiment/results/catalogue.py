@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,11 +22,13 @@ from evo_libra.experiment.results.points import checkpoint_points, keep_points, 
 from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.run.record import (
     BATCHES,
+    COLUMNS,
     HELD,
     BatchInfo,
     Plan,
     RunInfo,
     Standing,
+    file_stamp,
     plan_stamp,
     read_batch,
     read_plan,
@@ -93,7 +95,7 @@ class Catalogue:
             self._index.close()
 
     def refresh(self) -> None:
-        """Read what has changed since the last time; of a finished run two dates are looked at."""
+        """Read what has changed since the last time; of a finished run three dates are looked at."""
         with self._lock:
             requests, self._notes = _as_lists(read_requests(self.results))
             planned = self._read_plans()
@@ -206,11 +208,9 @@ class Catalogue:
         """
         import polars as pl  # noqa: PLC0415 - the terminal needs no frames
 
-        rows = [{**vars(run), "folder": str(run.folder)} for run in self.runs(query, sort)]
+        rows = [run.row() for run in self.runs(query, sort)]
         kinds: dict[str, Any] = {"int": pl.Int64, "float": pl.Float64, "float | None": pl.Float64}
-        return pl.DataFrame(
-            rows, schema={field.name: kinds.get(str(field.type), pl.String) for field in fields(RunInfo)}
-        )
+        return pl.DataFrame(rows, schema={name: kinds.get(kind, pl.String) for name, kind in COLUMNS.items()})
 
     def points(self, run: RunInfo) -> dict[str, FloatArray] | None:
         """Return objective column -> values of a run's front where that takes no data frame, else None.
@@ -300,9 +300,15 @@ def can_be_read(results: Path) -> bool:
     except FileNotFoundError:
         return False
     except NotADirectoryError:
-        raise InputError(f"{results} is no folder of results: it is a file") from None
+        raise no_folder(results) from None
     except OSError as error:
         raise unreadable(results, error) from None
+
+
+def no_folder(results: Path) -> InputError:
+    """Return the error for a folder of results that is a file, or lies below one."""
+    file = next((part for part in (results, *results.parents) if part.is_file()), results)
+    return InputError(f"{results} is no folder of results: {'it' if file == results else file} is a file")
 
 
 def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:
@@ -354,4 +360,5 @@ def _done_stamp(folder: str) -> str:
         done, manifest = os.stat(f"{folder}/{DONE}"), os.stat(f"{folder}/{MANIFEST}")  # noqa: PTH116
     except OSError:
         return ""
-    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{program()}"  # The program decides whether it is stale.
+    # The program decides whether it is stale; the front is checked again when it has changed.
+    return f"done:{done.st_mtime_ns}:{manifest.st_mtime_ns}:{file_stamp(f'{folder}/{FRONT}')}:{program()}"

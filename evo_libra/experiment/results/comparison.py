@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import moocore
 import numpy as np
 
-from evo_libra.arrays import FloatArray
+from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import front as non_dominated_in_order
 from evo_libra.front.archive import non_dominated
+from evo_libra.front.epsilon import largest_factor
 from evo_libra.front.indicators import hypervolume
 
 LEVELS = (0, 50, 100)
@@ -80,7 +81,12 @@ def compare(objectives: tuple[str, ...], groups: Mapping[str, Sequence[FloatArra
     if any(not front.shape[1] for front in fronts):
         raise InputError("a front is empty; it cannot be compared")
     every = np.concatenate(fronts, axis=1)
-    best = every[:, non_dominated(every)]
+    kept = non_dominated(every)
+    best = every[:, kept]
+    # What nothing else weakly dominates is covered by no other front; all pairs need not ask for it again.
+    alone = np.split(kept & ~_repeated(every), np.cumsum([front.shape[1] for front in fronts])[:-1])
+    rest = iter([front[:, ~mask] for front, mask in zip(fronts, alone, strict=True)])
+    contested = {name: [(front.shape[1], next(rest)) for front in group] for name, group in groups.items()}
     ideal, nadir = best.min(axis=1), best.max(axis=1)
     return Comparison(
         objectives,
@@ -88,7 +94,7 @@ def compare(objectives: tuple[str, ...], groups: Mapping[str, Sequence[FloatArra
         nadir,
         {name: tuple(_measured(front, best, ideal, nadir) for front in group) for name, group in groups.items()},
         {(a, b): _typical(_epsilon, groups[a], groups[b]) for a in groups for b in groups if a != b},
-        {(a, b): _typical(_coverage, groups[a], groups[b]) for a in groups for b in groups if a != b},
+        {(a, b): _typical(_coverage, groups[a], contested[b]) for a in groups for b in groups if a != b},
         {name: _attainment(group) for name, group in groups.items() if len(objectives) in _ATTAINABLE},
     )
 
@@ -97,7 +103,7 @@ def _measured(front: FloatArray, best: FloatArray, ideal: FloatArray, nadir: Flo
     return Measured(hypervolume(front, ideal, nadir), _epsilon(front, best), front.shape[1])
 
 
-def _typical(measure: object, one: Sequence[FloatArray], other: Sequence[FloatArray]) -> float:
+def _typical(measure: object, one: Sequence[FloatArray], other: Sequence[object]) -> float:
     assert callable(measure)  # noqa: S101 - one of the two below
     return float(np.median([measure(a, b) for a in one for b in other]))
 
@@ -106,7 +112,7 @@ def _epsilon(front: FloatArray, reference: FloatArray) -> float:
     """Return the multiplicative epsilon indicator (Zitzler et al. 2003)."""
     if len(front) == _PAIR:
         return _epsilon_of_two(front, reference)
-    return float(moocore.epsilon_mult(_rows(front), ref=_rows(reference)))
+    return largest_factor(front, reference)
 
 
 def _epsilon_of_two(front: FloatArray, reference: FloatArray) -> float:
@@ -118,9 +124,22 @@ def _epsilon_of_two(front: FloatArray, reference: FloatArray) -> float:
     return float(np.maximum(x[near] / reference[0], y[near] / reference[1]).min(axis=0).max())
 
 
-def _coverage(front: FloatArray, other: FloatArray) -> float:
-    """Return the share of the other's designs that a front weakly dominates (Zitzler and Thiele 1999)."""
-    left = other
+def _repeated(designs: FloatArray) -> BoolArray:
+    """Return (n,) which of (m, n) designs are equal to others."""
+    order = np.lexsort(designs)
+    same = (designs[:, order[1:]] == designs[:, order[:-1]]).all(axis=0)
+    found = np.zeros(len(order), dtype=np.bool_)
+    found[order[1:]] = same
+    found[order[:-1]] |= same
+    return found
+
+
+def _coverage(front: FloatArray, other: tuple[int, FloatArray]) -> float:
+    """Return the share of another front that a front weakly dominates (Zitzler and Thiele 1999).
+
+    The other one is given as its number of designs and those of them that are not known to be outside of that share.
+    """
+    count, left = other
     while left.shape[1]:
         # The front comes first, so that of equal designs its own one is kept.
         beaten = ~non_dominated(np.concatenate([front, left], axis=1))[front.shape[1] :]
@@ -128,7 +147,7 @@ def _coverage(front: FloatArray, other: FloatArray) -> float:
             break
         # What is kept is not covered; it may have beaten others of its own front, which are asked for again.
         left = left[:, beaten]
-    return float(left.shape[1] / other.shape[1])
+    return float(left.shape[1] / count)
 
 
 def _attainment(group: Sequence[FloatArray]) -> dict[int, FloatArray]:

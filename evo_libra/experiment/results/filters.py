@@ -6,13 +6,11 @@ import fnmatch
 import operator
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from operator import attrgetter
 
 from evo_libra.errors import InputError, unknown
-from evo_libra.experiment.run.record import STATUSES, RunInfo
+from evo_libra.experiment.run.record import COLUMNS, STATUSES, RunInfo
 
-_FIELDS = tuple(field.name for field in fields(RunInfo))
 _WORD = re.compile(r"(-?)([a-z_]+)(:|>=|<=|>|<)(.+)")
 _EQUAL = re.compile(r"(-?)([a-z_]+)=(.+)")
 _ORDERS: dict[str, Callable[[float, float], bool]] = {
@@ -64,12 +62,12 @@ def sort_runs(runs: Sequence[RunInfo], order: str) -> list[RunInfo]:
     InputError : there is no such field.
     """
     name = order.removeprefix("-")
-    if name not in _FIELDS:
-        raise InputError(unknown("field", name, _FIELDS))
+    if name not in COLUMNS:
+        raise InputError(unknown("field", name, COLUMNS))
 
     def key(run: RunInfo) -> tuple[bool, object]:
-        value = getattr(run, name)
-        return value is None, str(value) if name == "folder" else value
+        value = getattr(run, "location" if name == "folder" else name)
+        return value is None, value
 
     by_id = sorted(runs, key=attrgetter("id"))
     if name == "id":
@@ -82,14 +80,14 @@ def sort_runs(runs: Sequence[RunInfo], order: str) -> list[RunInfo]:
 def _test(word: str) -> Callable[[RunInfo], bool]:
     match = _WORD.fullmatch(word)
     equal = _EQUAL.fullmatch(word)
-    if match is None and equal is not None and equal[2] in _FIELDS:
+    if match is None and equal is not None and equal[2] in COLUMNS:
         raise InputError(f"'{word}' is no filter; write {equal[1]}{equal[2]}:{equal[3]}")
     if match is None:
         turned, text = word.startswith("-") and len(word) > 1, word.removeprefix("-").lower()
         return lambda run: turned ^ (text in f"{run.id} {run.experiment} {run.name}".lower())
     turned, name, sign, value = match[1] == "-", match[2], match[3], match[4]
-    if name not in _FIELDS:
-        raise InputError(unknown("field", name, _FIELDS))
+    if name not in COLUMNS:
+        raise InputError(unknown("field", name, COLUMNS))
     if sign == ":":
         patterns = value.lower().split(",")
         if name == "status":

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 import tempfile
 import zlib
 from collections.abc import Collection, Sequence
@@ -20,7 +21,7 @@ from evo_libra.files.integrity import row_digest
 
 _KEPT = 64  # Fronts.
 _LARGEST = 1 << 20  # Bytes of a front; larger ones are read from their files.
-_COLUMNS = tuple(field.name for field in fields(RunInfo) if field.name != "folder")
+_COLUMNS = tuple(field.name for field in fields(RunInfo) if field.name != "location")
 _VALUES = attrgetter(*_COLUMNS)
 _TABLES = """
 DROP TABLE IF EXISTS runs;
@@ -78,11 +79,11 @@ def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunInfo]]:
     return [(stamp, _run(f"{results}/{values[0]}", values)) for (stamp, _), values in zip(rows, runs, strict=True)]
 
 
-def _run(folder: str, values: Sequence[Any]) -> RunInfo:
+def _run(location: str, values: Sequence[Any]) -> RunInfo:
     # A frozen record is filled field by field; of 20,000 that would take half of the time that reading them takes.
     run = RunInfo.__new__(RunInfo)
     vars(run).update(zip(_COLUMNS, values, strict=True))
-    vars(run)["folder"] = Path(folder)
+    vars(run)["location"] = location
     return run
 
 
@@ -196,7 +197,24 @@ def cache_folder() -> Path:
     folder = platformdirs.user_cache_path("evo-libra")
     if not on_network(folder):
         return folder
-    return Path(tempfile.gettempdir()) / f"evo-libra-{os.getuid() if hasattr(os, 'getuid') else os.getlogin()}"
+    return _own_temporary()
+
+
+def _own_temporary() -> Path:
+    """Return a folder of the machine's temporary one that nobody else can look into.
+
+    The usual one has a name that can be foreseen, in a place where everybody may write: where it is not the user's own
+    and closed to others, a fresh one takes its place.
+    """
+    if not hasattr(os, "getuid"):
+        return Path(tempfile.gettempdir()) / "evo-libra"  # the user's own there
+    folder = Path(tempfile.gettempdir()) / f"evo-libra-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+            return folder
+    return Path(tempfile.mkdtemp(prefix="evo-libra-"))
 
 
 def _existing(folder: Path) -> Path:

@@ -22,7 +22,7 @@ def checkpoint_points(folder: RunFolder) -> dict[str, FloatArray] | None:
     ------
     InputError : the checkpoint or the manifest is damaged.
     """
-    from evo_libra.experiment.store.checkpoint import read_objectives  # noqa: PLC0415 - the index needs no arrays
+    from evo_libra.experiment.store.sealed import read_objectives  # noqa: PLC0415 - the index needs no arrays
 
     values = read_objectives(folder)
     if values is None:

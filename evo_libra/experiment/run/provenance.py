@@ -13,7 +13,8 @@ from typing import Any
 
 from evo_libra import __version__
 
-_ROOMS = ("model", "problem", "front", "search")
+_ELSEWHERE = ("astra_sim", "experiment", "ui")
+"""Rooms that the figures of a run do not depend on."""
 _PACKAGES = ("numpy", "moocore", "pymoo", "deap", "clarabel", "polars", "pydantic", "ruamel.yaml")
 
 
@@ -43,9 +44,9 @@ def program() -> str:
     """
     package = Path(__file__).parents[2]
     digest = hashlib.sha256(__version__.encode())
-    for room in _ROOMS:
-        for path in sorted((package / room).rglob("*.py")):
-            digest.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes())
+    for path in sorted(package.rglob("*.py")):
+        if (name := path.relative_to(package)).parts[0] not in _ELSEWHERE:
+            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import struct
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,76 +11,11 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.provenance import program
 from evo_libra.experiment.store.folder import CHECKPOINT, RunFolder
-from evo_libra.files.integrity import DamagedError, read_bytes
+from evo_libra.experiment.store.sealed import load_sealed, sealed
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.generations import Snapshot
 from evo_libra.searching.stopping import Mark
-
-_SEAL = 64
-
-
-def load_sealed(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the plain data and the arrays of a checkpoint, or None when there is none.
-
-    Raises
-    ------
-    DamagedError : it cannot be read, or is not as it was written.
-    """
-    raw = read_bytes(path)
-    if raw is None:
-        return None
-    check_sealed(path, raw)
-    try:
-        with np.load(io.BytesIO(raw), allow_pickle=False) as data:
-            head = json.loads(bytes(data["head"]).decode())
-            return head, {name: data[name] for name in data.files if name != "head"}
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError):
-        raise DamagedError(f"the checkpoint {path} is no checkpoint; search again without --resume") from None
-
-
-def check_sealed(path: Path, raw: bytes) -> None:
-    """Check the checksum of an archive that `sealed` made.
-
-    Raises
-    ------
-    DamagedError : it is wrong.
-    """
-    if raw[-_SEAL:] != _seal(raw[:-_SEAL]):
-        raise DamagedError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
-
-
-def sealed(archive: bytes) -> bytes:
-    """Return a ZIP archive with the checksum of all of it as its comment, which readers of archives pass over."""
-    body = archive[:-2] + struct.pack("<H", _SEAL)  # an archive ends with the length of its comment
-    return body + _seal(body)
-
-
-def _seal(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest().encode()
-
-
-def read_genes(folder: RunFolder) -> np.ndarray[Any, Any] | None:
-    """Return (g, k) genes of the best designs at the last checkpoint, or None when there is none yet.
-
-    Raises
-    ------
-    DamagedError : it is damaged.
-    """
-    found = load_sealed(folder.path / CHECKPOINT)
-    return None if found is None else np.asarray(found[1]["archive/genes"])
-
-
-def read_objectives(folder: RunFolder) -> np.ndarray[Any, Any] | None:
-    """Return (m, k) objectives in SI of the best designs at the last checkpoint, or None when there is none yet.
-
-    Raises
-    ------
-    DamagedError : it is damaged.
-    """
-    found = load_sealed(folder.path / CHECKPOINT)
-    return None if found is None else np.asarray(found[1]["archive/objectives"])
-
 
 _FORMAT = 3
 _SEARCH = ("evaluations", "exhausted", "ended", "restarts", "seconds")

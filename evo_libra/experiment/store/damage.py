@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from evo_libra.experiment.store.checkpoint import check_sealed
 from evo_libra.experiment.store.folder import (
     ATTEMPT,
     CHECKPOINT,
@@ -25,6 +24,7 @@ from evo_libra.experiment.store.folder import (
     read_file,
     without_manifest,
 )
+from evo_libra.experiment.store.sealed import check_sealed
 from evo_libra.files.integrity import DamagedError, check_table, open_regular, read_bytes
 
 
@@ -52,7 +52,7 @@ def damaged_files(folder: RunFolder) -> dict[str, str]:
         look(CHECKPOINT, lambda file: _if_there(file, check_sealed))
     tables = done["files"] if done else dict.fromkeys((FRONT, *(one.name for one in path.glob(DESIGNS))), "")
     for name, digest in tables.items():
-        look(name, lambda file, digest=digest: _as_written(file, digest))  # type: ignore[misc]
+        look(name, lambda file, digest=digest: check_written(file, digest))  # type: ignore[misc]
     return wrong
 
 
@@ -71,8 +71,13 @@ def _is_file(path: Path) -> None:
         file.close()
 
 
-def _as_written(path: Path, digest: str) -> None:
-    """Check a table against the checksum that the mark of a finished run has of it, else against its own."""
+def check_written(path: Path | str, digest: str) -> None:
+    """Check a table against the checksum that the mark of a finished run has of it; against its own where that is "".
+
+    Raises
+    ------
+    DamagedError : it is not what the run wrote, cannot be read, or is not there.
+    """
     if digest and checksum(path) == digest:
         return
     _if_there(path, check_table)
@@ -80,7 +85,7 @@ def _as_written(path: Path, digest: str) -> None:
         raise DamagedError(f"{path} is not what the run wrote: its checksum is another one")
 
 
-def _if_there(path: Path, check: Callable[[Path, bytes], None]) -> None:
+def _if_there(path: Path | str, check: Callable[[Path | str, bytes], None]) -> None:
     raw = read_bytes(path)
     if raw is not None:
         check(path, raw)

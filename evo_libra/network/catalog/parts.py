@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, suggestion, unknown
-from evo_libra.files.source import KeyPath, Source, read_source, validate
+from evo_libra.files.source import KeyPath, Source, named_by, read_source, validate
 from evo_libra.network.blocks import KINDS, PHYSICS, Kit, Part, Range
 from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.network.fabric import BLOCK_NAMES
@@ -206,12 +206,9 @@ def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
     own = whole = validate(PartsSpec, source)
     if own.extends is not None:
         try:
-            further = _path(own.extends, path.parent)
+            base = _base(own.extends, (*extending, path))
         except InputError as error:
-            raise InputError(source.mistake(("extends",), str(error))) from None
-        if further.resolve() in (seen.resolve() for seen in (*extending, path)):
-            raise InputError(source.mistake(("extends",), f"'{own.extends}' extends this file in turn"))
-        base = _spec_of(further, (*extending, path))
+            raise named_by(source, ("extends",), error) from None
         merged = {"parts": base.parts | own.parts, "technologies": base.technologies | own.technologies}
         whole = own.model_copy(update=merged)
     mistakes = [
@@ -225,6 +222,13 @@ def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
     if mistakes:
         raise InputError(mistakes)
     return whole
+
+
+def _base(name: str, extending: tuple[Path, ...]) -> PartsSpec:
+    further = _path(name, extending[-1].parent)
+    if further.resolve() in (seen.resolve() for seen in extending):
+        raise InputError(f"'{name}' extends this file in turn")
+    return _spec_of(further, extending)
 
 
 def _part_mistakes(part: PartSpec) -> list[tuple[KeyPath, str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError, unknown
+from evo_libra.files.source import named_by
 from evo_libra.network.catalog import Catalog, load_catalog
 from evo_libra.network.catalog.parts import PartsCatalog, is_parts, load_parts, parts_files
 from evo_libra.network.catalog.technologies import catalog_file
@@ -44,7 +45,7 @@ class CatalogLoader(WorkloadLoader):
                 return self._parts(load_parts(fabric.catalog, self.folder))
             catalog = load_catalog(fabric.catalog, self.folder)
         except InputError as error:
-            raise (error if error.mistakes[0].file else self.fail(("fabric", "catalog"), str(error))) from None
+            raise named_by(self.source, ("fabric", "catalog"), error) from None
         for index, name in enumerate(fabric.technologies or ()):
             if name not in catalog.names:
                 raise self.fail(("fabric", "technologies", index), unknown("technology", name, catalog.names))

@@ -13,6 +13,7 @@ from evo_libra.chakra.groups import read_groups
 from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError, unknown
+from evo_libra.files.integrity import opened
 from evo_libra.files.source import KeyPath, Source, file_digest, files_digest, validate
 from evo_libra.problem.evaluator import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.problem.file.gather import Gather
@@ -223,7 +224,7 @@ class WorkloadLoader:
         """Return the path of a file that the problem file names at a place, where it can be opened."""
         file = self.folder / name
         try:
-            file.open("rb").close()
+            opened(file).close()
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise self.fail(place, f"{file} cannot be read: {reason}") from None

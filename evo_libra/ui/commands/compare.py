@@ -205,6 +205,9 @@ def _chosen(names: Sequence[str], results: Path) -> list[RunInfo]:
     runs: list[RunInfo] = []
     filters = [name for name in names if not is_run(Path(name)) and is_filter(name)]
     if filters:
+        others = [word for word in filters if not word.startswith("status:")]
+        for run in catalogue(results).runs(" ".join([*others, "status:damaged"])):
+            _leave_out(run, run.error)
         fitting = catalogue(results).runs(" ".join([*filters, "status:done,stale"]))
         runs += [run for run in fitting if _sound(run)]
         if not runs:
@@ -229,9 +232,13 @@ def _sound(run: RunInfo) -> bool:
     try:
         read_front(run)
     except DamagedError as error:
-        print(f"evo-libra: {run.id} is left out: {error}", file=sys.stderr)
+        _leave_out(run, str(error))
         return False
     return True
+
+
+def _leave_out(run: RunInfo, why: str) -> None:
+    print(f"evo-libra: {run.id} is left out: {why}", file=sys.stderr)
 
 
 def _grouped(runs: Sequence[RunInfo]) -> dict[str, list[RunInfo]]:

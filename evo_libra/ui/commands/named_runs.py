@@ -40,10 +40,12 @@ def written_to(results: Path) -> Path:
     ------
     InputError : it is a file, or lies below one.
     """
+    from evo_libra.experiment.results.catalogue import no_folder
+
     try:
         os.stat(f"{results}/")  # noqa: PTH116 - a path would lose the slash, which refuses a file
     except NotADirectoryError:
-        raise InputError(f"{results} is no folder of results: it is a file") from None
+        raise no_folder(results) from None
     except (OSError, ValueError):  # whoever writes there says what is wrong
         return results
     return results

@@ -54,7 +54,7 @@ def list_runs(
     runs, notes = catalogue.runs(" ".join(query), sort), catalogue.notes()
     catalogue.close()
     if as_json:
-        print_json({"runs": [run_json(run) for run in runs], "notes": list(notes)})
+        print_json({"runs": [run.row() for run in runs], "notes": list(notes)})
         return 0
     _show_runs(runs, rows)
     for note in notes[:_NOTES]:
@@ -86,7 +86,7 @@ def show(run: str, *, results: Out = DEFAULT, as_json: Json = False) -> int:
     damaged = damaged_files(folder)
     info, manifest = _found(folder, damaged)
     if as_json:
-        print_json({"run": run_json(info), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
+        print_json({"run": info.row(), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
     else:
         for label, value in _facts(info, manifest, damaged):
             new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
@@ -132,11 +132,6 @@ def reproduce(run: str, *, results: Out = DEFAULT, trust_code: TrustCode = False
         for key, (then, now) in found.changed.items():
             print(f"  {key}: {then} then, {now} now")
     return 0 if found.identical else _FAILED
-
-
-def run_json(run: RunInfo) -> dict[str, Any]:
-    """Return a run as JSON-able data."""
-    return {**vars(run), "folder": str(run.folder)}
 
 
 def _show_runs(runs: Sequence[RunInfo], rows: int) -> None:
@@ -227,7 +222,7 @@ def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunInfo, dict
         run = catalogue.find(run_id)
         catalogue.close()
     state = replace(run, status="damaged", error=next(iter(damaged.values()))) if damaged else run
-    return replace(state, folder=folder.path), manifest
+    return replace(state, location=str(folder.path)), manifest
 
 
 def _state(run: RunInfo, damaged: Iterable[str]) -> str:

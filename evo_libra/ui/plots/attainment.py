@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from evo_libra.arrays import FloatArray
-from evo_libra.ui.plots.axes import Series, axes_of, limits, tick_label, ticks
+from evo_libra.ui.plots.axes import Series, axes_of, in_unit, limits, tick_label, ticks, unit_of
 from evo_libra.ui.plots.figure import COLOURS, DPI, METADATA, SETTINGS, put, suffix_of
 
 _SIZE = (7.16, 4.0)
@@ -31,7 +31,7 @@ def attainment_figure(
     ----------
     lines : of each name, three (2, s) lines, across and up, from left to right or back: what a quarter, half and three
         quarters attain; a line may be empty.
-    x_label, y_label : what the axes show, with the unit.
+    x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
     title : the title.
     path : where to write; the suffix .png, .pdf or .svg chooses the format, and an open file gets a PNG.
     """
@@ -39,6 +39,9 @@ def attainment_figure(
     content = io.BytesIO()
     series = [Series(line[0], line[1], name) for name, three in lines.items() for line in three if line.shape[1]]
     x, y = axes_of(series, log_x=True, log_y=True)
+    (x_label, across), (y_label, up) = unit_of(x_label, x), unit_of(y_label, y)
+    x, y = in_unit(x, across), in_unit(y, up)
+    lines = {name: [line / np.array([[across], [up]]) for line in three] for name, three in lines.items()}
     with mpl.rc_context():
         # The user's own settings would change the bytes.
         mpl.rcdefaults()

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evo_libra.ui.texts import time_unit
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -83,6 +85,42 @@ def axes_of(series: Sequence[Series], *, log_x: bool, log_y: bool) -> tuple[Axis
         _axis_of(np.concatenate([none, *(one.x for one in series)]), log=log_x),
         _axis_of(np.concatenate([none, *(one.y for one in series)]), log=log_y),
     )
+
+
+def unit_of(label: str, axis: Axis) -> tuple[str, float]:
+    """Return the label of an axis of times in the unit that suits them, and its milliseconds; any other label and 1.
+
+    Parameters
+    ----------
+    label : the label; it ends with ``[ms]`` where milliseconds are shown.
+    axis : the values that are shown.
+
+    >>> unit_of("iteration time [ms]", Axis(7.0, 7.1, log=True)), unit_of("power [MW]", Axis(7.0, 7.1, log=True))
+    (('iteration time [h]', 3600000.0), ('power [MW]', 1.0))
+    """
+    if not label.endswith("[ms]"):
+        return label, 1.0
+    middle = (axis.low + axis.high) / 2
+    name, size = time_unit(10.0**middle if axis.log else abs(middle))
+    return f"{label[:-4]}[{name}]", size
+
+
+def in_unit(axis: Axis, size: float) -> Axis:
+    """Return an axis whose values are divided by the size of a unit."""
+    if axis.log:
+        return Axis(axis.low - math.log10(size), axis.high - math.log10(size), log=True)
+    return Axis(axis.low / size, axis.high / size, log=False)
+
+
+def in_units(
+    series: Sequence[Series], labels: tuple[str, str], *, log_x: bool, log_y: bool
+) -> tuple[list[Series], tuple[str, str]]:
+    """Return series and the labels of the x and the y axis with times in the units that suit them."""
+    if not any(one.x.size for one in series):
+        return list(series), labels
+    axes = axes_of(series, log_x=log_x, log_y=log_y)
+    (x_label, across), (y_label, up) = (unit_of(*pair) for pair in zip(labels, axes, strict=True))
+    return [Series(one.x / across, one.y / up, one.label) for one in series], (x_label, y_label)
 
 
 def limits(axis: Axis) -> tuple[float, float]:

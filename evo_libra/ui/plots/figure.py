@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from evo_libra.ui.plots.axes import axes_of, check_series, limits, position, tick_label, ticks
+from evo_libra.ui.plots.axes import axes_of, check_series, in_units, limits, position, tick_label, ticks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,7 @@ def front_figure(
     Parameters
     ----------
     series : what to draw, later ones over earlier ones; "no points" is drawn when all are empty.
-    x_label, y_label : what the axes show, with the unit.
+    x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
     title : the title; may be empty.
     log_x, log_y : whether an axis is logarithmic.
     path : where to write; the suffix .png, .pdf or .svg chooses the format, and an open file gets a PNG.
@@ -85,6 +85,7 @@ def front_figure(
     if suffix not in METADATA:
         raise ValueError(f"cannot write a figure as '{path.name}'; allowed suffixes: {', '.join(METADATA)}")
     check_series(series, log_x=log_x, log_y=log_y)
+    series, (x_label, y_label) = in_units(series, (x_label, y_label), log_x=log_x, log_y=log_y)
     x, y = axes_of(series, log_x=log_x, log_y=log_y)
     content = io.BytesIO()
     with mpl.rc_context():

@@ -6,7 +6,9 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evo_libra.ui.plots.axes import Series, axes_of, check_series
+from rich.cells import cell_len
+
+from evo_libra.ui.plots.axes import Series, axes_of, check_series, in_units
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Glyphs, Role
 
 _NARROWEST, _LOWEST = 30, 10
@@ -43,7 +45,7 @@ def scatter(
     ----------
     series : what to draw; "no points" is drawn when all are empty.
     width, height : columns and lines of the whole plot, at least 30 x 10.
-    x_label, y_label : what the axes show, with the unit.
+    x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
     log_x, log_y : whether an axis is logarithmic.
     style : whether to colour by ANSI escape codes, which take no columns.
     ascii_only : whether to use ASCII characters only.
@@ -55,6 +57,7 @@ def scatter(
     if width < _NARROWEST or height < _LOWEST:
         raise ValueError(f"a plot of {width} x {height} characters; at least {_NARROWEST} x {_LOWEST} are needed")
     check_series(series, log_x=log_x, log_y=log_y)
+    series, (x_label, y_label) = in_units(series, (x_label, y_label), log_x=log_x, log_y=log_y)
     glyphs = _ASCII if ascii_only else _UNICODE
     braille = not ascii_only and (style or len(series) == 1)
     x_label, y_label, *names = (
@@ -83,10 +86,7 @@ def _one_column(text: str, glyphs: Glyphs) -> str:
     text = unicodedata.normalize("NFC", text)
     if glyphs is _ASCII:
         text = text.encode("ascii", "replace").decode()
-    odd = (
-        not c.isprintable() or unicodedata.category(c)[0] == "M" or unicodedata.east_asian_width(c) in "WF"
-        for c in text
-    )
+    odd = (not c.isprintable() or unicodedata.category(c)[0] == "M" or cell_len(c) != 1 for c in text)
     return "".join("?" if is_odd else c for c, is_odd in zip(text, odd, strict=True))
 
 

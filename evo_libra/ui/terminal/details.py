@@ -13,6 +13,7 @@ from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
+from evo_libra.ui.texts import time_unit
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparable import Subject
@@ -163,9 +164,10 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
 
 def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool) -> Iterator[Line]:
     groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+    unit, size = time_unit(workload["time_ms"])
     yield (
         (clipped(f"{workload['name']} {groups}".rstrip(), width - 12), "head"),
-        (f" {workload['time_ms']:.5g} ms", ""),
+        (f" {workload['time_ms'] / size:.5g} {unit}", ""),
     )
     entries = [("compute", workload["compute_ms"], "")]
     for one in workload["collectives"]:
@@ -180,7 +182,7 @@ def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool
         share = time / most if most else 0.0
         yield (
             (f"{clipped(what, wide - 1):<{wide}}", "label"),
-            (f"{time:{_NUMBER}.4g}", "value"),
+            (f"{time / size:{_NUMBER}.4g}", "value"),
             (f" {where:<{_WHERE - 1}}" if width >= _WIDE else "", "dim"),
             (bar(share, room, ascii_only=ascii_only), "bar"),
         )

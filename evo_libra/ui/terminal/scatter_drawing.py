@@ -9,7 +9,9 @@ import numpy as np
 
 from evo_libra.ui.plots.axes import (
     Series,
+    in_unit,
     position,
+    unit_of,
 )
 from evo_libra.ui.plots.canvas import Area, Canvas, Glyphs, Role
 from evo_libra.ui.terminal.plot_view import Picture
@@ -39,9 +41,13 @@ def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: b
     if not any(one.x.size for one in picture.fronts) and (picture.cloud is None or not picture.cloud.x.size):
         canvas.write(height // 2, max((width - len(picture.message)) // 2, 0), picture.message, Role.HINT)
         return canvas
-    canvas.write(0, 0, _shortened(picture.y_label, width, glyphs), Role.LABEL)
+    (x_label, across), (y_label, upright) = unit_of(picture.x_label, picture.x), unit_of(picture.y_label, picture.y)
+    picture = replace(picture, x_label=x_label, y_label=y_label)
+    canvas.write(0, 0, _shortened(y_label, width, glyphs), Role.LABEL)
     legend = _legend(picture, width, height, glyphs)
-    area = canvas.draw_axes(picture.x, picture.y, height - _FRAME + 1 - len(legend), glyphs)
+    shown = in_unit(picture.x, across), in_unit(picture.y, upright)
+    area = canvas.draw_axes(*shown, height - _FRAME + 1 - len(legend), glyphs)
+    area = replace(area, x=picture.x, y=picture.y)
     if picture.cloud is not None:
         _draw_cloud(canvas, area, picture.cloud, glyphs)
     for which, front in reversed(list(zip(picture.styles, picture.fronts, strict=True))):

@@ -156,7 +156,7 @@ def test_a_run_of_another_program_is_kept_until_it_is_asked_for(
 ) -> None:
     spec = make()
     perform(spec, job)
-    for module in ("manifest", "checkpoint", "record", "worker", "job"):
+    for module in ("run.record", "store.checkpoint", "execution.worker", "execution.messages"):
         monkeypatch.setattr(f"evo_libra.experiment.{module}.program", lambda: "newer")
     assert perform(spec, job).fresh is False
     assert perform(spec, replace(job, again=("stale",))).fresh is True

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +21,7 @@ from evo_libra.experiment.execution.messages import Job
 from evo_libra.experiment.execution.plan import plan_of, tidy, write_plan
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.file.expansion import Experiment
+from evo_libra.experiment.results import index as index_module
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log, read_manifest, request
 from evo_libra.experiment.results.filters import parse_filter, sort_runs
 from evo_libra.experiment.results.index import cache_folder, kind_of, on_network
@@ -31,6 +35,17 @@ from evo_libra.experiment.store.events import read_progress
 from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder
 
 Make = Callable[..., RunSpec]
+LISTED = """
+import sys
+from pathlib import Path
+from evo_libra.experiment.results.catalogue import Catalogue
+from evo_libra.ui.commands.results import results_command
+results_command([], Path(sys.argv[1]), "id", 1, as_json=False)
+(run,) = Catalogue.open(sys.argv[1]).runs()
+assert run.folder == Path(sys.argv[1], run.id)
+paths = [value for value in vars(run).values() if isinstance(value, Path)]
+print([name for name in ("numpy", "polars") if name in sys.modules], paths)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -146,6 +161,13 @@ def test_the_index_is_used_and_may_be_lost_or_damaged(make: Make, job: Job, cach
         catalogue.close()
 
 
+def test_a_listing_imports_no_arrays_and_makes_no_path_of_a_run(make: Make, job: Job) -> None:
+    perform(make(), job)
+    words = [sys.executable, "-c", LISTED, job.results]
+    for _ in range(2):  # as read from its files, and as the index has it
+        assert subprocess.run(words, check=True, capture_output=True, text=True).stdout.split("\n")[-2] == "[] []"
+
+
 def test_an_index_of_a_finished_run_is_read_anew_when_it_was_run_again(make: Make, job: Job) -> None:
     spec = make()
     perform(spec, job)
@@ -161,7 +183,7 @@ def test_an_index_of_a_finished_run_is_read_anew_when_it_was_run_again(make: Mak
 def test_a_run_of_another_program_is_stale(make: Make, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     perform(make(), job)
     assert [run.status for run in opened(job).runs()] == ["done"]
-    for module in ("record", "catalogue"):
+    for module in ("run.record", "results.catalogue"):
         monkeypatch.setattr(f"evo_libra.experiment.{module}.program", lambda: "newer")
     assert [run.status for run in opened(job).runs()] == ["stale"]
 
@@ -359,6 +381,22 @@ def test_network_file_systems_are_known(tmp_path: Path, monkeypatch: pytest.Monk
     assert not str(cache_folder()).startswith("/home")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "evo-libra"
+
+
+def test_an_index_in_the_temporary_folder_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EVO_LIBRA_CACHE")
+    monkeypatch.setattr(index_module, "on_network", lambda _: True)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    usual = cache_folder()
+    assert usual == tmp_path / f"evo-libra-{os.getuid()}" == cache_folder()
+    assert stat.S_IMODE(usual.stat().st_mode) == 0o700
+    usual.chmod(0o777)
+    assert cache_folder() not in (usual, cache_folder())
+    usual.rmdir()
+    usual.symlink_to(tmp_path)
+    fresh = cache_folder()
+    assert fresh != usual
+    assert stat.S_IMODE(fresh.stat().st_mode) == 0o700
 
 
 def test_a_front_that_is_not_there_yet_is_no_crash(make: Make, job: Job) -> None:

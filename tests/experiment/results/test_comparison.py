@@ -80,6 +80,7 @@ def test_coverage_is_that_of_all_pairs(seed: int, objectives: int, whole: bool) 
     # Not only fronts: some designs dominate others of their own set, or repeat them.
     sets = [random.uniform(1, 4, (objectives, int(random.integers(1, 40)))) for _ in range(2)]
     a, b = [each.round() if whole else each for each in sets]
+    b = np.concatenate([b, a[:, : int(random.integers(0, a.shape[1] + 1))]], axis=1)
     found = compare(("x",) * objectives, {"a": [a], "b": [b]})
     for (one, other), share in {("a", "b"): (a, b), ("b", "a"): (b, a)}.items():
         pairs = (share[0][:, :, None] <= share[1][:, None, :]).all(axis=0).any(axis=0)
@@ -104,7 +105,7 @@ def test_coverage_of_large_fronts_takes_little_memory(objectives: int) -> None:
     points = 10 ** (2 - angles / np.linalg.norm(angles, axis=0))
     tracemalloc.start()
     try:
-        share = _coverage(points[:, :LARGE], points[:, LARGE:])
+        share = _coverage(points[:, :LARGE], (LARGE, points[:, LARGE:]))
         most = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

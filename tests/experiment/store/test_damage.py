@@ -199,6 +199,29 @@ def test_comparisons_leave_damaged_runs_out_and_refuse_them_by_name(
     assert "its checksum is wrong" in capsys.readouterr().out
 
 
+def test_a_finished_run_with_a_damaged_front_is_listed_as_damaged(make: Make, job: Job, tmp_path: Path) -> None:
+    specs = [make(seed=seed) for seed in range(2)]
+    for spec in specs:
+        perform(spec, job)
+
+    def listed() -> dict[str, str]:
+        with contextlib.closing(Catalogue.open(job.results, tmp_path / "cache")) as catalogue:
+            assert all("front.parquet" in note for note in catalogue.notes())
+            assert len(catalogue.runs("engine:nsga2 problem:gpt3-4k")) == 2
+            return {run.id: run.status for run in catalogue.runs()}
+
+    front, other = Path(job.results) / specs[0].id / FRONT, Path(job.results) / specs[1].id / FRONT
+    raw, sound = front.read_bytes(), {spec.id: "done" for spec in specs}
+    for _ in range(2):  # with a new index, and with one that knows the sound run
+        for changed in (bytes([raw[0] ^ 1]) + raw[1:], other.read_bytes(), raw[:-1], b""):
+            front.write_bytes(changed)
+            assert listed() == {**sound, specs[0].id: "damaged"}
+        front.unlink()
+        assert listed() == {**sound, specs[0].id: "damaged"}
+        front.write_bytes(raw)
+        assert listed() == sound
+
+
 def test_a_damaged_run_of_another_version_is_damaged(make: Make, job: Job, capsys: pytest.CaptureFixture[str]) -> None:
     spec = make()
     perform(spec, job)
