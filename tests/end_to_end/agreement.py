@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command import call, options, sets
 
 from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray, Population
@@ -30,8 +31,6 @@ from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import genes_of
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.commands.evaluate import evaluate_command
-from evo_libra.ui.commands.search import search_command
 
 EQUAL = 1e-12
 BOUND = 1e-9
@@ -66,9 +65,7 @@ def in_python(asked: Asked) -> Found:
 def by_command(asked: Asked) -> Found:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.suppress(InputError):
-        search_command(
-            asked.name, asked.numbers, asked.folder, asked.changes, resume=False, plot=False, as_json=True
-        )  # fmt: skip
+        call("search", asked.name, *options(asked.numbers), "--out", asked.folder, *sets(asked.changes), "--json")
     folder = RunFolder(asked.folder / planned_run(origin_of(asked.name, asked.changes), **asked.numbers).id)
     return folder.read_front(), folder
 
@@ -187,7 +184,7 @@ def _check_id(folder: RunFolder, front: Front) -> None:
     row = front.frame[len(front) // 2].to_dicts()[0]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        assert evaluate_command(str(folder.path), None, [], as_json=True, number_=row["id"]) == 0
+        assert call("evaluate", folder.path, "--id", row["id"], "--json") == 0
     found = json.loads(printed.getvalue())
     same(np.array([found[name] for name in front.objectives]), np.array([row[name] for name in front.objectives]))
 

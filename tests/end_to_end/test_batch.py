@@ -14,7 +14,9 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, run, run_json, wait_for
+from command import COMMAND, wait_for
+from command import process_json as run_json
+from command import run_process as run
 
 from evo_libra.experiment.execution.private_cluster import new_credentials
 from evo_libra.experiment.store.control import request

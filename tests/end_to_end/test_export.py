@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from command import run, run_json
+from command import call, run, run_json
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.commands.export import export_command, source_of
-from evo_libra.ui.commands.import_cluster import import_command
 
 SMALL = ("--set", "npus=64", "--set", "workloads[0].parallelism={tp: 4}")
 ASTRA = ("--time", "astra", "--set", "time.latency_ns=500")
@@ -31,13 +28,13 @@ def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:
         "200",
     )
     result, row = searched["result"], searched["front"][0]
-    out, latency = tmp_path / "out", ["time.latency_ns=500"]
+    out = tmp_path / "out"
     with pytest.raises(InputError, match="give --time astra"):
-        export_command((tmp_path / result, 0), out, None, None, [], as_json=True)
+        call("export", tmp_path / result, 0, "--astra-sim", out)
     with pytest.raises(InputError, match="ids are 0 to"):
-        export_command((tmp_path / result, 99999), out, "astra", None, latency, as_json=True)
+        call("export", tmp_path / result, 99999, "--astra-sim", out, *ASTRA)
     with pytest.raises(InputError, match="the latency of chiplet, package, node, pod is required"):
-        export_command((tmp_path / result, 0), out, "astra", None, [], as_json=True)
+        call("export", tmp_path / result, 0, "--astra-sim", out, "--time", "astra")
     assert not out.exists()
 
     exported = run_json(tmp_path, "export", result, "0", "--astra-sim", "out", *ASTRA)
@@ -63,19 +60,28 @@ def test_a_front_goes_to_astra_sim_and_comes_back(tmp_path: Path) -> None:
     assert problem.evaluate(found["design"]).objectives[0, 0] > problem.time.loops[0].workload.compute > 0
     for name in ("back.yaml", "back.yml", "back.txt"):
         with pytest.raises(InputError, match="exists already" if name != "back.txt" else "ends in .yaml"):
-            import_command(tmp_path / files[1], tmp_path / files[3], tmp_path / name, as_json=True)
+            call(
+                "import",
+                "--network",
+                tmp_path / files[1],
+                "--system",
+                tmp_path / files[3],
+                "--problem",
+                tmp_path / name,
+            )
     assert sorted(path.name for path in tmp_path.glob("back*")) == ["back.catalog.yaml", "back.yaml"]
 
 
 def test_a_design_in_the_notation_is_told_in_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     design, out = "FC(4)@chiplet:250_SW(16)@pod:20", tmp_path / "out"
-    export_command(design, out, "themis", "gpt3-4k", [*SMALL[1::2], "time.latency_ns=500"], as_json=False)
+    words = ("--time", "themis", "--problem", "gpt3-4k", *SMALL, "--set", "time.latency_ns=500")
+    call("export", "--design", design, "--astra-sim", out, *words)
     shown = capsys.readouterr().out
     assert "ASTRA-sim       " in shown
     assert "with scheduler  " in shown
     assert "No released ASTRA-sim 2 reads" in shown
     assert str(out / "README.md") in shown
-    import_command(out / "network.yml", out / "system.json", None, as_json=False)
+    call("import", "--network", out / "network.yml", "--system", out / "system.json")
     told = capsys.readouterr().out
     assert "FC(4)@link:250_SW(16)@link:20" in told
     assert "scheduler: offline-greedy" in told
@@ -83,12 +89,12 @@ def test_a_design_in_the_notation_is_told_in_words(tmp_path: Path, capsys: pytes
 
 
 @pytest.mark.parametrize("given", [
-    (None, None, None, None), (Path("r"), None, None, None), (None, None, "RI(4)", None),
-    (Path("r"), 0, "RI(4)", "p"), (None, 0, "RI(4)", "p"),
+    (), ("r",), ("--design", "RI(4)"), ("r", 0, "--design", "RI(4)", "--problem", "p"),
+    ("--id", 0, "--design", "RI(4)", "--problem", "p"),
 ])  # fmt: skip
-def test_a_design_comes_from_one_place(given: tuple[Any, ...]) -> None:
+def test_a_design_comes_from_one_place(given: tuple[object, ...]) -> None:
     with pytest.raises(InputError, match="a design is needed"):
-        source_of(*given)
+        call("export", *given, "--astra-sim", "out")
 
 
 def test_wrong_files_of_astra_sim_are_told_with_their_place(tmp_path: Path) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command import run, run_json
+from command import call, run, run_json
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.ui.commands.evaluate import evaluate_command
 
 CHANGES = ("npus=512", "fabric.max_dimensions=3")
 SET = [word for change in CHANGES for word in ("--set", change)]
@@ -41,13 +40,13 @@ def test_a_design_has_one_figure_whichever_command_says_it(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "design", "number", "part"),
+    ("words", "part"),
     [
-        ("moe-4k", None, None, "--design of a problem, or --id"),
-        ("moe-4k", "RI(4)", 0, "--design and --id both name a design"),
-        ("moe-4k", None, 0, "there is no run 'moe-4k'"),
+        ((), "--design of a problem, or --id"),
+        (("--design", "RI(4)", "--id", 0), "--design and --id both name a design"),
+        (("--id", 0), "there is no run 'moe-4k'"),
     ],
 )
-def test_a_design_is_named_in_one_way(name: str, design: str | None, number: int | None, part: str) -> None:
+def test_a_design_is_named_in_one_way(words: tuple[object, ...], part: str) -> None:
     with pytest.raises(InputError, match=part):
-        evaluate_command(name, design, [], number_=number, as_json=True)
+        call("evaluate", "moe-4k", *words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 import signal
 import socket
@@ -16,17 +17,11 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, run, run_json, wait_for
+from command import COMMAND, call, run_json, run_process, wait_for
 from distributed.comm import connect
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.private_cluster import new_credentials, security_of
-from evo_libra.ui.commands.export import export_command
-from evo_libra.ui.commands.prices import prices_command
-from evo_libra.ui.commands.proofs import certify_command
-from evo_libra.ui.commands.rescore import rescore_command
-from evo_libra.ui.commands.results import reproduce_command, show_command
-from evo_libra.ui.commands.run import plan_command
 
 SLOW = '''
 """A problem that takes its time."""
@@ -145,7 +140,7 @@ def test_no_file_of_the_current_folder_stands_in_for_a_module(trapped: Path) -> 
     batch = "evaluations: 100\npopulation: 50\nruns:\n  a: {problem: gpt3-4k, engines: 'deap:nsga2'}\n"
     (trapped / "batch.yaml").write_text(f"{batch}  b: {{problem: 'slow:problem'}}\n")
     started = run_json(trapped, "run", "batch.yaml", "--workers", "1", "--detach")
-    run(trapped, "search", "slow:problem", "--evaluations", "60", "--population", "20", "--workers", "1")
+    run_process(trapped, "search", "slow:problem", "--evaluations", "60", "--population", "20", "--workers", "1")
     wait_for(lambda: "2 done" in (trapped / started["log"]).read_text())
     assert sprung(trapped) == []
 
@@ -168,7 +163,7 @@ def mine(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "mine.yaml").write_text("problem: mine:problem\nengines: mine:make\nevaluations: 100\n")
     (tmp_path / "engine.yaml").write_text("problem: gpt3-4k\nengines: [nsga2, mine:make]\nevaluations: 100\n")
-    run(tmp_path, "run", "mine.yaml", "--workers", "0")
+    run_process(tmp_path, "run", "mine.yaml", "--workers", "0")
     (tmp_path / "sprung").unlink()
     return tmp_path
 
@@ -179,21 +174,21 @@ def test_code_that_a_result_or_a_plan_names_is_run_only_when_the_user_says_so(
     (result,) = mine.glob("results/two-tier/*")
     monkeypatch.chdir(mine)
     looking: list[Callable[[], object]] = [
-        lambda: certify_command(result, None, [], None, as_json=True),
-        lambda: prices_command(result, {"scenarios": 1, "seed": 0, "rows": 1}, "mean", None, [], as_json=True),
-        lambda: rescore_command(result, "astra", None, [], 1, as_json=True),
-        lambda: export_command((result, 0), mine / "out", None, None, [], as_json=True),
-        lambda: reproduce_command(str(result), mine / "results", as_json=True),
-        lambda: plan_command(Path("mine.yaml"), mine / "results", None, 1, as_json=True),
-        lambda: plan_command(Path("engine.yaml"), mine / "results", None, 1, as_json=True),
+        lambda: call("certify", result),
+        lambda: call("prices", result),
+        lambda: call("rescore", result, "--time", "astra"),
+        lambda: call("export", result, 0, "--astra-sim", "out"),
+        lambda: call("reproduce", result),
+        lambda: call("plan", "mine.yaml"),
+        lambda: call("plan", "engine.yaml"),
     ]
     for look in looking:
         with pytest.raises(InputError, match=r"names code, mine:.*; where you trust it, --trust-code runs it$"):
             look()
     with pytest.raises(InputError, match=re.escape("engine.yaml:2:18: engines[1]: it names code, mine:make")):
         looking[-1]()
-    assert show_command(str(result), mine / "results", as_json=True) == 0
+    assert call("show", result) == 0
     assert not (mine / "sprung").exists()
-    assert run_json(mine, "reproduce", str(result), "--trust-code")["identical"] is True
+    assert json.loads(run_process(mine, "reproduce", str(result), "--trust-code", "--json").stdout)["identical"] is True
     assert (mine / "sprung").exists()
-    assert "is written in Python" in run(mine, "certify", str(result), "--trust-code", code=2).stderr
+    assert "is written in Python" in run_process(mine, "certify", str(result), "--trust-code", code=2).stderr

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import COMMAND, run
+from command import COMMAND
+from command import run_process as run
 
 SIMULATOR = """
 import os, time

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import COMMAND
+from command import COMMAND, call
 
 from evo_libra.chakra.trace import CollectiveType, Metadata
 from evo_libra.chakra.write import collective_node, write_trace
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.workload import show_command
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
 
@@ -70,13 +69,13 @@ def test_collectives_beyond_the_rows_are_counted() -> None:
 def test_collectives_of_no_bytes_are_remarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "t.et"
     write_trace(path, Metadata(), [collective_node(0, "", CollectiveType.ALL_REDUCE, 0)])
-    show_command(path, peak=None, memory_bandwidth=None, rows=5, as_json=False)
+    call("workload", "show", path, "--rows", 5)
     shown = capsys.readouterr().out
     assert "1 node, 0 dependencies" in shown
     assert "longest chain    1 node, from node 0 to node 0" in shown
     assert "remark           1 collective of 0 bytes: ASTRA-sim runs each with a byte" in shown
     assert max(map(len, shown.splitlines()[1:])) <= 80
-    show_command(path, peak=None, memory_bandwidth=None, rows=5, as_json=True)
+    call("workload", "show", path, "--json")
     (found,) = json.loads(capsys.readouterr().out)["npus"][0]["collectives"]
     assert (found["nodes"], found["bytes"], found["empty_nodes"]) == (1, 0, 1)
 
@@ -93,18 +92,18 @@ def test_wrong_input_is_one_sentence(tmp_path: Path) -> None:
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize(("options", "part"), [
-    ({"trace": "nowhere"}, "there is neither this file nor nowhere.0.et and so on beside it"),
-    ({"trace": "gap"}, "2 traces up to NPU 2, but no gap.1.et"),
-    ({"peak": 5}, "--peak and --memory-bandwidth go together"),
-    ({"memory_bandwidth": 5}, "--peak and --memory-bandwidth go together"),
-    ({"peak": -5, "memory_bandwidth": 1}, "--peak: found -5"),
-    ({"peak": 5, "memory_bandwidth": float("inf")}, "--memory-bandwidth: found inf"),
-    ({"rows": 0}, "--rows: found 0"),
+@pytest.mark.parametrize(("words", "part"), [
+    (("nowhere",), "there is neither this file nor nowhere.0.et and so on beside it"),
+    (("gap",), "2 traces up to NPU 2, but no gap.1.et"),
+    (("gap.0.et", "--peak", 5), "--peak and --memory-bandwidth go together"),
+    (("gap.0.et", "--memory-bandwidth", 5), "--peak and --memory-bandwidth go together"),
+    (("gap.0.et", "--peak=-5", "--memory-bandwidth", 1), "--peak: found -5"),
+    (("gap.0.et", "--peak", 5, "--memory-bandwidth", "inf"), "--memory-bandwidth: found inf"),
+    (("gap.0.et", "--rows", 0), "--rows: found 0"),
 ])  # fmt: skip
-def test_wrong_options(options: dict[str, Any], part: str, tmp_path: Path) -> None:
+def test_wrong_options(words: tuple[object, ...], part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for npu in (0, 2):
         shutil.copy(GOLDEN / "single_all_reduce" / "trace.0.et", tmp_path / f"gap.{npu}.et")
-    given = {"trace": "gap.0.et", "peak": None, "memory_bandwidth": None, "rows": 5} | options
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=re.escape(part)):
-        show_command(tmp_path / given.pop("trace"), **given, as_json=False)
+        call("workload", "show", *words)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import call, options, sets
 
 from evo_libra import load_problem
 from evo_libra.astra_sim.export import export_design
@@ -15,10 +16,6 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.timing import quirks
 from evo_libra.timing.quirks import OF_SCHEDULERS, QUIRKS, WARNED, Handling
-from evo_libra.ui.commands.evaluate import evaluate_command
-from evo_libra.ui.commands.export import export_command
-from evo_libra.ui.commands.rescore import rescore_command
-from evo_libra.ui.commands.search import search_command
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "astra-sim.md"
 WHOLE = "RI(4)@chiplet:256_FC(4)@package:100_SW(4)@pod:50"
@@ -126,21 +123,22 @@ def test_commands_tell_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     def warned(text: str) -> list[tuple[str, str]]:
         return [(each["quirk"], each["warning"]) for each in json.loads(text)["warnings"]]
 
-    evaluate_command("gpt3-4k", WHOLE, time, as_json=False)
+    call("evaluate", "gpt3-4k", "--design", WHOLE, *sets(time))
     assert told(capsys.readouterr().out) == [f"warning: {quirk.sentence} [{quirk.name}]" for quirk in expected]
-    evaluate_command("gpt3-4k", WHOLE, time, as_json=True)
+    call("evaluate", "gpt3-4k", "--design", WHOLE, *sets(time), "--json")
     assert warned(capsys.readouterr().out) == [(quirk.name, quirk.sentence) for quirk in expected]
     shape = ["fabric.shape=RI(4)_FC(4)_SW(4)"]
-    options = {"engine": "random", "evaluations": 40, "population": 20, "seed": 1}
-    search_command("gpt3-4k", options, tmp_path, [*time, *shape], resume=False, plot=False, as_json=False)
+    numbers = {"engine": "random", "evaluations": 40, "population": 20, "seed": 1}
+    searching = ("search", "gpt3-4k", *options(numbers), "--out", tmp_path, *sets([*time, *shape]))
+    call(*searching)
     assert len(told(capsys.readouterr().out)) == len(expected)
     (folder,) = (path.parent for path in tmp_path.rglob("done.json"))
-    search_command("gpt3-4k", options, tmp_path, [*time, *shape], resume=True, plot=False, as_json=True)
+    call(*searching, "--resume", "--json")
     assert warned(capsys.readouterr().out) == [(quirk.name, quirk.sentence) for quirk in expected]
     for model, found in (("themis", True), ("libra", False)):
-        rescore_command(folder, model, None, [], 3, as_json=True)
+        call("rescore", folder, "--time", model, "--json")
         assert bool(warned(capsys.readouterr().out)) == found
-    export_command((folder, 0), tmp_path / "json", None, None, [], as_json=True)
+    call("export", folder, 0, "--astra-sim", tmp_path / "json", "--json")
     assert warned(capsys.readouterr().out) == [(quirk.name, quirk.sentence) for quirk in expected]
     exported = export_design(load(model="themis", policy="alternate"), WHOLE, tmp_path / "out")
     assert list(exported.differences) == [quirk.sentence for quirk in expected]

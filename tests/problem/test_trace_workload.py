@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from command import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +21,6 @@ from evo_libra.front.explain import explain
 from evo_libra.problem.optimize import optimize
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.trace_time import MEMBER, grid_of
-from evo_libra.ui.commands.evaluate import evaluate_command
 from evo_libra.units import GIBI
 from evo_libra.workload.parallelism import lay_groups, offsets
 
@@ -132,7 +132,7 @@ def test_messages_are_in_the_breakdown(tmp_path: Path, capsys: pytest.CaptureFix
     # Two hops over a switch.
     assert entry["time_ms"] == pytest.approx((size / 1e9 + 2e-6) * 1e3)
     assert entry["beyond_bandwidth_ms"] == pytest.approx(2e-3)
-    evaluate_command(str(tmp_path / "problem.yaml"), design, [], as_json=False)
+    call("evaluate", tmp_path / "problem.yaml", "--design", design)
     shown = capsys.readouterr().out
     assert "time by collective and message" in shown
     assert re.search(r"trace +│ 1 send over dim 1 +│ 67\.54 +│ +0 +│ 65\.54", shown), shown

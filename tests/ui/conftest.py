@@ -155,13 +155,13 @@ class Driver:
 
     def _read(self) -> bool:
         """Return whether the selected run's files are read, and not just glanced at."""
-        data = self.main.scene.data.get(self.main.state.run)
+        data = self.main.board.scene.data.get(self.main.board.state.run)
         return data is not None and bool(data.front is not None or data.note)
 
     async def settled(self) -> None:
         """Wait until the selected run's files are read, and its design is explained."""
         await self.until(self._read)
-        await self.until(lambda: "working out" not in self.text and self.main._asked is None)  # noqa: SLF001 - the same
+        await self.until(lambda: "working out" not in self.text and self.main.panes.asked is None)
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
@@ -175,9 +175,9 @@ class Driver:
 
     async def select(self, name: str) -> None:
         """Go to the run of a name."""
-        run_id = next(run for run, known in self.main.scene.names.items() if known == name)
-        await self.press("1", "g", *["j"] * [run.id for run in self.main.scene.runs].index(run_id))
-        await self.until(lambda: self.main.state.run == run_id and self._read())
+        run_id = next(run for run, known in self.main.board.scene.names.items() if known == name)
+        await self.press("1", "g", *["j"] * [run.id for run in self.main.board.scene.runs].index(run_id))
+        await self.until(lambda: self.main.board.state.run == run_id and self._read())
         await self.pilot.pause()
 
     async def said(self, text: str) -> None:
@@ -196,7 +196,7 @@ def drive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Drive:
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot)
                 if any((tmp_path / "results").iterdir()):
-                    await driver.until(lambda: app.main.scene.every)
+                    await driver.until(lambda: app.main.board.scene.every)
                     await driver.settled()
                 await test(driver)
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command import call, call_json, options, sets
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
@@ -17,12 +13,6 @@ from evo_libra.experiment.results.reproduction import reproduce
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.front.front import Front
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.commands.evaluate import evaluate_command
-from evo_libra.ui.commands.export import export_command
-from evo_libra.ui.commands.prices import prices_command
-from evo_libra.ui.commands.proofs import certify_command
-from evo_libra.ui.commands.rescore import rescore_command
-from evo_libra.ui.commands.search import search_command
 
 LAYERS = "HYBRID_TRANSFORMER\n1\na -1 1000 ALLREDUCE 4096 2000 ALLREDUCE 4096 3000 ALLREDUCE 1000000 0\n"
 PROBLEM = """\
@@ -44,15 +34,8 @@ def project(tmp_path: Path) -> Path:
     (here / "layers" / "w.txt").write_text(LAYERS)
     (here / "parts.yaml").write_text("kind: parts\nname: own\nsource: none\nextends: parts-2024\n")
     (here / "p.yaml").write_text(PROBLEM)
-    printed(search_command, str(here / "p.yaml"), NUMBERS, here / "results", SET, resume=False, plot=False)
+    call("search", here / "p.yaml", *options(NUMBERS), "--out", here / "results", *sets(SET), "--json")
     return here.rename(tmp_path / "there")
-
-
-def printed(command: Callable[..., int], *words: Any, **options: Any) -> Any:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        assert command(*words, **options, as_json=True) == 0
-    return json.loads(said.getvalue())
 
 
 def result_in(project: Path) -> tuple[Path, Front]:
@@ -63,23 +46,23 @@ def result_in(project: Path) -> tuple[Path, Front]:
 @pytest.mark.parametrize("name", [None, "p.yaml"])
 def test_every_command_reads_a_result_that_has_moved(project: Path, name: str | None) -> None:
     result, front = result_in(project)
-    named = None if name is None else str(project / name)
+    named = () if name is None else ("--problem", project / name)
     times = front.frame["time_ms"].to_list()
-    found = printed(rescore_command, result, "libra", named, [], 12)
+    found = call_json("rescore", result, "--time", "libra", *named)
     assert [row["time_ms_rescored"] for row in found["designs"]] == pytest.approx(times, rel=1e-12, abs=0)
-    found = printed(prices_command, result, {"scenarios": 3, "seed": 0, "rows": 1}, "mean", named, [])
+    found = call_json("prices", result, "--scenarios", 3, *named)
     costs = front.frame["cost_usd"].to_list()
     assert [row["cost_value_usd"] for row in found["designs"]] == pytest.approx(costs, rel=1e-12, abs=0)
-    assert len(printed(certify_command, result, named, SET if name else [], None)["designs"]) == len(front)
-    found = printed(export_command, (result, 0), project / "out", "astra", named, [])
+    assert len(call_json("certify", result, *named, *sets(SET if name else []))["designs"]) == len(front)
+    found = call_json("export", result, 0, "--astra-sim", project / "out", "--time", "astra", *named)
     assert found["design"].startswith(front.frame["design"][0].split("_")[0])
 
 
 def test_a_design_of_a_result_that_has_moved_is_worth_what_it_was(project: Path) -> None:
     result, front = result_in(project)
     for row in front.frame.to_dicts():
-        numbered = printed(evaluate_command, str(result), None, [], number_=row["id"])
-        written = printed(evaluate_command, str(project / "p.yaml"), row["design"], SET)
+        numbered = call_json("evaluate", result, "--id", row["id"])
+        written = call_json("evaluate", project / "p.yaml", "--design", row["design"], *sets(SET))
         for found in (numbered, written):
             assert [found[key] for key in front.objectives] == pytest.approx(
                 [row[key] for key in front.objectives], rel=1e-12, abs=0
@@ -90,7 +73,7 @@ def test_a_design_of_a_result_that_has_moved_is_worth_what_it_was(project: Path)
 def test_a_result_whose_problem_file_is_gone_needs_it_no_more(project: Path) -> None:
     result, front = result_in(project)
     (project / "p.yaml").unlink()
-    assert len(printed(rescore_command, result, "astra", None, [], 12)["designs"]) == len(front)
+    assert len(call_json("rescore", result, "--time", "astra")["designs"]) == len(front)
 
 
 def test_files_of_another_problem_where_the_run_found_its_own_do_not_stand_for_them(project: Path) -> None:
@@ -99,7 +82,7 @@ def test_files_of_another_problem_where_the_run_found_its_own_do_not_stand_for_t
     (old / "layers").mkdir(parents=True)
     (old / "layers" / "w.txt").write_text(LAYERS.replace("4096", "8192"))
     (old / "parts.yaml").write_text((project / "parts.yaml").read_text())
-    found = printed(rescore_command, result, "libra", None, [], 12)
+    found = call_json("rescore", result, "--time", "libra")
     assert [row["time_ms_rescored"] for row in found["designs"]] == front.frame["time_ms"].to_list()
 
 
@@ -107,24 +90,24 @@ def test_a_result_that_has_moved_without_the_files_of_its_problem_says_so(projec
     result, _ = result_in(project)
     alone = result.rename(project.parent / "alone")
     with pytest.raises(InputError, match=r"(?s)parts\.yaml.*name it with --problem"):
-        rescore_command(alone, "libra", None, [], 12, as_json=True)
-    named = str(project / "p.yaml")
-    assert printed(rescore_command, alone, "libra", named, [], 12)["designs"]
+        call("rescore", alone, "--time", "libra")
+    named = project / "p.yaml"
+    assert call_json("rescore", alone, "--time", "libra", "--problem", named)["designs"]
     with pytest.raises(InputError, match="not the one of the result"):
-        rescore_command(alone, "libra", "gpt3-4k", [], 12, as_json=True)
+        call("rescore", alone, "--time", "libra", "--problem", "gpt3-4k")
 
 
 def test_lanes_that_were_solved_for_are_no_whole_ones_under_another_time(tmp_path: Path) -> None:
     changes = ["npus=64", "bandwidth=optimal", "fabric.blocks=[ring, switch]"]
-    found = printed(search_command, "dlrm-1k-parts", NUMBERS, tmp_path, changes, resume=False, plot=False)
+    found = call_json("search", "dlrm-1k-parts", *options(NUMBERS), "--out", tmp_path, *sets(changes))
     row = found["front"][-1]
-    evaluated = printed(evaluate_command, found["result"], None, [], number_=row["id"])
+    evaluated = call_json("evaluate", found["result"], "--id", row["id"])
     assert "bill" not in evaluated["breakdown"]
     each = sum(one["cost_usd"] for one in evaluated["breakdown"]["dimensions"])
     assert each == pytest.approx(row["cost_usd"], rel=1e-12, abs=0)
     with pytest.raises(InputError, match="whole parts"):
-        prices_command(Path(found["result"]), {"scenarios": 3, "seed": 0, "rows": 1}, "mean", None, [], as_json=True)
-    designs = printed(rescore_command, Path(found["result"]), "astra", None, [], 12)["designs"]
+        call("prices", found["result"])
+    designs = call_json("rescore", found["result"], "--time", "astra")["designs"]
     problem = load_problem("dlrm-1k-parts", changes)
     assert isinstance(problem, Problem)
     population = problem.read([row["design"] for row in designs])

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from evo_libra.ui.plots.axes import MAX_SERIES, Axis, Series, axes_of, check_series, limits, position, tick_label, ticks
-from evo_libra.ui.plots.canvas import scatter
+from evo_libra.ui.plots.scatter import scatter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

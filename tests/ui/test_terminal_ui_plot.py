@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.ui.plots.axes import limits
-from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role, scatter
+from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
+from evo_libra.ui.plots.scatter import scatter
 from evo_libra.ui.terminal.plot_view import (
     Picture,
     PlotView,
@@ -23,7 +24,7 @@ from evo_libra.ui.terminal.plot_view import (
     with_objectives,
     zoomed,
 )
-from evo_libra.ui.terminal.scatter_drawing import course, draw, nearest, place_of, position_in
+from evo_libra.ui.terminal.scatter_drawing import draw, nearest, place_of, position_in
 
 FRONT = {"time_ms": np.array([100.0, 200.0, 400.0]), "cost_usd": np.array([4e6, 2e6, 1e6])}
 CLOUD = {"time_ms": np.array([300.0, 5000.0]), "cost_usd": np.array([5e6, 2e8])}
@@ -184,16 +185,16 @@ def test_any_size_can_be_drawn(width: int, height: int, fronts: int, *, ascii_on
 
 
 def test_course_fills_what_is_done_and_leaves_what_is_to_come() -> None:
-    canvas = course([10, 20, 30], [0.1, 0.5, 0.9], 60, 60, 2, UNICODE)
+    canvas = draw_progress([10, 20, 30], [0.1, 0.5, 0.9], 60, 60, 2, UNICODE)
     top, bottom = canvas.plain().split("\n")
     assert bottom.rstrip() == " " * 9 + "▁" * 10 + "█" * 11
     assert top.rstrip() == " " * 19 + "▁" * 10 + "█"
-    assert course([], [], 60, 60, 2, UNICODE).plain().strip() == ""
+    assert draw_progress([], [], 60, 60, 2, UNICODE).plain().strip() == ""
 
 
 def test_course_of_one_value_is_full() -> None:
-    assert "█" in course([10], [0.5], 10, 20, 1, UNICODE).plain()
-    assert course([10], [0.5], 10, 20, 1, ASCII).plain().isascii()
+    assert "█" in draw_progress([10], [0.5], 10, 20, 1, UNICODE).plain()
+    assert draw_progress([10], [0.5], 10, 20, 1, ASCII).plain().isascii()
 
 
 def test_texts_that_do_not_fit_are_cut() -> None:

@@ -62,7 +62,7 @@ def test_runs_at_work_are_paused_resumed_and_stopped(drive: Drive, store: Path) 
         await driver.press("p")
         await driver.said("pause requested")
         assert requested(store, queued_id(7)) == "pause"
-        await driver.until(lambda: driver.main.run.status == "paused")
+        await driver.until(lambda: driver.main.board.run.status == "paused")
         await driver.press("r")
         await driver.said("resume requested")
         assert requested(store, queued_id(7)) == "resume"
@@ -83,7 +83,7 @@ def test_whole_batches_are_paused_resumed_and_stopped(drive: Drive, store: Path)
         await driver.select(QUEUED)
         await driver.press("P")
         assert requested(store, ".batches/sweep") == "pause"
-        await driver.until(lambda: driver.main.scene.requests.get(".batches/sweep") == "pause")
+        await driver.until(lambda: driver.main.board.scene.requests.get(".batches/sweep") == "pause")
         await driver.press("r")
         assert requested(store, ".batches/sweep") == "resume"
         await driver.press("ctrl+x")
@@ -120,7 +120,9 @@ def test_failed_runs_of_a_batch_at_work_are_tried_again(drive: Drive, write_run:
     failed.rename(failed.with_name(Path(queued_id(7)).name))
 
     async def look(driver: Any) -> None:
-        await driver.until(lambda: any(run.status == "failed" and run.seed == 7 for run in driver.main.scene.every))
+        await driver.until(
+            lambda: any(run.status == "failed" and run.seed == 7 for run in driver.main.board.scene.every)
+        )
         await driver.select(QUEUED)
         await driver.press("R")
         assert requested(Path("results"), queued_id(7)) == "retry"
@@ -187,7 +189,9 @@ def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
         driver.app.screen.query_one("#text").text = good.replace("20000", "300")
         await driver.press("ctrl+s")
         await driver.said("runs as process")
-        await driver.until(lambda: any(run.budget == 300 and run.status == "done" for run in driver.main.scene.every))
+        await driver.until(
+            lambda: any(run.budget == 300 and run.status == "done" for run in driver.main.board.scene.every)
+        )
 
     drive(look)
 
@@ -232,7 +236,7 @@ def test_a_copy_has_every_key_of_the_run(drive: Drive, store: Path, tmp_path: Pa
     async def look(driver: Any) -> None:
         await driver.type("/budget:800")
         await driver.press("enter")
-        await driver.until(lambda: driver.main.state.run == spec.id)
+        await driver.until(lambda: driver.main.board.state.run == spec.id)
         await driver.press("c")
         texts.append(driver.app.screen.query_one("#text").text)
 

@@ -22,16 +22,16 @@ def test_runs_are_filtered_while_the_filter_is_typed(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("slash")
         await driver.type("status:done")
-        await driver.until(lambda: len(driver.main.scene.runs) == 3)
+        await driver.until(lambda: len(driver.main.board.scene.runs) == 3)
         assert "runs 3 of 9" in driver.text
         await driver.press("enter", "j")
-        await driver.until(lambda: driver.main.run.seed == 1)
+        await driver.until(lambda: driver.main.board.run.seed == 1)
         await driver.press("slash")
         await driver.type(" seed>many")
-        await driver.until(lambda: driver.main.scene.error)
+        await driver.until(lambda: driver.main.board.scene.error)
         assert "many" in driver.main.query_one("#queue").border_subtitle
         await driver.press("escape")
-        await driver.until(lambda: len(driver.main.scene.runs) == 9)
+        await driver.until(lambda: len(driver.main.board.scene.runs) == 9)
 
     drive(look)
 
@@ -39,11 +39,13 @@ def test_runs_are_filtered_while_the_filter_is_typed(drive: Drive) -> None:
 def test_runs_are_sorted_by_key_and_by_mouse(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("s", "s")
-        await driver.until(lambda: driver.main.scene.runs[0].status == "done" and driver.main.state.sort == "status")
+        await driver.until(
+            lambda: driver.main.board.scene.runs[0].status == "done" and driver.main.board.state.sort == "status"
+        )
         await driver.pilot.click("#runs", offset=(6, 0))
-        await driver.until(lambda: driver.main.state.sort == "id")
+        await driver.until(lambda: driver.main.board.state.sort == "id")
         await driver.pilot.click("#runs", offset=(6, 0))
-        await driver.until(lambda: driver.main.scene.runs[0].engine == "random")
+        await driver.until(lambda: driver.main.board.scene.runs[0].engine == "random")
 
     drive(look)
 
@@ -51,13 +53,13 @@ def test_runs_are_sorted_by_key_and_by_mouse(drive: Drive) -> None:
 def test_several_runs_in_one_plot(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press("m", "j", "m", "j", "j", "j")
-        await driver.until(lambda: len(driver.main.scene.data) == 3)
-        picture = driver.main.picture()
+        await driver.until(lambda: len(driver.main.board.scene.data) == 3)
+        picture = driver.main.board.picture()
         assert [one.label for one in picture.fronts] == ["gpt3-4k nsga2 s4", "gpt3-4k nsga2 s0", "gpt3-4k nsga2 s1"]
         assert picture.styles == (2, 0, 1)
         assert "▲ gpt3-" in driver.text
         await driver.press("M")
-        await driver.until(lambda: len(driver.main.scene.data) == 1)
+        await driver.until(lambda: len(driver.main.board.scene.data) == 1)
 
     drive(look)
 
@@ -66,31 +68,31 @@ def test_no_more_runs_than_can_be_told_apart(drive: Drive) -> None:
     async def look(driver: Any) -> None:
         await driver.press(*["m", "j"] * 8)
         await driver.said("7 runs are marked")
-        assert len(driver.main.state.marked) == 7
+        assert len(driver.main.board.state.marked) == 7
 
     drive(look)
 
 
 def test_objectives_axes_zoom_and_fit(drive: Drive) -> None:
     async def look(driver: Any) -> None:
-        first = driver.main.picture()
+        first = driver.main.board.picture()
         assert "network cost [USD]" in driver.text.split("\n")[-8] + driver.text.split("\n")[-7]
         await driver.press("o")
-        assert driver.main.picture().x_label == "iteration time [ms]"
+        assert driver.main.board.picture().x_label == "iteration time [ms]"
         await driver.press("O")
         assert isinstance(driver.app.screen, Choose)
         await driver.press("up", "enter")
-        assert driver.main.picture().x_label == "network cost [USD]"
+        assert driver.main.board.picture().x_label == "network cost [USD]"
         await driver.press("x", "y")
-        picture = driver.main.picture()
+        picture = driver.main.board.picture()
         assert (picture.x.log, picture.y.log) == (not first.x.log, not first.y.log)
         await driver.press("plus")
-        zoomed = driver.main.picture()
+        zoomed = driver.main.board.picture()
         assert zoomed.x.high - zoomed.x.low < picture.x.high - picture.x.low
         await driver.press("minus", "minus")
-        assert driver.main.picture().x.high - driver.main.picture().x.low > picture.x.high - picture.x.low
+        assert driver.main.board.picture().x.high - driver.main.board.picture().x.low > picture.x.high - picture.x.low
         await driver.press("a")
-        assert driver.main.picture().x == picture.x
+        assert driver.main.board.picture().x == picture.x
 
     drive(look)
 
@@ -106,19 +108,19 @@ def test_designs_are_stepped_through_clicked_zoomed_and_dragged(drive: Drive) ->
         area = plot.canvas.area
         await driver.pilot.click("#plot", offset=(area.left + area.columns - 1, area.rows))
         await driver.pilot.pause()
-        assert driver.main.state.design["cost_usd"] == pytest.approx(2e7)
-        before = driver.main.picture()
+        assert driver.main.board.state.design["cost_usd"] == pytest.approx(2e7)
+        before = driver.main.board.picture()
         where = {"x": 20, "y": 5, "delta_x": 0, "delta_y": 0, "button": 0, "shift": False, "meta": False, "ctrl": False}
         plot.post_message(events.MouseScrollUp(plot, **where))
         await driver.pilot.pause()
-        zoomed = driver.main.picture()
+        zoomed = driver.main.board.picture()
         assert zoomed.x.high - zoomed.x.low == pytest.approx(0.8 * (before.x.high - before.x.low))
         await driver.pilot.mouse_down("#plot", offset=(20, 10))
         await driver.pilot.hover("#plot", offset=(25, 12))
         await driver.pilot.mouse_up("#plot", offset=(25, 12))
         await driver.pilot.pause()
-        assert driver.main.picture().x.low < zoomed.x.low
-        assert driver.main.picture().y.low > zoomed.y.low
+        assert driver.main.board.picture().x.low < zoomed.x.low
+        assert driver.main.board.picture().y.low > zoomed.y.low
 
     drive(look)
 
@@ -131,7 +133,7 @@ def test_tabs_show_design_front_and_log(drive: Drive) -> None:
         await driver.press("f")
         await driver.until(lambda: "network" in driver.text)
         await driver.press("g", "j", "enter")
-        assert driver.main.state.tab == "design"
+        assert driver.main.board.state.tab == "design"
         await driver.settled()
         assert "design 1 of 21" in driver.text
         await driver.press("v")
@@ -159,7 +161,7 @@ def test_designs_are_compared_with_a_baseline(drive: Drive) -> None:
 def test_export_writes_tables_figures_and_text(drive: Drive, tmp_path: Path) -> None:
     async def look(driver: Any) -> None:
         await driver.press("m", "j")
-        await driver.until(lambda: len(driver.main.scene.data) == 2)
+        await driver.until(lambda: len(driver.main.board.scene.data) == 2)
         for name in ("out.csv", "new/out.json", "out.svg", "out.txt", "out.doc"):
             await driver.press("e")
             assert isinstance(driver.app.screen, Form)
@@ -188,9 +190,9 @@ def test_help_names_every_key_and_palette_does_what_they_do(drive: Drive) -> Non
         assert isinstance(driver.app.screen, CommandPalette)
         await driver.type("horizontal axis")
         await driver.until(lambda: "Plot: horizontal axis" in driver.text)
-        log = driver.main.state.plot.log_x
+        log = driver.main.board.state.plot.log_x
         await driver.press("down", "enter")
-        await driver.until(lambda: driver.main.state.plot.log_x is not log)
+        await driver.until(lambda: driver.main.board.state.plot.log_x is not log)
 
     drive(look, size=(120, 80))
 
@@ -208,9 +210,9 @@ def test_frozen_display_stands_still(drive: Drive, write_run: Callable[..., Path
         assert "frozen" in driver.text
         write_run(9, "done")
         await driver.pilot.pause(0.3)
-        assert len(driver.main.scene.every) == 9
+        assert len(driver.main.board.scene.every) == 9
         await driver.press("space")
-        await driver.until(lambda: len(driver.main.scene.every) == 10)
+        await driver.until(lambda: len(driver.main.board.scene.every) == 10)
 
     drive(look)
 

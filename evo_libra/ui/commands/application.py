@@ -21,7 +21,7 @@ def run(words: list[str]) -> int:
     words : the command line without the program's name.
     """
     try:
-        return _run(words)
+        return execute(words)
     except ConflictError as error:
         complain(str(error))
         return FAILED
@@ -58,21 +58,22 @@ def plain_ui(words: list[str]) -> tuple[str, frozenset[str]] | None:
     return folders[0] if folders else "results", frozenset(words[1:]) & _UI_FLAGS
 
 
-def _run(words: list[str]) -> int:
+def execute(words: list[str]) -> int:
+    """Run a command line as `run` does, but raise what went wrong."""
     # The library that parses command lines takes a tenth of the time until the UI is there.
     plain = plain_ui(words)
     if plain is None:
         return _parsed(words)
-    from evo_libra.ui.terminal.app import run_ui  # noqa: PLC0415 - no other command needs it
+    from evo_libra.ui.terminal.app import run_ui
 
     folder, flags = plain
     return run_ui(Path(folder), light="--light" in flags, ascii_only="--ascii" in flags)
 
 
 def _parsed(words: list[str]) -> int:
-    from cyclopts import CycloptsError, UnknownOptionError  # noqa: PLC0415 - see above
+    from cyclopts import CycloptsError, UnknownOptionError
 
-    from evo_libra.ui.commands.shared import app  # noqa: PLC0415 - see above
+    from evo_libra.ui.commands.shared import app
 
     load(words[0] if words else "")
     try:

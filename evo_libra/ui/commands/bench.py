@@ -1,4 +1,4 @@
-"""The command that compares engines."""
+"""Engines compared on one problem."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-import numpy as np
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
+from cyclopts import Parameter
 
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.results.benchmark import Benchmark, Run, Task, compare, exact_front, run_tasks
-from evo_libra.experiment.run.provenance import canonical_hash
-from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.front.indicators import hypervolume, staircase
-from evo_libra.problem.file.registry import load_problem
-from evo_libra.problem.protocol import Objective, SearchProblem
+from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.ui.commands.shared import Assignments, Json, Out, app, check_least
 from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.plots.axes import MAX_SERIES, Series
-from evo_libra.ui.plots.pictures import terminal_scatter
-from evo_libra.ui.texts import number, print_json, written_to
+from evo_libra.ui.texts import number, print_json
+
+if TYPE_CHECKING:
+    from evo_libra.arrays import FloatArray
+    from evo_libra.experiment.results.benchmark import Benchmark, Run, Task
+    from evo_libra.problem.protocol import Objective, SearchProblem
+    from evo_libra.ui.plots.axes import Series
+
 
 PICTURE, DATA = "attainment.png", "bench.json"
+
+
 _INTERRUPTED = 130
 _STEPS = 160
 _SEEDS = 5
@@ -36,53 +34,95 @@ _QUALITY = {"hypervolume": "hypervolume", "igd_plus": "IGD+", "epsilon": "epsilo
 _SPEED = {"evaluations_per_s": "designs\nper s", "engine_us": "engine\n[us]"}
 
 
-def bench_command(
-    name: str,
-    engines: Sequence[str],
-    options: Mapping[str, Any],
-    out: Path,
-    assignments: Sequence[str],
+@app.command
+def bench(  # noqa: PLR0913 - each is an option of the command
+    problem: str,
     *,
-    exact: bool,
-    as_json: bool,
+    engines: Annotated[list[str], Parameter(consume_multiple=True, negative="")],
+    seeds: int | None = None,
+    evaluations: int | None = None,
+    population: int | None = None,
+    exact: Annotated[bool, Parameter(negative="")] = False,
+    workers: int | None = None,
+    results: Out = DEFAULT,
+    assignments: Assignments = (),
+    as_json: Json = False,
 ) -> int:
-    """Compare engines on one problem, keep the figures and a picture."""
-    problem = load_problem(name, assignments)
-    given = {key: value for key, value in options.items() if value is not None}
-    known = {"evaluations": problem.settings.evaluations, "population": problem.settings.population}
-    settings: dict[str, int] = {"seeds": _SEEDS, "workers": os.cpu_count() or 1, **known, **given}
-    for key, least in (("evaluations", 1), ("population", 4), ("seeds", 1), ("workers", 1)):
-        if not least <= settings[key] < 2**63:
-            raise InputError(f"--{key}: found {settings[key]}; it must be at least {least}")
-    written_to(out)
+    """Compare engines on a problem: quality of their fronts over several seeds, and their speed.
+
+    Engines work alone here: nothing but them improves designs.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, name of a problem, or module:object, whose code is run.
+    engines:
+        Such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
+    seeds:
+        Runs of each engine, with the seeds from 0 on; 5 when left out.
+    evaluations:
+        How many designs each run evaluates.
+    population:
+        Designs per generation.
+    exact:
+        Compare with the exact front, where it can be enumerated, and not with the best of all runs.
+    workers:
+        Processes; one per core when left out. Times are more exact with fewer.
+    results:
+        Folder of results.
+    assignments:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.experiment.results.benchmark import compare, exact_front
+    from evo_libra.experiment.run.provenance import canonical_hash
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.problem.file.registry import load_problem
+
+    loaded = load_problem(problem, assignments)
+    settings = {
+        "evaluations": loaded.settings.evaluations if evaluations is None else evaluations,
+        "population": loaded.settings.population if population is None else population,
+        "seeds": _SEEDS if seeds is None else seeds,
+        "workers": (os.cpu_count() or 1) if workers is None else workers,
+    }
+    for key, value in settings.items():
+        check_least(key, value, 4 if key == "population" else 1)
+    written_to(results)
     tasks = _tasks(engines, settings)
     try:
-        best = exact_front(problem) if exact else None
-        runs = _watched(problem, name, assignments, tasks, settings["workers"])
+        best = exact_front(loaded) if exact else None
+        runs = _watched(loaded, problem, assignments, tasks, settings["workers"])
     except KeyboardInterrupt:
         print("evo-libra: interrupted; a comparison keeps nothing before its end", file=sys.stderr)
         return _INTERRUPTED
     order = {task: place for place, task in enumerate(tasks)}
     found = compare(sorted(runs, key=lambda run: order[run.task]), best)
-    numbers = {key: settings[key] for key in ("seeds", "evaluations", "population")}
-    what = {"engines": list(engines), "exact": exact, **numbers}
-    folder = RunFolder(
-        out / problem.name / f"bench-{canonical_hash({'problem': dict(problem.identity()), **what})[:8]}"
-    )
-    data = {"problem": problem.name, **what, **_data(found, problem.objectives), "result": str(folder.path)}
+    what = {
+        "engines": engines,
+        "exact": exact,
+        **{key: settings[key] for key in ("seeds", "evaluations", "population")},
+    }
+    identity = canonical_hash({"problem": dict(loaded.identity()), **what})
+    folder = RunFolder(results / loaded.name / f"bench-{identity[:8]}")
+    data = {"problem": loaded.name, **what, **_data(found, loaded.objectives), "result": str(folder.path)}
     folder.write(DATA, f"{json.dumps(data, allow_nan=False, indent=2)}\n".encode())
-    if len(problem.objectives) > 1:
-        folder.write(PICTURE, lambda file: _draw(found, problem, settings["seeds"], file))
+    if len(loaded.objectives) > 1:
+        folder.write(PICTURE, lambda file: _draw(found, loaded, settings["seeds"], file))
     if as_json:
         print_json(data)
     else:
-        _show(found, problem, settings, exact=exact)
+        _show(found, loaded, settings, exact=exact)
         print(f"figures  {folder.path / DATA}")
-        print(f"plot     {folder.path / PICTURE}" if len(problem.objectives) > 1 else "no plot of one objective")
+        print(f"plot     {folder.path / PICTURE}" if len(loaded.objectives) > 1 else "no plot of one objective")
     return 0
 
 
 def _tasks(engines: Sequence[str], settings: Mapping[str, int]) -> list[Task]:
+    from evo_libra.experiment.results.benchmark import Task
+    from evo_libra.ui.plots.axes import MAX_SERIES
+
     if len(set(engines)) < len(engines):
         raise InputError(f"--engines: found one twice in {', '.join(engines)}; name each once")
     if not 0 < len(engines) <= MAX_SERIES:
@@ -94,6 +134,10 @@ def _tasks(engines: Sequence[str], settings: Mapping[str, int]) -> list[Task]:
 def _watched(
     problem: SearchProblem, name: str, assignments: Sequence[str], tasks: Sequence[Task], workers: int
 ) -> list[Run]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from evo_libra.experiment.results.benchmark import run_tasks
+
     messages = new_console(stderr=True)
     with Progress(
         BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
@@ -109,6 +153,8 @@ def _watched(
 
 def _quartiles(values: FloatArray) -> tuple[float, float, float]:
     """Return the median and the quartiles; infinite values, of runs that found nothing, are counted as largest."""
+    import numpy as np
+
     low, middle, high = np.percentile(values, (25, 50, 75), method="linear" if np.isfinite(values).all() else "nearest")
     return float(middle), float(low), float(high)
 
@@ -118,6 +164,8 @@ def _plain(value: float) -> float | None:
 
 
 def _data(found: Benchmark, objectives: Sequence[Objective]) -> dict[str, Any]:
+    from evo_libra.front.indicators import hypervolume
+
     ends = {
         key: {o.column: float(value) / o.scale for o, value in zip(objectives, point, strict=True)}
         for key, point in (("ideal", found.ideal), ("nadir", found.nadir))
@@ -145,6 +193,12 @@ def _data(found: Benchmark, objectives: Sequence[Objective]) -> dict[str, Any]:
 
 
 def _show(found: Benchmark, problem: SearchProblem, settings: Mapping[str, int], *, exact: bool) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from evo_libra.front.indicators import hypervolume
+    from evo_libra.ui.plots.pictures import terminal_scatter
+
     console = new_console()
     if len(problem.objectives) > 1:
         print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), console))
@@ -179,6 +233,10 @@ def _labels(problem: SearchProblem) -> tuple[str, str]:
 
 def _lines(found: Benchmark, problem: SearchProblem) -> dict[str, list[FloatArray]]:
     """Return the lines of each engine's surfaces in the units of the axes: (2, s) across and up."""
+    import numpy as np
+
+    from evo_libra.front.indicators import staircase
+
     scales = np.array([objective.scale for objective in problem.objectives[:2]])
     surfaces = found.surfaces()
     corners = np.concatenate([surface for three in surfaces.values() for surface in three], axis=1)
@@ -190,6 +248,10 @@ def _lines(found: Benchmark, problem: SearchProblem) -> dict[str, list[FloatArra
 
 
 def _terminal_series(found: Benchmark, problem: SearchProblem) -> list[Series]:
+    import numpy as np
+
+    from evo_libra.ui.plots.axes import Series
+
     series = []
     for name, lines in _lines(found, problem).items():
         dots = np.concatenate([_dotted(line) for line in lines], axis=1)
@@ -199,6 +261,8 @@ def _terminal_series(found: Benchmark, problem: SearchProblem) -> list[Series]:
 
 def _dotted(line: FloatArray) -> FloatArray:
     """Return points along a (2, s) line, even on logarithmic axes."""
+    import numpy as np
+
     if line.shape[1] < 2:  # noqa: PLR2004 - a line has two ends
         return line
     logs = np.log10(line)
@@ -209,7 +273,7 @@ def _dotted(line: FloatArray) -> FloatArray:
 
 
 def _draw(found: Benchmark, problem: SearchProblem, seeds: int, file: BinaryIO) -> None:
-    from evo_libra.ui.plots.attainment import attainment_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+    from evo_libra.ui.plots.attainment import attainment_figure
 
     x_label, y_label = _labels(problem)
     title = f"{problem.name}: attained by 50 % of {seeds} seeds (line), by 75 to 25 % (area)"

@@ -1,32 +1,36 @@
-"""The command that lists what problem files can name: catalogues, models, problems, engines."""
+"""What problem files can name: catalogues, models, problems, engines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, suggestion
-from evo_libra.network.blocks import KINDS
-from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.catalog.parts import PartsSpec, is_parts, load_parts, load_parts_spec, parts_names
-from evo_libra.network.catalog.technologies import catalog_names, load_catalog
-from evo_libra.problem.file.registry import problem_names
-from evo_libra.searching.registry import engine_names
+from evo_libra.ui.commands.shared import Json, app
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import print_json
-from evo_libra.units import nanoseconds
-from evo_libra.workload.language_models import load_models
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from evo_libra.network.catalog.parts import PartsSpec
+
 
 _FILES = (".yaml", ".yml", ".json")
 
 
-def catalog_command(name: str | None, *, as_json: bool) -> int:
-    """List catalogues, models, problems, blocks and engines, or what one catalogue has."""
+@app.command
+def catalog(name: str | None = None, *, as_json: Json = False) -> int:
+    """List what can be used in a problem file: catalogues with their prices, blocks, models, problems, engines.
+
+    Parameters
+    ----------
+    name:
+        Show just this catalogue (a name, or the path of a .yaml file); of parts, each with its figures and source.
+    as_json:
+        Print one JSON object and nothing else.
+    """
     data = _everything() if name is None else _one(name)
     if as_json:
         print_json(data)
@@ -36,6 +40,13 @@ def catalog_command(name: str | None, *, as_json: bool) -> int:
 
 
 def _everything() -> dict[str, Any]:
+    from evo_libra.network.blocks.registry import BLOCKS
+    from evo_libra.network.catalog.parts import parts_names
+    from evo_libra.network.catalog.technologies import catalog_names
+    from evo_libra.problem.file.registry import problem_names
+    from evo_libra.searching.registry import engine_names
+    from evo_libra.workload.language_models import load_models
+
     return {
         "catalogs": {name: _linear(name) for name in catalog_names()},
         "parts_catalogs": {name: _parts(name) for name in parts_names()},
@@ -47,6 +58,9 @@ def _everything() -> dict[str, Any]:
 
 
 def _one(name: str) -> dict[str, Any]:
+    from evo_libra.network.catalog.parts import is_parts, parts_names
+    from evo_libra.network.catalog.technologies import catalog_names, load_catalog
+
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
         allowed = ", ".join(known)
@@ -61,6 +75,8 @@ def _one(name: str) -> dict[str, Any]:
 
 
 def _linear(name: str) -> dict[str, Any]:
+    from evo_libra.network.catalog.technologies import load_catalog
+
     catalog = load_catalog(name)
     technologies = {t.name: _technology_json(t) for t in catalog.technologies}
     return {"source": " ".join(catalog.source.split()), "technologies": technologies}
@@ -68,6 +84,8 @@ def _linear(name: str) -> dict[str, Any]:
 
 def _parts(name: str) -> dict[str, Any]:
     """Return a catalogue of parts as its file has it, with what it extends; prices are low, value and high."""
+    from evo_libra.network.catalog.parts import load_parts, load_parts_spec
+
     spec = load_parts_spec(name)
     order = load_parts(name).technologies
     return {
@@ -85,6 +103,9 @@ def _part_json(spec: PartsSpec, name: str) -> dict[str, Any]:
 
 
 def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Technology, imported late
+    from evo_libra.arrays import GIGA
+    from evo_libra.units import nanoseconds
+
     def per_gigabyte(value: float | None) -> float | None:
         # Twelve digits, so that the price reads as it was written.
         return None if value is None else float(f"{value * GIGA:.12g}")
@@ -101,6 +122,9 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
 
 
 def _show_catalog(data: Mapping[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     console = new_console()
     for name, catalog in data.get("catalogs", {}).items():
         table = Table(
@@ -128,6 +152,10 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
 
 
 def _show_parts(name: str, catalog: Mapping[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    from evo_libra.network.blocks import KINDS
+
     table = _table(
         f"catalogue {name}: technologies", ("GB/s of\na port", "ports", "domain size", "ns", "pJ/bit"), "blocks"
     )
@@ -147,6 +175,8 @@ def _show_parts(name: str, catalog: Mapping[str, Any], console: Console) -> None
 
 
 def _parts_table(kind: str, parts: Mapping[str, Any]) -> Table:
+    from rich.text import Text
+
     table = _table(f"parts: {kind}", ("low USD", "USD", "high USD", "W", "ports", "ns", "year"))
     for part, row in parts.items():
         price = [row["price_usd"][name] for name in ("low", "value", "high")]
@@ -156,6 +186,9 @@ def _parts_table(kind: str, parts: Mapping[str, Any]) -> Table:
 
 
 def _table(title: str, figures: tuple[str, ...], last: str | None = None) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=Text(title), title_justify="left")
     table.add_column("name", overflow="fold")
     for column in figures:

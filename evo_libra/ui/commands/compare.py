@@ -1,4 +1,4 @@
-"""The command that puts fronts beside each other."""
+"""Fronts of runs beside each other."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from rich.table import Table
-from rich.text import Text
-
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.experiment.results.catalogue import Catalogue, read_front
-from evo_libra.experiment.results.comparable import PER_ITERATION, Subject, by_problem, differing, sequences
-from evo_libra.experiment.results.comparison import LEVELS, Comparison, compare
-from evo_libra.experiment.results.filters import is_filter
-from evo_libra.experiment.run.record import RunRecord
-from evo_libra.experiment.store.folder import RunFolder, is_run
-from evo_libra.files.integrity import DamagedError
-from evo_libra.files.mistakes import short
-from evo_libra.front.front import Front
-from evo_libra.problem.protocol import TIME
+from evo_libra.ui.commands.named_runs import DEFAULT, folder_at
+from evo_libra.ui.commands.shared import Json, Out, app
 from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.plots.axes import Series
-from evo_libra.ui.plots.pictures import terminal_scatter
-from evo_libra.ui.texts import folder_at, print_folded, print_json
+from evo_libra.ui.texts import (
+    label_of,
+    print_folded,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from evo_libra.arrays import FloatArray
+    from evo_libra.experiment.results.catalogue import Catalogue
+    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Comparison
+    from evo_libra.experiment.run.record import RunRecord
+    from evo_libra.front.front import Front
+    from evo_libra.ui.plots.axes import Series
+
 
 _MOST_SERIES = 8
 _MOST_KEYS = 5
@@ -39,11 +38,24 @@ _COVERAGE = "coverage: share of a column's designs that a row dominates"
 _SUFFIXES = (".png", ".pdf", ".svg")
 
 
-def compare_command(names: Sequence[str], results: Path, figure: Path | None, *, as_json: bool) -> int:
-    """Compare the fronts of runs."""
+@app.command
+def compare(*runs: str, results: Out = DEFAULT, figure: Path | None = None, as_json: Json = False) -> int:
+    """Compare the fronts of runs; those that differ in their seeds alone are taken together.
+
+    Parameters
+    ----------
+    runs:
+        Folders of runs, parts of their names, or filters, such as experiment:mine engine:nsga2, which hold together.
+    results:
+        Folder of results.
+    figure:
+        A file to draw the fronts to (.png, .pdf or .svg).
+    as_json:
+        Print one JSON object and nothing else.
+    """
     if figure is not None and figure.suffix.lower() not in _SUFFIXES:
         raise InputError(f"--figure: found {figure}; allowed endings: {', '.join(_SUFFIXES)}")
-    problems = _problems(_chosen(names, results))
+    problems = _problems(_chosen(runs, results))
     if figure is not None and len(problems) > 1:
         raise InputError(f"--figure: {_unlike(problems)}; name the runs of one of them")
     found = [problem.compared() for problem in problems]
@@ -91,11 +103,16 @@ class _Problem:
 
     def compared(self) -> Comparison:
         """Return the groups beside each other."""
+        from evo_libra.experiment.results.comparison import compare
+
         return compare(self.objectives, self.values)
 
 
 def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
     """Return runs by what they may be ranked against."""
+    from evo_libra.experiment.results.comparable import Subject, by_problem
+    from evo_libra.experiment.store.folder import RunFolder
+
     subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
     alike = by_problem(subjects)
     found = [_problem([runs[at] for at in places], [subjects[at] for at in places]) for places in alike]
@@ -105,6 +122,10 @@ def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
 
 
 def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem:
+    from evo_libra.experiment.results.catalogue import read_front
+    from evo_libra.experiment.results.comparable import PER_ITERATION, sequences
+    from evo_libra.problem.protocol import TIME
+
     columns, work = subjects[0].objectives, sequences(subjects)
     groups = _grouped(runs)
     works = dict(zip((run.id for run in runs), work or [1.0] * len(runs), strict=True))
@@ -124,6 +145,10 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
 
 def _objectives(front: Front, columns: Sequence[str], sequences: float) -> FloatArray:
     """Return (m, k) objectives, those of an iteration divided by its sequences."""
+    import numpy as np
+
+    from evo_libra.experiment.results.comparable import PER_ITERATION
+
     values = front.frame.select(columns).to_numpy().T
     per = np.array([sequences if column in PER_ITERATION else 1.0 for column in columns])
     return np.asarray(values / per[:, None])
@@ -155,6 +180,9 @@ def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float],
 
 def _unlike(problems: Sequence[_Problem]) -> str:
     """Return the sentence that problems are not ranked against one another, with the keys in which they differ."""
+    from evo_libra.experiment.results.comparable import differing
+    from evo_libra.files.mistakes import short
+
     first = problems[0]
     keys = dict.fromkeys(key for other in problems[1:] for key in differing(first.identity, other.identity))
     names = list(dict.fromkeys(problem.name for problem in problems))
@@ -165,6 +193,10 @@ def _unlike(problems: Sequence[_Problem]) -> str:
 
 def _chosen(names: Sequence[str], results: Path) -> list[RunRecord]:
     """Return the runs that are named by paths, ids or parts of ids, and those that fit all of the filters there are."""
+    from evo_libra.experiment.results.catalogue import Catalogue
+    from evo_libra.experiment.results.filters import is_filter
+    from evo_libra.experiment.store.folder import is_run
+
     catalogues: dict[Path, Catalogue] = {}
 
     def catalogue(folder: Path) -> Catalogue:
@@ -194,6 +226,9 @@ def _chosen(names: Sequence[str], results: Path) -> list[RunRecord]:
 
 def _sound(run: RunRecord) -> bool:
     """Return whether the front of a run that was not named can be read; say what is wrong with it where it cannot."""
+    from evo_libra.experiment.results.catalogue import read_front
+    from evo_libra.files.integrity import DamagedError
+
     try:
         read_front(run)
     except DamagedError as error:
@@ -263,9 +298,14 @@ def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
 def _show(
     found: Comparison, values: Mapping[str, Sequence[FloatArray]], rates: Mapping[str, float] | None = None
 ) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from evo_libra.ui.plots.pictures import terminal_scatter
+
     console = new_console()
     series = _series(found, values)
-    print_styled(terminal_scatter(series, _label(found.objectives, 1), _label(found.objectives, 0), console))
+    print_styled(terminal_scatter(series, *_labels(found), console))
     for index, name in enumerate(found.runs):
         rate = f"  up to {rates[name]:,.0f} sequences/s" if rates else ""
         print(f"{_letter(index)}  {name}{rate}" + ("" if index < _MOST_SERIES else "  (not drawn)"))
@@ -289,6 +329,8 @@ def _show(
 
 
 def _matrix(title: str, names: Mapping[str, object], values: Mapping[tuple[str, str], float]) -> None:
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left")
     table.add_column("")
     for index in range(len(names)):
@@ -313,6 +355,11 @@ def _letter(index: int) -> str:
 
 def _series(found: Comparison, values: Mapping[str, Sequence[FloatArray]]) -> list[Series]:
     """Return what a plot shows of each group: what half of its runs attain, or all that they found."""
+    import numpy as np
+
+    from evo_libra.experiment.results.comparison import LEVELS
+    from evo_libra.ui.plots.axes import Series
+
     series = []
     for index, name in enumerate(list(found.runs)[:_MOST_SERIES]):
         surfaces = found.attainment.get(name)
@@ -324,18 +371,18 @@ def _series(found: Comparison, values: Mapping[str, Sequence[FloatArray]]) -> li
 
 
 def _draw(found: Comparison, values: Mapping[str, Sequence[FloatArray]], path: Path) -> None:
-    from evo_libra.ui.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+    from evo_libra.ui.plots.figure import front_figure
 
+    x_label, y_label = _labels(found)
     try:
         front_figure(
-            _series(found, values), x_label=_label(found.objectives, 1), y_label=_label(found.objectives, 0), title="",
+            _series(found, values), x_label=x_label, y_label=y_label, title="",
             log_x=True, log_y=True, path=path,
         )  # fmt: skip
     except OSError as error:
         raise InputError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None
 
 
-def _label(objectives: Sequence[str], index: int) -> str:
-    column = objectives[min(index, len(objectives) - 1)]
-    name, _, unit = column.rpartition("_")
-    return {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}.get(column, f"{name} [{unit}]")
+def _labels(found: Comparison) -> tuple[str, str]:
+    """Return what the horizontal and the vertical axis show."""
+    return label_of(found.objectives[min(1, len(found.objectives) - 1)]), label_of(found.objectives[0])

@@ -1,76 +1,100 @@
-"""One design: what it is worth, and what its time and cost are made of."""
+"""One design: its time and cost, and what both are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from cyclopts import Parameter
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.experiment.store.manifest import problem_as_run
-from evo_libra.front.explain import explain
-from evo_libra.problem.designs import violations
-from evo_libra.problem.file.registry import load_problem
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.quirks import warnings_of
-from evo_libra.ui.commands.export import design_of
+from evo_libra.ui.commands.named_runs import design_of, run_folder
+from evo_libra.ui.commands.shared import Assignments, Json, app
 from evo_libra.ui.output import new_console
 from evo_libra.ui.texts import (
     number,
     print_folded,
     print_json,
-    run_folder,
     short_design,
+    show_warnings,
     size_of_iteration,
     time_text,
     time_unit,
 )
-from evo_libra.ui.warned import show_warnings
 
-_FAILED = 1
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from evo_libra.problem.protocol import SearchProblem
 
 
-def evaluate_command(
-    name: str, design: str | None, assignments: Sequence[str], *, number_: int | None = None, as_json: bool
+@app.command
+def evaluate(
+    problem: str,
+    *,
+    design: str | None = None,
+    number: Annotated[int | None, Parameter(name="id")] = None,
+    assignments: Assignments = (),
+    as_json: Json = False,
 ) -> int:
-    """Evaluate one design and break it down: a design of a problem, or by its id one of the result in a folder."""
-    if design is not None and number_ is not None:
+    """Evaluate one design: its time and cost, and where they come from.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, or name of a problem; with --id the folder of a run.
+    design:
+        Such as "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20" (GB/s per NPU).
+    number:
+        Instead of --design, the design's id in the front of that run.
+    assignments:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.front.explain import explain
+    from evo_libra.problem.designs import violations
+    from evo_libra.problem.file.registry import load_problem
+    from evo_libra.problem.problem import Problem
+    from evo_libra.problem.quirks import warnings_of
+
+    if design is not None and number is not None:
         raise InputError("--design and --id both name a design; give one of the two")
-    if design is None and number_ is None:
-        raise InputError("a design is needed: --design of a problem, or --id of a design in the front of a result")
-    if number_ is not None:
-        problem, design = _of_result(name, number_, assignments)
+    if number is not None:
+        loaded, design = _of_result(problem, number, assignments)
+    elif design is not None:
+        loaded = load_problem(problem, assignments)
     else:
-        problem = load_problem(name, assignments)
-    if not isinstance(problem, Problem):
-        raise InputError(f"'{name}' is no problem file; a problem written in Python evaluates genes, not designs")
-    assert design is not None  # noqa: S101 - one of both is given
-    population = problem.read(design)
-    worth = problem.evaluate(population)
-    broken = violations(problem, population)
-    breakdown = explain(problem, population)
+        raise InputError("a design is needed: --design of a problem, or --id of a design in the front of a result")
+    if not isinstance(loaded, Problem):
+        raise InputError(f"'{problem}' is no problem file; a problem written in Python evaluates genes, not designs")
+    population = loaded.read(design)
+    values = loaded.evaluate(population).objectives[:, 0]
+    broken = violations(loaded, population)
+    breakdown = explain(loaded, population)
     time = sum(entry["weight"] * entry["time_ms"] for entry in breakdown["workloads"])
     cost = sum(entry["cost_usd"] for entry in breakdown["dimensions"])
-    figures = {o.column: float(v) / o.scale for o, v in zip(problem.objectives, worth.objectives[:, 0], strict=True)}
-    text = str(problem.fabrics(population)[0])
+    figures = {o.column: float(v) / o.scale for o, v in zip(loaded.objectives, values, strict=True)}
+    text = str(loaded.fabrics(population)[0])
     head = {"design": text, "time_ms": time, "cost_usd": cost, **figures, "feasible": not broken, "violations": broken}
-    warnings = warnings_of(problem, population)
+    warnings = warnings_of(loaded, population)
     if as_json:
         print_json({**head, "warnings": [warned.json() for warned in warnings], "breakdown": breakdown})
     else:
-        others = {o.label: figures[o.column] for o in problem.objectives if o.name not in ("time", "cost")}
+        others = {o.label: figures[o.column] for o in loaded.objectives if o.name not in ("time", "cost")}
         _show_breakdown(head, others, breakdown)
         show_warnings(warnings)
     return _FAILED if broken else 0
 
 
+_FAILED = 1
+
+
 def _of_result(name: str, number_: int, assignments: Sequence[str]) -> tuple[SearchProblem, str]:
     """Return the problem of a result as its run built it, wherever its file is by now, and a design of its front."""
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.experiment.store.manifest import problem_as_run
+
     if assignments:
         raise InputError("--set belongs to --design; a design of a result is evaluated as its run did")
     result = RunFolder(run_folder(name))
@@ -78,6 +102,9 @@ def _of_result(name: str, number_: int, assignments: Sequence[str]) -> tuple[Sea
 
 
 def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakdown: Mapping[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     console = new_console()
     print(f"{short_design(head['design'])}\ntime   {time_text(head['time_ms'])}\ncost   {head['cost_usd']:,.2f} USD")
     for label, value in others.items():
@@ -103,6 +130,9 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
 
 
 def _show_fractions(breakdown: Mapping[str, Any], console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=Text("parts in any fraction; whole ones cost no less"), title_justify="left")
     for column in ("dimension", "GB/s", "ports", "cost [USD]", "power [W]"):
         table.add_column(column, justify="left" if column == "dimension" else "right")
@@ -114,6 +144,9 @@ def _show_fractions(breakdown: Mapping[str, Any], console: Console) -> None:
 
 
 def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]], console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
     whole, compute = time_text(workload["time_ms"]), time_text(workload["compute_ms"])
     print(f"\n{workload['name']} ({groups}): {whole}, {compute} of it compute")
@@ -144,6 +177,9 @@ def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, A
 
 
 def _show_bill(breakdown: Mapping[str, Any], console: Console) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     labels = {
         d["dimension"]: f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}, {d['ports']} ports"
         for d in breakdown["dimensions"]

@@ -1,90 +1,93 @@
-"""The command that writes a design with its workloads for ASTRA-sim."""
+"""A design with its workloads, written for ASTRA-sim."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-import polars as pl
-from rich.status import Status
+from cyclopts import Parameter
 
-from evo_libra.astra_sim.export import export_design
-from evo_libra.astra_sim.readme import Exported
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.origin import Origin, origin_of
-from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.problem.file.registry import with_time
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import warnings_of
-from evo_libra.ui.commands.proofs import given_of, origin_of_result, problem_from
+from evo_libra.ui.commands.named_runs import design_of, given_of, origin_of_result, problem_from, run_folder
+from evo_libra.ui.commands.shared import Assignments, Json, TrustCode, app
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import number, print_json, run_folder, short_design
+from evo_libra.ui.texts import number, print_json, short_design
 
-Source = tuple[Path, int] | str
-"""A result and an id in its front, or a design in the notation."""
-
-
-def source_of(result: Path | None, number_: int | None, design: str | None, problem: str | None) -> Source:
-    """Return where a design comes from.
-
-    Raises
-    ------
-    InputError : neither a result with an id nor a design with a problem is given, or both.
-    """
-    if result is not None and number_ is not None and design is None:
-        return result, number_
-    if result is None and number_ is None and design is not None and problem is not None:
-        return design
-    raise InputError("a design is needed: a RESULT and the ID of a design in its front, or --design and --problem")
+if TYPE_CHECKING:
+    from evo_libra.astra_sim.readme import Exported
+    from evo_libra.experiment.run.origin import Origin
+    from evo_libra.problem.problem import Problem
 
 
-def export_command(
-    source: Source,
-    folder: Path,
-    model: str | None,
-    name: str | None,
-    assignments: Sequence[str],
+@app.command
+def export(
+    result: Path | None = None,
+    number: Annotated[int | None, Parameter(name="id")] = None,
     *,
-    trust_code: bool = False,
-    as_json: bool,
+    astra_sim: Path,
+    design: str | None = None,
+    time: Literal["astra", "themis"] | None = None,
+    problem: str | None = None,
+    assignments: Assignments = (),
+    trust_code: TrustCode = False,
+    as_json: Json = False,
 ) -> int:
-    """Write a design for ASTRA-sim: one of a result, by its id, or one in the notation."""
-    if isinstance(source, str):
-        assert name is not None  # noqa: S101 - the command line has looked
-        design, origin = source, origin_of(name, [])
-    else:
-        result = RunFolder(run_folder(source[0]))
-        origin = origin_of_result(result, name, given_of(result), trust_code=trust_code)
-        design = design_of(result, source[1])
-    known = problem_from(origin)
-    problem = _exported_problem(known, origin, model, assignments)
-    searched = None if isinstance(source, str) else known
-    with Status("writing and predicting", console=new_console(stderr=True)):
-        exported = export_design(problem, design, folder, searched)
-    if as_json:
-        warnings = [warned.json() for warned in warnings_of(problem, [design])]
-        print_json({"folder": str(folder), **exported.json(), "warnings": warnings})
-    else:
-        _show(exported, folder)
-    return 0
+    """Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.
 
-
-def design_of(result: RunFolder, number_: int) -> str:
-    """Return a design of the front of a result by its id, in the notation.
-
-    Raises
-    ------
-    InputError : there is no front, or no such design on it.
+    Parameters
+    ----------
+    result:
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
+    number:
+        The design's id in the front.
+    astra_sim:
+        Folder to write; new or empty.
+    design:
+        A design of --problem in the notation, instead of one of a result.
+    time:
+        The model of time to export, where the problem has LIBRA's.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    assignments:
+        KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
+    trust_code:
+        Run the code of a problem that the result names as module:object.
+    as_json:
+        Print one JSON object and nothing else.
     """
-    frame = result.read_front().frame
-    found = frame.filter(pl.col("id") == number_)
-    if not found.height:
-        raise InputError(f"the front of {result.path} has no design {number_}; its ids are 0 to {frame.height - 1}")
-    return str(found["design"][0])
+    from rich.status import Status
+
+    from evo_libra.astra_sim.export import export_design
+    from evo_libra.experiment.run.origin import origin_of
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.problem.quirks import warnings_of
+
+    if result is not None and number is not None and design is None:
+        run = RunFolder(run_folder(result))
+        origin = origin_of_result(run, problem, given_of(run), trust_code=trust_code)
+        searched = problem_from(origin)
+        notation = design_of(run, number)
+    elif result is None and number is None and design is not None and problem is not None:
+        origin, notation = origin_of(problem, []), design
+        searched = problem_from(origin)
+    else:
+        raise InputError("a design is needed: a RESULT and the ID of a design in its front, or --design and --problem")
+    timed = _exported_problem(searched, origin, time, assignments)
+    with Status("writing and predicting", console=new_console(stderr=True)):
+        exported = export_design(timed, notation, astra_sim, None if result is None else searched)
+    if as_json:
+        warnings = [warned.json() for warned in warnings_of(timed, [notation])]
+        print_json({"folder": str(astra_sim), **exported.json(), "warnings": warnings})
+    else:
+        _show(exported, astra_sim)
+    return 0
 
 
 def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:
     """Return the problem with the time that is exported."""
+    from evo_libra.problem.file.registry import with_time
+
     if model is None and searched.time.fidelity is None:
         raise InputError(
             f"the time of '{searched.name}' is LIBRA's, which has neither latency nor chunks; give --time astra, and "

@@ -1,49 +1,61 @@
-"""The front of a result for reading: a plot, a table and how it came about."""
+"""The front of a result: a plot, a table and how it was found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-from rich.text import Text
-
-from evo_libra.errors import InfeasibleError, InputError, counted
-from evo_libra.experiment.store.folder import DONE, MANIFEST, PLOT, RunFolder
-from evo_libra.front.front import Front
-from evo_libra.problem.protocol import Objective
+from evo_libra.errors import InfeasibleError, counted
+from evo_libra.ui.commands.named_runs import run_folder
+from evo_libra.ui.commands.shared import Json, app, check_least
 from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.plots.pictures import terminal_plot_of
-from evo_libra.ui.texts import number, print_json, run_folder, short_design, time_unit
+from evo_libra.ui.texts import (
+    label_of,
+    number,
+    print_json,
+    short_design,
+    time_unit,
+)
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
+    from evo_libra.problem.protocol import Objective
 
 
-def front_command(result: Path, rows: int, *, as_json: bool) -> int:
-    """Show the front of a result."""
-    if rows < 1:
-        raise InputError(f"--rows: found {rows}; it must be at least 1")
-    result = run_folder(result)
-    folder = RunFolder(result)
+@app.command
+def front(result: Path, *, rows: int = 12, as_json: Json = False) -> int:
+    """Show the front of a result.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.experiment.store.folder import DONE, MANIFEST, PLOT, RunFolder
+    from evo_libra.problem.protocol import Objective
+
+    check_least("rows", rows)
+    folder = RunFolder(run_folder(result))
     manifest = folder.read_json(MANIFEST)
-    front = folder.read_front()
+    found = folder.read_front()
     if as_json:
-        print_json(result_json(front, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), result))
+        print_json(result_json(found, manifest.get("evaluations", 0), manifest.get("wall_s", 0.0), folder.path))
         return 0
-    if not len(front):
-        raise InfeasibleError(f"the front of {result} is empty")
-    objectives = tuple(Objective(c, c, 1.0, _axis_label(c)) for c in front.objectives)
-    show_front(front, objectives, str(manifest.get("name", result)), rows=rows)
+    if not len(found):
+        raise InfeasibleError(f"the front of {folder.path} is empty")
+    objectives = tuple(Objective(c, c, 1.0, label_of(c)) for c in found.objectives)
+    show_front(found, objectives, str(manifest.get("name", folder.path)), rows=rows)
     state = "done" if folder.done else f"{manifest.get('status', 'unfinished')}, no {DONE}"
     evaluated = counted(manifest.get("evaluations", 0), "evaluation")
-    print(f"\n{counted(len(front), 'design')} on the front; {evaluated}; {state}")
-    if (result / PLOT).exists():
-        print(f"plot   {result / PLOT}")
+    print(f"\n{counted(len(found), 'design')} on the front; {evaluated}; {state}")
+    if (folder.path / PLOT).exists():
+        print(f"plot   {folder.path / PLOT}")
     return 0
-
-
-def _axis_label(column: str) -> str:
-    name, _, unit = column.rpartition("_")
-    return {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}.get(column, f"{name} [{unit}]")
 
 
 def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> dict[str, Any]:
@@ -53,6 +65,11 @@ def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> di
 
 def show_front(front: Front, objectives: Sequence[Objective], name: str, rows: int) -> None:
     """Print a front as a plot and some of it as a table."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from evo_libra.ui.plots.pictures import terminal_plot_of
+
     console = new_console()
     print_styled(terminal_plot_of(front, objectives, console))
     shown = front.spread(rows)

@@ -1,24 +1,42 @@
-"""The command that reads a cluster of ASTRA-sim."""
+"""A cluster of ASTRA-sim, read as a design and a problem file."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evo_libra.astra_sim.importing import Imported, imported, problem_texts, time_text
 from evo_libra.errors import InputError
-from evo_libra.problem.file.registry import load_problem
-from evo_libra.timing.input_files.files import read_network, read_system
+from evo_libra.ui.commands.shared import Json, app
 from evo_libra.ui.texts import print_json
 
+if TYPE_CHECKING:
+    from evo_libra.astra_sim.importing import Imported
 
-def import_command(network: Path, system: Path, out: Path | None, *, as_json: bool) -> int:
-    """Read a cluster of ASTRA-sim: tell its design and the time of a problem file, and write one."""
+
+@app.command(name="import")
+def import_cluster(*, network: Path, system: Path, problem: Path | None = None, as_json: Json = False) -> int:
+    """Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.
+
+    Parameters
+    ----------
+    network:
+        ASTRA-sim's network file.
+    system:
+        Its system file.
+    problem:
+        Problem file to write, with the network pinned, and a catalogue beside it.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.astra_sim.importing import imported
+    from evo_libra.timing.input_files.files import read_network, read_system
+
     links = read_network(network)
     file = read_system(system, links)
     found = imported(links, file)
     notices = [*(f"{network}: {n}" for n in links.notices), *(f"{system}: {n}" for n in file.notices)]
-    written = [] if out is None else _write(found, out)
+    written = [] if problem is None else _write(found, problem)
     if as_json:
         print_json({
             "design": str(found.fabric), "npus": found.fabric.npus, "time": dict(found.time),
@@ -32,6 +50,9 @@ def import_command(network: Path, system: Path, out: Path | None, *, as_json: bo
 
 def _write(found: Imported, out: Path) -> list[Path]:
     """Write a problem file and its catalogue; neither stays if they cannot be read."""
+    from evo_libra.astra_sim.importing import problem_texts
+    from evo_libra.problem.file.registry import load_problem
+
     if out.suffix not in (".yaml", ".yml"):
         raise InputError(f"--problem: found {out}; a problem file ends in .yaml")
     catalog = out.with_name(f"{out.stem}.catalog.yaml")
@@ -61,6 +82,8 @@ def _remove(paths: list[Path]) -> None:
 
 
 def _show(found: Imported, notices: list[str], written: list[Path]) -> None:
+    from evo_libra.astra_sim.importing import time_text
+
     print(f"design, in GB/s of 10^9 bytes per NPU:\n  {found.fabric}\n\ntime:\n{time_text(found.time)}", end="")
     if found.compute is not None:
         print(f"\nan NPU computes {found.compute:g} TFLOP/s at most")

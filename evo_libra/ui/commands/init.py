@@ -1,4 +1,13 @@
-"""The problem file that ``evo-libra init`` writes."""
+"""Problem files to begin with: a commented one, and the schema for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from evo_libra.errors import InputError
+from evo_libra.ui.commands.shared import Json, app
 
 STARTER = """\
 # A problem for evo-libra: which networks train these workloads fastest for their price?
@@ -35,3 +44,53 @@ constraints:                           # dimension 0 is the innermost; one a des
 bandwidth: {mode: search, min_GBps: 1, max_GBps: 700}   # per NPU and dimension; mode optimal solves for them
 search: {engine: nsga2, evaluations: 50000, population: 650, seed: 0}
 """
+"""The problem file that ``evo-libra init`` writes."""
+
+
+@app.command
+def init(path: Path = Path("problem.yaml"), *, as_json: Json = False) -> int:
+    """Write a commented problem file to start from.
+
+    Parameters
+    ----------
+    path:
+        Where to write it; a file that is there is kept.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(STARTER)
+    except FileExistsError:
+        raise InputError(f"{path} exists already; name another path") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+    if as_json:
+        _print_json({"problem": str(path)})
+    else:
+        print(f"wrote {path}; try: evo-libra search {path}")
+    return 0
+
+
+@app.command
+def schema(kind: Literal["problem", "experiment"] = "problem") -> int:
+    """Print the JSON Schema of problem files or experiment files, for editors.
+
+    Parameters
+    ----------
+    kind:
+        Which of the two.
+    """
+    if kind == "experiment":
+        from evo_libra.experiment.file.schema import ExperimentSpec
+
+        _print_json(ExperimentSpec.model_json_schema())
+    else:
+        from evo_libra.problem.file.spec import ProblemSpec
+
+        _print_json(ProblemSpec.model_json_schema())
+    return 0
+
+
+def _print_json(data: Any) -> None:  # noqa: ANN401 - JSON-able data
+    print(json.dumps(data, indent=2, allow_nan=False))

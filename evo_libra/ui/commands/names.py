@@ -6,62 +6,62 @@ SUMMARY = "Find Pareto-optimal networks for distributed AI training."
 
 COMMANDS = {
     "bench": (
-        "searching",
+        "bench",
         "Compare engines on a problem: quality of their fronts over several seeds, and their speed.",
     ),
     "catalog": (
-        "files",
+        "catalog",
         "List what can be used in a problem file: catalogues with their prices, blocks, models, problems, engines.",
     ),
-    "certify": ("fronts", "Prove how far the front of a result is from optimal."),
+    "certify": ("certify", "Prove how far the front of a result is from optimal."),
     "compare": (
-        "experiments",
+        "compare",
         "Compare the fronts of runs; those that differ in their seeds alone are taken together.",
     ),
-    "evaluate": ("designs", "Evaluate one design: its time and cost, and where they come from."),
+    "evaluate": ("evaluate", "Evaluate one design: its time and cost, and where they come from."),
     "export": (
-        "designs",
+        "export",
         "Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.",
     ),
-    "front": ("fronts", "Show the front of a result."),
+    "front": ("front", "Show the front of a result."),
     "import": (
-        "designs",
+        "import_cluster",
         "Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.",
     ),
-    "init": ("files", "Write a commented problem file to start from."),
+    "init": ("init", "Write a commented problem file to start from."),
     "optimize": (
-        "designs",
+        "optimize",
         "Find the best bandwidths of one network, exactly, with a proof and what holds them back.",
     ),
     "plan": (
-        "experiments",
+        "run",
         "Show the runs of an experiment, what is there of them, and how long the rest will take.",
     ),
     "prices": (
-        "fronts",
+        "prices",
         "Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.",
     ),
-    "reproduce": ("experiments", "Do a run again and compare the fronts; exit code 1 when they differ."),
+    "reproduce": ("results", "Do a run again and compare the fronts; exit code 1 when they differ."),
     "rescore": (
-        "fronts",
+        "rescore",
         "Look at the front of a result under another model of time: who moves, who is still on the front.",
     ),
-    "results": ("experiments", "List runs: what they are, how far they are, what they found."),
+    "results": ("results", "List runs: what they are, how far they are, what they found."),
     "run": (
-        "experiments",
+        "run",
         (
             "Run an experiment; what is done already is skipped, what was begun goes on."
             " Exit code 3: some runs have failed."
         ),
     ),
-    "schema": ("files", "Print the JSON Schema of problem files or experiment files, for editors."),
-    "search": ("searching", "Search a problem for its Pareto front and keep it in a folder of results."),
-    "show": ("experiments", "Show what a run came from: problem, seed, versions, git state, machine, times."),
+    "schema": ("init", "Print the JSON Schema of problem files or experiment files, for editors."),
+    "search": ("search", "Search a problem for its Pareto front and keep it in a folder of results."),
+    "show": ("results", "Show what a run came from: problem, seed, versions, git state, machine, times."),
     "ui": (
-        "experiments",
+        "ui",
         "Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing.",
     ),
-    "workload": ("files", "Look at execution traces of workloads."),
+    "workload": ("workload", "Look at execution traces of workloads."),
 }
 """Name of a command -> the module of this package that it is in, and what it does: its docstring's first line."""
 

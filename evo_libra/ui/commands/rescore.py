@@ -1,68 +1,83 @@
-"""The command that looks at a front under another time."""
+"""A front under another model of time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError, counted
-from evo_libra.experiment.run.origin import Origin
-from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.front.front import Front
-from evo_libra.front.rescore import Rescored, rescore
-from evo_libra.problem.file.registry import with_time
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.quirks import Warned, warnings_of
-from evo_libra.ui.commands.proofs import given_of, origin_of_result, problem_from
+from evo_libra.ui.commands.named_runs import given_of, origin_of_result, problem_from, run_folder
+from evo_libra.ui.commands.shared import Assignments, Json, TrustCode, app, check_least
 from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.plots.axes import Series
-from evo_libra.ui.plots.pictures import terminal_scatter
-from evo_libra.ui.texts import number, print_json, run_folder, short_design, time_unit
-from evo_libra.ui.warned import show_warnings
+from evo_libra.ui.texts import number, print_json, short_design, show_warnings, time_unit
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.run.origin import Origin
+    from evo_libra.front.front import Front
+    from evo_libra.front.rescore import Rescored
+    from evo_libra.problem.problem import Problem
 
 
-def rescore_command(
+@app.command
+def rescore(
     result: Path,
-    model: str,
-    name: str | None,
-    assignments: Sequence[str],
-    rows: int,
     *,
-    trust_code: bool = False,
-    as_json: bool,
+    time: Literal["libra", "astra", "themis"],
+    problem: str | None = None,
+    assignments: Assignments = (),
+    rows: int = 12,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under another time, and keep what it is worth there."""
-    if rows < 1:
-        raise InputError(f"--rows: found {rows}; it must be at least 1")
-    result = run_folder(result)
-    folder = RunFolder(result)
+    """Look at the front of a result under another model of time: who moves, who is still on the front.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
+    time:
+        The other model of time.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    assignments:
+        KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
+    rows:
+        Most rows of the table; they are spread along the front. JSON has all designs.
+    trust_code:
+        Run the code of a problem that the result names as module:object.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.front.rescore import rescore as rescored
+    from evo_libra.problem.file.registry import with_time
+    from evo_libra.problem.quirks import Warned, warnings_of
+
+    check_least("rows", rows)
+    folder = RunFolder(run_folder(result))
     front = folder.read_front()
     if not len(front):
-        raise InputError(f"the front of {result} is empty")
-    origin = origin_of_result(folder, name, given_of(folder), trust_code=trust_code)
-    problem = problem_from(origin)
+        raise InputError(f"the front of {folder.path} is empty")
+    origin = origin_of_result(folder, problem, given_of(folder), trust_code=trust_code)
+    searched = problem_from(origin)
     if "time_ms" not in front.objectives:
-        raise InputError(f"the front of {result} has no time to compare with")
-    other = _under(origin, with_time(problem, model), assignments, model)
-    found = rescore(front, other)
+        raise InputError(f"the front of {folder.path} has no time to compare with")
+    other = _under(origin, with_time(searched, time), assignments, time)
+    found = rescored(front, other)
     warnings = warnings_of(other, found.rescored)
-    file = f"rescored-{model}.parquet"
+    file = f"rescored-{time}.parquet"
     folder.write(file, found.frame.write_parquet)
     if as_json:
         print_json({
-            "result": str(result), "time": other.spec["time"], "agreement": found.agreement,
+            "result": str(folder.path), "time": other.spec["time"], "agreement": found.agreement,
             "dropped": list(found.dropped), "warnings": list(map(Warned.json, warnings)),
-            "designs": found.frame.to_dicts(), "rescored": str(result / file),
+            "designs": found.frame.to_dicts(), "rescored": str(folder.path / file),
         })  # fmt: skip
     else:
-        _show(found, front, problem, other, rows)
+        _show(found, front, searched, other, rows)
         show_warnings(warnings)
-        print(f"rescored  {result / file}")
+        print(f"rescored  {folder.path / file}")
     return 0
 
 
@@ -82,6 +97,14 @@ def _model(problem: Problem) -> str:
 
 
 def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows: int) -> None:
+    import numpy as np
+    from rich.table import Table
+    from rich.text import Text
+
+    from evo_libra.front.front import Front
+    from evo_libra.ui.plots.axes import Series
+    from evo_libra.ui.plots.pictures import terminal_scatter
+
     before, after = _model(problem), _model(other)
     if before == after:
         before, after = f"{before} (run)", f"{after} (now)"

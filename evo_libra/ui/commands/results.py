@@ -1,4 +1,4 @@
-"""The commands that look at what was run: results, show, reproduce."""
+"""Runs of a folder of results: listed, looked at, done again."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.status import Status
-from rich.table import Table
-from rich.text import Text
-
-from evo_libra.errors import InputError, counted
-from evo_libra.experiment.results.catalogue import Catalogue
-from evo_libra.experiment.run.record import RunRecord, counts, ending_text
-from evo_libra.experiment.store.damage import damaged_files
-from evo_libra.experiment.store.folder import MANIFEST, RunFolder, read_file
-from evo_libra.experiment.store.records import read_run
+from evo_libra.errors import counted
+from evo_libra.ui.commands.named_runs import DEFAULT, looked_at, run_folder
+from evo_libra.ui.commands.shared import Json, Order, Out, TrustCode, app, check_least
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import duration, looked_at, print_json, run_folder
+from evo_libra.ui.texts import duration, print_json
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.run.record import RunRecord
+    from evo_libra.experiment.store.folder import RunFolder
+
 
 _FAILED = 1
 _WIDE = 110
@@ -31,10 +28,28 @@ _FEW = ("run", "status", "evaluations", "front", "time")
 _ALL = (*_FEW, "hypervolume", "name")
 
 
-def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *, as_json: bool) -> int:
-    """List runs."""
-    if rows < 1:
-        raise InputError(f"--rows: found {rows}; it must be at least 1")
+@app.command(name="results")
+def list_runs(
+    *query: str, results: Out = DEFAULT, sort: Order = "-updated", rows: int = 40, as_json: Json = False
+) -> int:
+    """List runs: what they are, how far they are, what they found.
+
+    Parameters
+    ----------
+    query:
+        Words that all hold, as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word negates.
+    results:
+        Folder of results.
+    sort:
+        A field, such as hypervolume; -hypervolume begins with the largest.
+    rows:
+        Most rows of the table. JSON has all runs.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.experiment.results.catalogue import Catalogue
+
+    check_least("rows", rows)
     catalogue = Catalogue.open(looked_at(results))
     runs, notes = catalogue.runs(" ".join(query), sort), catalogue.notes()
     catalogue.close()
@@ -49,7 +64,82 @@ def results_command(query: Sequence[str], results: Path, sort: str, rows: int, *
     return 0
 
 
+@app.command
+def show(run: str, *, results: Out = DEFAULT, as_json: Json = False) -> int:
+    """Show what a run came from: problem, seed, versions, git state, machine, times.
+
+    Parameters
+    ----------
+    run:
+        Folder of a run, or one with a single run in it; or a part of its name that no other has.
+    results:
+        Folder of results.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from rich.text import Text
+
+    from evo_libra.experiment.store.damage import damaged_files
+    from evo_libra.experiment.store.folder import RunFolder
+
+    folder = RunFolder(run_folder(run, results))
+    damaged = damaged_files(folder)
+    info, manifest = _found(folder, damaged)
+    if as_json:
+        print_json({"run": info.row(), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
+    else:
+        for label, value in _facts(info, manifest, damaged):
+            new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
+    return _FAILED if damaged else 0
+
+
+@app.command
+def reproduce(run: str, *, results: Out = DEFAULT, trust_code: TrustCode = False, as_json: Json = False) -> int:
+    """Do a run again and compare the fronts; exit code 1 when they differ.
+
+    Parameters
+    ----------
+    run:
+        Folder of a run, or one with a single run in it; or a part of its name that no other has.
+    results:
+        Folder of results.
+    trust_code:
+        Run the code of a problem or an engine that the run names as module:object.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from rich.status import Status
+
+    from evo_libra.experiment.results.reproduction import reproduce as reproduced
+    from evo_libra.experiment.store.folder import RunFolder
+
+    folder = RunFolder(run_folder(run, results))
+    console = new_console(stderr=True)
+    with Status("", console=console) as status:
+        spec, found = reproduced(
+            folder,
+            lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")),
+            trust_code=trust_code,
+        )
+    if as_json:
+        print_json({"run": spec.id, **asdict(found)})
+    else:
+        if found.identical:
+            print(f"identical: {counted(found.now, 'design')}, byte for byte")
+        else:
+            by = "" if found.difference is None else f"; objectives differ by up to {found.difference:.2g}"
+            print(f"different: {counted(found.before, 'design')} then, {found.now:,} now{by}")
+        for key, (then, now) in found.changed.items():
+            print(f"  {key}: {then} then, {now} now")
+    return 0 if found.identical else _FAILED
+
+
 def _show_runs(runs: Sequence[RunRecord], rows: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from evo_libra.experiment.run.record import counts
+
     console = new_console()
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console = new_console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
@@ -83,20 +173,9 @@ def _cells(run: RunRecord) -> dict[str, str]:
     }
 
 
-def show_command(name: str, results: Path, *, as_json: bool) -> int:
-    """Show what a run came from and what became of it."""
-    folder = RunFolder(run_folder(name, results))
-    damaged = damaged_files(folder)
-    run, manifest = _found(folder, damaged)
-    if as_json:
-        print_json({"run": run.row(), "manifest": manifest, "damaged": list(damaged), "reasons": damaged})
-    else:
-        for label, value in _facts(run, manifest, damaged):
-            new_console().print(Text(f"{label:<14}{value}"), soft_wrap=True)
-    return _FAILED if damaged else 0
-
-
 def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, str]) -> list[tuple[str, str]]:
+    from evo_libra.experiment.run.record import ending_text
+
     git, source = manifest.get("git") or {}, manifest.get("source", {})
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
     changes = [f"  {assignment}" for assignment in source.get("set", [])]
@@ -130,6 +209,10 @@ def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, st
 
 def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunRecord, dict[str, Any]]:
     """Return a run and its manifest, which is empty for one that has not got so far, or whose manifest is damaged."""
+    from evo_libra.experiment.results.catalogue import Catalogue
+    from evo_libra.experiment.store.folder import MANIFEST, read_file
+    from evo_libra.experiment.store.records import read_run
+
     path = folder.path.resolve()
     place, run_id = path.parents[1], f"{path.parent.name}/{path.name}"
     manifest = {} if MANIFEST in damaged else read_file(folder.path, MANIFEST) or {}
@@ -146,28 +229,3 @@ def _state(run: RunRecord, damaged: Iterable[str]) -> str:
     if run.status == "damaged":
         return f"damaged: {', '.join(damaged)}; evo-libra run does the run again"
     return run.status + (f": {run.error}" if run.error else "") + (f" by {run.worker}" if run.worker else "")
-
-
-def reproduce_command(name: str, results: Path, *, trust_code: bool = False, as_json: bool) -> int:
-    """Do a run again and compare."""
-    from evo_libra.experiment.results.reproduction import reproduce  # noqa: PLC0415 - imports NumPy
-
-    folder = RunFolder(run_folder(name, results))
-    console = new_console(stderr=True)
-    with Status("", console=console) as status:
-        spec, found = reproduce(
-            folder,
-            lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")),
-            trust_code=trust_code,
-        )
-    if as_json:
-        print_json({"run": spec.id, **asdict(found)})
-    else:
-        if found.identical:
-            print(f"identical: {counted(found.now, 'design')}, byte for byte")
-        else:
-            by = "" if found.difference is None else f"; objectives differ by up to {found.difference:.2g}"
-            print(f"different: {counted(found.before, 'design')} then, {found.now:,} now{by}")
-        for key, (then, now) in found.changed.items():
-            print(f"  {key}: {then} then, {now} now")
-    return 0 if found.identical else _FAILED

@@ -1,4 +1,4 @@
-"""The commands that plan and run experiments."""
+"""Experiments, planned and run."""
 
 from __future__ import annotations
 
@@ -8,32 +8,153 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, counted, shortened
-from evo_libra.experiment.execution.batch import Ended, Summary, run_batch
-from evo_libra.experiment.execution.executor import Executor, InProcess, catching_interrupts
-from evo_libra.experiment.execution.local_worker import local_cluster
-from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, plan_of, wanted
-from evo_libra.experiment.execution.scheduler import Tls, join
-from evo_libra.experiment.file.expansion import load_experiment
-from evo_libra.experiment.results.estimate import Estimate, estimate, start_seconds
-from evo_libra.experiment.run.spec import Experiment
-from evo_libra.experiment.store.folder import LOG, make_folder
-from evo_libra.experiment.store.records import RUNNER_LOG
 from evo_libra.faults import explained
+from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.ui.commands.shared import Flag, Json, Out, TrustCode, app, check_least
 from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import duration, print_json, written_to
+from evo_libra.ui.texts import duration, print_json
+
+if TYPE_CHECKING:
+    from evo_libra.experiment.execution.batch import Ended, Summary
+    from evo_libra.experiment.execution.executor import Executor
+    from evo_libra.experiment.execution.plan import PlannedRun
+    from evo_libra.experiment.execution.scheduler import Tls
+    from evo_libra.experiment.results.estimate import Estimate
+    from evo_libra.experiment.run.spec import Experiment
+
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
 _SHOWN_FAILURES = 10
 _STATES = ("new", "begun", "done", "stale", "failed", "damaged")
+
+
+@app.command
+def plan(
+    experiment: Path,
+    *,
+    results: Out = DEFAULT,
+    workers: int | None = None,
+    rows: int = 40,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Show the runs of an experiment, what is there of them, and how long the rest will take.
+
+    Parameters
+    ----------
+    experiment:
+        Path of an experiment file.
+    results:
+        Folder of results.
+    workers:
+        Processes of this machine that the estimate is for; as many as there are cores when left out.
+    rows:
+        Most rows of the table. JSON has all runs.
+    trust_code:
+        Run the code of problems and engines that the file names as module:object; otherwise such a file is refused.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.experiment.execution.plan import plan_of, wanted
+    from evo_libra.experiment.file.expansion import load_experiment
+    from evo_libra.experiment.results.estimate import estimate, start_seconds
+
+    check_least("rows", rows)
+    loaded = load_experiment(experiment, run_code=trust_code)
+    planned = plan_of(loaded, results)
+    todo = wanted(planned, ())
+    count = _workers(workers, len(todo))
+    guess = estimate(todo, results)
+    start = start_seconds(count) if todo else 0.0
+    wall = start + guess.seconds / max(count, 1)
+    if as_json:
+        print_json({
+            "experiment": loaded.name, "runs": [_run_json(run) for run in planned], "to_run": len(todo),
+            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds, "start_s": start,
+            "wall_s": wall,
+        })  # fmt: skip
+    else:
+        _show_plan(loaded, planned, rows)
+        _show_estimate(planned, todo, guess, (count, start, wall))
+    return _DONE
+
+
+@app.command
+def run(  # noqa: PLR0913 - each is an option of the command
+    experiment: Path,
+    *,
+    results: Out = DEFAULT,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    tls_ca_file: Path | None = None,
+    tls_cert: Path | None = None,
+    tls_key: Path | None = None,
+    detach: Flag = False,
+    retry_failed: Flag = False,
+    rerun_stale: Flag = False,
+    as_json: Json = False,
+) -> int:
+    """Run an experiment; what is done already is skipped, what was begun goes on. Exit code 3: some runs have failed.
+
+    Parameters
+    ----------
+    experiment:
+        Path of an experiment file. Problems and engines that it names as module:object are code, which is run.
+    results:
+        Folder of results.
+    workers:
+        Processes of this machine, as many as there are cores when left out; 0 is this process alone.
+    scheduler:
+        Address or file of a running Dask scheduler to use; whoever reaches one without certificates runs code as you.
+    tls_ca_file:
+        Certificate of the authority that has signed those of a scheduler and its workers, as of `dask scheduler`.
+    tls_cert:
+        This program's certificate for the scheduler.
+    tls_key:
+        The key of that certificate.
+    detach:
+        Leave the batch running without a terminal.
+    retry_failed:
+        Run those again that have failed.
+    rerun_stale:
+        Run those again that another version of the program has done.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.experiment.execution.batch import run_batch
+    from evo_libra.experiment.execution.executor import catching_interrupts
+    from evo_libra.experiment.execution.plan import plan_of, wanted
+    from evo_libra.experiment.execution.scheduler import Tls
+    from evo_libra.experiment.file.expansion import load_experiment
+
+    again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
+    options = RunOptions(results, workers, scheduler, Tls(tls_ca_file, tls_cert, tls_key), again)
+    if options.workers is not None and options.scheduler is not None:
+        raise InputError("--workers is for workers of this machine; with --scheduler, those of the scheduler are used")
+    if options.workers is not None and options.workers < 0:
+        raise InputError(f"--workers: found {options.workers}; it must be at least 0")
+    if options.scheduler is None and (words := _tls_words(options.tls)):
+        raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
+    loaded = load_experiment(experiment)
+    planned = plan_of(loaded, written_to(options.results))
+    if detach:
+        return _detach(loaded, options, as_json=as_json)
+    todo = wanted(planned, options.again)
+    with catching_interrupts() as interrupted, _Lines(len(todo), len(planned)) as lines:
+        executor = _executor(options, len(todo), interrupted, lines)
+        try:
+            summary = run_batch(
+                loaded, planned, options.results, executor,
+                again=options.again, interrupted=interrupted, on_end=lines, on_wait=lines.wait, on_news=lines.tell,
+            )  # fmt: skip
+        finally:
+            executor.close()
+    return _report(loaded, options, planned, summary, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -50,35 +171,10 @@ class RunOptions:
     """
 
     results: Path
-    workers: int | None = None
-    scheduler: str | None = None
-    tls: Tls = field(default_factory=Tls)
-    again: tuple[str, ...] = ()
-
-
-def plan_command(
-    path: Path, results: Path, workers: int | None, rows: int, *, trust_code: bool = False, as_json: bool
-) -> int:
-    """Show the runs of an experiment and how long they will take."""
-    if rows < 1:
-        raise InputError(f"--rows: found {rows}; it must be at least 1")
-    experiment = load_experiment(path, run_code=trust_code)
-    planned = plan_of(experiment, results)
-    todo = wanted(planned, ())
-    count = _workers(workers, len(todo))
-    guess = estimate(todo, results)
-    start = start_seconds(count) if todo else 0.0
-    wall = start + guess.seconds / max(count, 1)
-    if as_json:
-        print_json({
-            "experiment": experiment.name, "runs": [_run_json(run) for run in planned], "to_run": len(todo),
-            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds, "start_s": start,
-            "wall_s": wall,
-        })  # fmt: skip
-    else:
-        _show_plan(experiment, planned, rows)
-        _show_estimate(planned, todo, guess, (count, start, wall))
-    return _DONE
+    workers: int | None
+    scheduler: str | None
+    tls: Tls
+    again: tuple[str, ...]
 
 
 def _run_json(run: PlannedRun) -> dict[str, Any]:
@@ -91,6 +187,9 @@ def _run_json(run: PlannedRun) -> dict[str, Any]:
 
 
 def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
     several = len({run.spec.name for run in planned}) > 1
     groups: dict[tuple[str, str, str, str], list[PlannedRun]] = {}
     for run in planned:
@@ -153,32 +252,11 @@ def _show_estimate(
         print(f"from {', '.join(f'{name} ({count:,})' for count, name in sources if count)}")
 
 
-def run_command(path: Path, options: RunOptions, *, detach: bool, as_json: bool) -> int:
-    """Run an experiment; what is done already is skipped."""
-    if options.workers is not None and options.scheduler is not None:
-        raise InputError("--workers is for workers of this machine; with --scheduler, those of the scheduler are used")
-    if options.workers is not None and options.workers < 0:
-        raise InputError(f"--workers: found {options.workers}; it must be at least 0")
-    if options.scheduler is None and (words := _tls_words(options.tls)):
-        raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
-    experiment = load_experiment(path)
-    planned = plan_of(experiment, written_to(options.results))
-    if detach:
-        return _detach(experiment, options, as_json=as_json)
-    todo = wanted(planned, options.again)
-    with catching_interrupts() as interrupted, _Lines(len(todo), len(planned)) as lines:
-        executor = _executor(options, len(todo), interrupted, lines)
-        try:
-            summary = run_batch(
-                experiment, planned, options.results, executor,
-                again=options.again, interrupted=interrupted, on_end=lines, on_wait=lines.wait, on_news=lines.tell,
-            )  # fmt: skip
-        finally:
-            executor.close()
-    return _report(experiment, options, planned, summary, as_json=as_json)
-
-
 def _executor(options: RunOptions, runs: int, interrupted: Callable[[], bool], lines: _Lines) -> Executor:
+    from evo_libra.experiment.execution.executor import InProcess
+    from evo_libra.experiment.execution.local_worker import local_cluster
+    from evo_libra.experiment.execution.scheduler import join
+
     if options.scheduler is not None:
         return join(options.scheduler, options.tls, lines.tell)
     workers = _workers(options.workers, runs)
@@ -205,6 +283,8 @@ class _Lines:
     """Shows what becomes of runs: a bar on a terminal, else a line for each."""
 
     def __init__(self, todo: int, total: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
         console = new_console(stderr=True)
         self.plain, self.total = not console.is_terminal, total
         self.failed = 0
@@ -224,7 +304,9 @@ class _Lines:
         self.progress.stop()
 
     def __call__(self, ended: Ended) -> None:
-        report, spec, figures = ended.report, ended.spec, ended.report.figures
+        from rich.text import Text
+
+        report, spec = ended.report, ended.spec
         if report.ending == "interrupt" and not report.fresh:
             return
         text = f"[{ended.count}/{ended.total}] {report.ending} {spec.id}" + (f" ({spec.label})" if spec.label else "")
@@ -232,10 +314,7 @@ class _Lines:
             self.failed += report.ending == "failed"
             text += f": {shortened(report.error)}"
         else:
-            text += (
-                f" {counted(figures.evaluations, 'evaluation')}, {figures.front_size:,} on the front, "
-                f"{duration(figures.wall_s)}"
-            )
+            text += f" {counted(report.figures.evaluations, 'evaluation')}, {report.figures.front_size:,} on the front, {duration(report.figures.wall_s)}"
         if self.plain:
             self._line(text)
         elif report.ending in ("failed", "machine"):
@@ -249,6 +328,8 @@ class _Lines:
 
     def tell(self, news: str) -> None:
         """Show what is not about one run."""
+        from rich.text import Text
+
         if self.plain:
             self._line(news)
         else:
@@ -262,6 +343,8 @@ class _Lines:
 def _report(
     experiment: Experiment, options: RunOptions, planned: Sequence[PlannedRun], summary: Summary, *, as_json: bool
 ) -> int:  # fmt: skip
+    from evo_libra.experiment.store.folder import LOG
+
     bad = [report for report in summary.reports.values() if report.ending in ("failed", "stop", "again")]
     refused = [report for report in summary.reports.values() if report.ending == "machine"]
     before = sum(run.state == "failed" for run in planned) if "failed" not in options.again else 0
@@ -304,6 +387,10 @@ def _query(experiment: Experiment, options: RunOptions) -> str:
 
 def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> int:
     """Start the batch as a program of its own that no terminal can end."""
+    from evo_libra.experiment.execution.plan import batch_folder
+    from evo_libra.experiment.store.folder import make_folder
+    from evo_libra.experiment.store.records import RUNNER_LOG
+
     folder = batch_folder(options.results, experiment.name)
     log = folder.path / RUNNER_LOG
     words = ["run", str(experiment.file.resolve()), "--out", str(options.results.absolute())]

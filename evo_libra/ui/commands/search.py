@@ -1,40 +1,131 @@
-"""Search a problem, keep the result, show the front."""
+"""A search for the Pareto front of a problem."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import sys
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from cyclopts import Parameter
 
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
-from evo_libra.experiment.execution.executor import Job, Report, catching_interrupts
-from evo_libra.experiment.execution.search_loop import in_processes
-from evo_libra.experiment.execution.search_run import Outcome
-from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import planned_run
-from evo_libra.experiment.run.origin import build, origin_of
-from evo_libra.experiment.run.record import ending_text
-from evo_libra.experiment.store.evaluated import read_failures
-from evo_libra.experiment.store.folder import DONE, FAILURES, LOG, PLOT, RunFolder
-from evo_libra.front.explain import sizes_of
-from evo_libra.front.front import Front
-from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.quirks import Warned, warnings_of
-from evo_libra.searching.loop import Snapshot
-from evo_libra.ui.commands.front import result_json, show_front
+from evo_libra.experiment.run.settings import Setting, asked_settings
+from evo_libra.ui.commands.named_runs import DEFAULT, written_to
+from evo_libra.ui.commands.shared import Assignments, Json, Out, app
 from evo_libra.ui.output import new_console
-from evo_libra.ui.plots.pictures import figure_of
-from evo_libra.ui.texts import print_folded, print_json, size_of_iteration, written_to
-from evo_libra.ui.warned import show_warnings
+from evo_libra.ui.texts import print_folded, print_json, show_warnings, size_of_iteration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from evo_libra.experiment.execution.executor import Report
+    from evo_libra.experiment.execution.search_run import Outcome
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.front.front import Front
+    from evo_libra.problem.protocol import SearchProblem
+    from evo_libra.searching.loop import Snapshot
+
 
 _REFRESH_SECONDS = 0.25
+_INTERRUPTED = 130
+
+
+def search(
+    problem: str,
+    *,
+    results: Out = DEFAULT,
+    resume: Annotated[bool, Parameter(negative="")] = False,
+    plot: bool = True,
+    assignments: Assignments = (),
+    as_json: Json = False,
+    **settings: Any,  # noqa: ANN401 - of the kinds in the table of settings
+) -> int:
+    """Search a problem for its Pareto front and keep it in a folder of results.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, name of a problem, or module:object, whose code is run.
+    results:
+        Folder of results.
+    resume:
+        Go on where an interrupted run of the same problem, engine and seed stopped.
+    plot:
+        Draw the front to front.png, which takes as long as 50,000 evaluations.
+    assignments:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    from evo_libra.experiment.execution.executor import Job, catching_interrupts
+    from evo_libra.experiment.execution.search_loop import in_processes
+    from evo_libra.experiment.execution.worker import perform
+    from evo_libra.experiment.file.expansion import planned_run
+    from evo_libra.experiment.run.origin import build, origin_of
+    from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
+    from evo_libra.ui.plots.pictures import figure_of
+
+    origin = origin_of(problem, assignments)
+    spec, built = planned_run(origin, **settings), build(origin)
+    job = Job(
+        str(written_to(results).absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
+        command=tuple(sys.argv),
+    )  # fmt: skip
+    found: list[Outcome] = []
+
+    def finish(outcome: Outcome) -> None:
+        found.append(outcome)
+        if plot and len(outcome.front):
+            outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, built.objectives, built.name, file))
+
+    messages = new_console(stderr=True)
+    with Progress(
+        SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
+        console=messages, transient=True, disable=not messages.is_terminal,
+    ) as progress, catching_interrupts() as interrupted:  # fmt: skip
+        watch = Watch(progress, built, spec.evaluations)
+        report = perform(
+            spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes
+        )
+    folder = RunFolder(results / spec.id)
+    if report.ending == "busy":
+        raise InputError(f"{folder.path} is being searched: {report.error}; wait for it, or name another --out")
+    if report.ending == "lost":
+        raise EvoLibraError(
+            f"{report.error or f'another process has taken over {folder.path}'}; nothing more was written"
+        )
+    if report.ending not in ("done", "interrupt"):
+        raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
+    front = found[0].front if found else folder.read_front()
+    return _report(built, folder, front, report, as_json=as_json)
+
+
+def _with_settings(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command an option for each setting of a run, in place of its ``**settings``."""
+    *own, _ = inspect.signature(command, eval_str=True).parameters.values()
+    options = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_option(one))
+        for one in asked_settings()
+    ]
+    vars(command)["__signature__"] = inspect.Signature([own[0], *options, *own[1:]], return_annotation=int)
+    del command.__annotations__["settings"]
+    return command
+
+
+def _option(setting: Setting) -> Any:  # noqa: ANN401 - a type
+    kind = list[Path] if setting.kind == tuple[str, ...] else setting.kind
+    text = f"{setting.help[0].upper()}{setting.help[1:]}."
+    negative = "" if kind in (bool, list[Path]) else None
+    return Annotated[kind | None, Parameter(help=text, negative=negative)]
+
+
+app.command(_with_settings(search))
 
 
 class Watch:
@@ -51,6 +142,8 @@ class Watch:
 
     def __call__(self, snapshot: Snapshot, seconds: float) -> None:
         """Show where a search is between two generations."""
+        from evo_libra.front.indicators import hypervolume
+
         if seconds - self.last < _REFRESH_SECONDS or self.progress.disable:
             return
         self.last = seconds
@@ -65,56 +158,15 @@ class Watch:
         self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
 
 
-_INTERRUPTED = 130
-
-
-def search_command(
-    name: str,
-    options: Mapping[str, Any],
-    results: Path,
-    assignments: Sequence[str],
-    *,
-    resume: bool,
-    plot: bool,
-    as_json: bool,
-) -> int:
-    """Search, keep the result, show the front."""
-    origin = origin_of(name, assignments)
-    spec, problem = planned_run(origin, **options), build(origin)
-    job = Job(
-        str(written_to(results).absolute()), uuid.uuid4().hex, again=("failed",) if resume else ("all",), resume=resume,
-        command=tuple(sys.argv),
-    )  # fmt: skip
-    found: list[Outcome] = []
-
-    def finish(outcome: Outcome) -> None:
-        found.append(outcome)
-        if plot and len(outcome.front):
-            outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, problem.objectives, problem.name, file))
-
-    messages = new_console(stderr=True)
-    with Progress(
-        SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress, catching_interrupts() as interrupted:  # fmt: skip
-        watch = Watch(progress, problem, spec.evaluations)
-        report = perform(
-            spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes
-        )
-    folder = RunFolder(results / spec.id)
-    if report.ending == "busy":
-        raise InputError(f"{folder.path} is being searched: {report.error}; wait for it, or name another --out")
-    if report.ending == "lost":
-        raise EvoLibraError(
-            f"{report.error or f'another process has taken over {folder.path}'}; nothing more was written"
-        )
-    if report.ending not in ("done", "interrupt"):
-        raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
-    front = found[0].front if found else folder.read_front()
-    return _report(problem, folder, front, report, as_json=as_json)
-
-
 def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
+    from evo_libra.experiment.run.record import ending_text
+    from evo_libra.experiment.store.evaluated import read_failures
+    from evo_libra.experiment.store.folder import DONE, FAILURES, PLOT
+    from evo_libra.front.explain import sizes_of
+    from evo_libra.problem.problem import Problem
+    from evo_libra.problem.quirks import Warned, warnings_of
+    from evo_libra.ui.commands.front import result_json, show_front
+
     folder, failures = run.path, read_failures(run)
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
     warnings = warnings_of(problem, designs)

@@ -1,4 +1,4 @@
-"""What `evo-libra workload` does: show what execution traces hold."""
+"""What execution traces of workloads hold."""
 
 from __future__ import annotations
 
@@ -8,34 +8,66 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
+from cyclopts import App
 
-from evo_libra.chakra.graph import Chain
-from evo_libra.chakra.read import trace_files
-from evo_libra.chakra.summary import CollectiveKey, TraceSummary, Volume, summarise
-from evo_libra.chakra.trace import Kind
 from evo_libra.errors import InputError, counted, printable
-from evo_libra.files.mistakes import short
+from evo_libra.ui.commands.shared import Json, app, check_least
 from evo_libra.ui.output import new_console
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+    from rich.table import Table
+
+    from evo_libra.chakra.graph import Chain
+    from evo_libra.chakra.summary import CollectiveKey, TraceSummary, Volume
+    from evo_libra.chakra.trace import Kind
+
 
 _TERA, _GIGA, _MILLI = 1e12, 1e9, 1e-3
 _UNITS = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 _GROUP_WIDTH = 16
 
 
-def show_command(trace: Path, *, peak: float | None, memory_bandwidth: float | None, rows: int, as_json: bool) -> int:
-    """Show what a trace, or the traces of all NPUs, hold."""
+workload = App(name="workload", help="Look at execution traces of workloads.")
+
+
+app.command(workload)
+
+
+@workload.command(name="show")
+def show_workload(
+    trace: Path,
+    *,
+    peak: float | None = None,
+    memory_bandwidth: float | None = None,
+    rows: int = 20,
+    as_json: Json = False,
+) -> int:
+    """Show what Chakra execution traces hold: nodes, bytes, compute, the longest chain.
+
+    Parameters
+    ----------
+    trace:
+        A trace, or the prefix of PREFIX.<npu>.et for all NPUs.
+    peak:
+        TFLOP/s of an NPU; with the bandwidth of its memory it gives computations their time by a roofline.
+    memory_bandwidth:
+        GB/s of an NPU's memory.
+    rows:
+        Most rows of the table of collectives. JSON has all.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.chakra.read import trace_files
+
     for key, value, unit in (("peak", peak, "TFLOP/s"), ("memory-bandwidth", memory_bandwidth, "GB/s")):
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"--{key}: found {value:g}; a number of {unit} above 0 is needed")
     if (peak is None) != (memory_bandwidth is None):
         raise InputError("--peak and --memory-bandwidth go together: a roofline needs both")
-    if rows < 1:
-        raise InputError(f"--rows: found {rows}; it must be at least 1")
+    check_least("rows", rows)
     rates = {
         "peak": None if peak is None else peak * _TERA,
         "memory_bandwidth": None if memory_bandwidth is None else memory_bandwidth * _GIGA,
@@ -49,6 +81,10 @@ def show_command(trace: Path, *, peak: float | None, memory_bandwidth: float | N
 
 
 def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list[TraceSummary]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from evo_libra.chakra.summary import summarise
+
     messages = new_console(stderr=True)
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True),
@@ -127,6 +163,11 @@ def _show(trace: Path, summaries: Sequence[TraceSummary], rows: int) -> None:
 
 
 def _kinds_table(summaries: Sequence[TraceSummary]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from evo_libra.chakra.trace import Kind
+
     table = Table(title=Text("nodes and their bytes"), title_justify="left")
     columns = ("kind", "nodes", "bytes", *(("nodes per NPU", "bytes per NPU") if len(summaries) > 1 else ()))
     for column in columns:
@@ -143,6 +184,8 @@ def _kinds_table(summaries: Sequence[TraceSummary]) -> Table:
 
 def _size_of(summary: TraceSummary, kind: Kind) -> int:
     """Return the bytes that the nodes of a kind compute on, send or move."""
+    from evo_libra.chakra.trace import Kind
+
     volumes: Mapping[Kind, Iterable[Volume]] = {
         Kind.COMM_COLL: summary.collectives.values(),
         Kind.COMM_SEND: summary.sends.values(),
@@ -164,6 +207,8 @@ class _Total:
 
 
 def _totals(summaries: Iterable[TraceSummary]) -> list[_Total]:
+    from evo_libra.chakra.summary import CollectiveKey
+
     npus, nodes, sizes = Counter[CollectiveKey](), Counter[CollectiveKey](), Counter[CollectiveKey]()
     for summary in summaries:
         for use, volume in summary.collectives.items():
@@ -174,6 +219,9 @@ def _totals(summaries: Iterable[TraceSummary]) -> list[_Total]:
 
 
 def _collectives_table(summaries: Sequence[TraceSummary], rows: int) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     totals = _totals(summaries)
     more = (
         f"{len(totals) - rows:,} more, with fewer bytes; --rows shows them, --json too" if len(totals) > rows else None
@@ -190,6 +238,8 @@ def _collectives_table(summaries: Sequence[TraceSummary], rows: int) -> Table:
 
 
 def _group(use: CollectiveKey) -> str:
+    from evo_libra.files.mistakes import short
+
     return short(printable(use.group), _GROUP_WIDTH) if use.group else "all"
 
 

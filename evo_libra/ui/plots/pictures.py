@@ -12,7 +12,7 @@ from rich.console import Console
 from evo_libra.front.front import Front
 from evo_libra.problem.protocol import Objective
 from evo_libra.ui.plots.axes import Series
-from evo_libra.ui.plots.canvas import scatter
+from evo_libra.ui.plots.scatter import scatter
 
 _MOST_SERIES = 6
 _HEIGHT = 22

@@ -22,15 +22,17 @@ from textual.events import Event, InputEvent
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
+from textual.theme import ThemeProvider
 
 from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.ui.commands.named_runs import looked_at
 from evo_libra.ui.terminal import themes
 from evo_libra.ui.terminal.clean import CleanLines
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.main_screen import MainScreen
 from evo_libra.ui.terminal.session import Scene, Session
 from evo_libra.ui.terminal.view_model import State, wanted
-from evo_libra.ui.texts import looked_at
+from evo_libra.ui.terminal.widgets.dialogs import Palette
 
 GRACE_SECONDS = 3.0
 """Time that a process has to leave a terminal that is gone."""
@@ -204,8 +206,8 @@ class TerminalUI(App[None]):
 
     def on_terminal_ui_arrived(self, event: Arrived) -> None:
         """Show what was read."""
-        if not self.main.state.frozen:
-            self.main.take(event.scene)
+        if not self.main.board.state.frozen:
+            self.main.board.take(event.scene)
         if event.drawn is not None:
             self.call_after_refresh(event.drawn.set)
         elif event.scene.data and not gc.isenabled():
@@ -223,12 +225,21 @@ class TerminalUI(App[None]):
         """Change between light and dark."""
         self.theme = themes.LIGHT.name if self.current_theme.dark else themes.DARK.name
 
+    def action_command_palette(self) -> None:
+        """Show the palette."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """Show the palette of themes."""
+        self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes"))
+
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return what the palette offers: every key's action, and the themes."""
         for title, keys in KEYS if screen is self.main else ():
             for key in keys:
                 if key.action not in _IN_PALETTE:
-                    call = partial(self.main.run_action, key.action)
+                    call = partial(self.main.run_action, key.call)
                     yield SystemCommand(f"{title}: {key.long}", f"key {key_names(key.keys)}", call)
         for command in super().get_system_commands(screen):
             if command.title in _IN_PALETTE:

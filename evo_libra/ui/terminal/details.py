@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.arrays import GIGA
-from evo_libra.errors import InputError
+import numpy as np
+
+from evo_libra.arrays import GIGA, Population
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
 from evo_libra.ui.texts import time_unit
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparable import Subject
-from dataclasses import replace
+    from evo_libra.problem.problem import Problem
 
-import numpy as np
-
-from evo_libra.arrays import Population
-from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.store.checkpoint import read_checkpoint
-from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.experiment.store.manifest import problem_as_run
-from evo_libra.experiment.store.records import stale
-from evo_libra.front.explain import explain
-from evo_libra.problem.allocation import equal_split
-from evo_libra.problem.problem import Problem
 
 Line = tuple[tuple[str, str], ...]
 _LABEL, _NUMBER, _BAR = 12, 8, 12
@@ -79,7 +71,7 @@ class Breakdown:
 def _unlike(design: Design, baseline: Design | None) -> str:
     if baseline is None or baseline.run == design.run:
         return ""
-    from evo_libra.experiment.results.comparable import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparable import unlike
 
     return unlike(design.subject, baseline.subject)
 
@@ -142,8 +134,8 @@ def difference(value: float, other: float) -> tuple[str, str]:
 
 
 def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, ascii_only: bool) -> Iterator[Line]:
-    from evo_libra.network.blocks.registry import BLOCKS  # noqa: PLC0415 - the first plot does not wait for them
-    from evo_libra.network.fabric import parse_fabric  # noqa: PLC0415 - the first plot does not wait for them
+    from evo_libra.network.blocks.registry import BLOCKS
+    from evo_libra.network.fabric import parse_fabric
 
     try:
         fabric = parse_fabric(notation)
@@ -263,6 +255,9 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
     ------
     InputError : as for `problem_as_run`.
     """
+    from evo_libra.experiment.store.manifest import problem_as_run
+    from evo_libra.problem.problem import Problem
+
     if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
         return None
     problem = problem_as_run(folder)
@@ -272,6 +267,9 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
 
 def break_down(folder: RunFolder, design: Design) -> Breakdown:
     """Return where the worth of a design comes from; what is wrong is in the note."""
+    from evo_libra.experiment.store.records import stale
+    from evo_libra.front.explain import explain
+
     try:
         problem = problem_of_run(folder)
         if problem is None:
@@ -289,6 +287,8 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
 
 def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
     """Return a design of a run at work, which its last checkpoint has as genes."""
+    from evo_libra.experiment.store.checkpoint import read_checkpoint
+
     snapshot = read_checkpoint(folder, folder.read_json(MANIFEST)["search"])
     if snapshot is None:
         raise InputError("the design is known once the run has written a checkpoint")
@@ -303,6 +303,8 @@ def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
 
 def _equal(problem: Problem, design: Design, population: Population) -> tuple[Design | None, str]:
     """Return the best that can be built of the same network with equal bandwidths, or that nothing can."""
+    from evo_libra.problem.allocation import equal_split
+
     used = population.npus[:, 0] > 1
     equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
     if equal is None:

@@ -12,7 +12,7 @@ class Key:
     Attributes
     ----------
     keys : as Textual names them, joined by commas.
-    action : the method that it calls.
+    action : the method that it calls: ``runs.pause`` of a part of the main screen, ``app.quit`` of the program.
     short : what the foot of the screen says; empty where there is no room for it.
     long : what help and palette say.
     """
@@ -22,65 +22,77 @@ class Key:
     short: str
     long: str
 
+    @property
+    def call(self) -> str:
+        """The action as Textual reads it.
+
+        >>> Key("x", "view.log(True)", "", "").call, Key("q", "app.quit", "", "").call
+        ("perform('view.log', True)", 'app.quit')
+        """
+        name, _, arguments = self.action.partition("(")
+        if name.startswith("app."):
+            return self.action
+        return f"perform('{name}', {arguments}" if arguments else f"perform('{name}')"
+
 
 KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
     (
         "Runs",
         (
-            Key("r", "start_run", "Start", "start or resume the run, or its batch where nobody executes it"),
-            Key("p", "pause_run", "Pause", "pause the run: a checkpoint is kept, others go first"),
-            Key("P", "pause_batch", "", "pause or resume all runs of the batch"),
-            Key("ctrl+x", "stop_run", "Stop", "stop the run or its batch; asks first"),
-            Key("R", "retry_run", "Retry", "run again what failed, is stale or was stopped"),
-            Key("c", "copy_run", "Copy", "copy the run, edit the copy and start it; more evaluations extend it"),
-            Key("n", "new_batch", "New", "start an experiment file"),
-            Key("slash", "filter", "Filter", "filter, such as status:failed seed:3 evaluations>1000 4k"),
-            Key("s", "sort", "Sort", "next order of the runs; a click on a column's head sorts, too"),
-            Key("m", "mark", "Compare", "plot the run beside the selected one, or not any more"),
-            Key("M", "unmark", "", "plot the selected run alone"),
+            Key("r", "runs.start", "Start", "start or resume the run, or its batch where nobody executes it"),
+            Key("p", "runs.pause", "Pause", "pause the run: a checkpoint is kept, others go first"),
+            Key("P", "runs.pause_batch", "", "pause or resume all runs of the batch"),
+            Key("ctrl+x", "runs.stop", "Stop", "stop the run or its batch; asks first"),
+            Key("R", "runs.retry", "Retry", "run again what failed, is stale or was stopped"),
+            Key("c", "runs.copy", "Copy", "copy the run, edit the copy and start it; more evaluations extend it"),
+            Key("n", "runs.new_batch", "New", "start an experiment file"),
+            Key("slash", "view.filter", "Filter", "filter, such as status:failed seed:3 evaluations>1000 4k"),
+            Key("s", "runs.sort", "Sort", "next order of the runs; a click on a column's head sorts, too"),
+            Key("m", "runs.mark", "Compare", "plot the run beside the selected one, or not any more"),
+            Key("M", "runs.unmark", "", "plot the selected run alone"),
         ),
     ),
     (
         "Plot",
         (
-            Key("o", "objectives", "Objectives", "next pair of objectives"),
-            Key("O", "choose_objectives", "", "choose the objectives"),
-            Key("x", "log(True)", "Log x", "horizontal axis logarithmic or not"),
-            Key("y", "log(False)", "Log y", "vertical axis logarithmic or not"),
-            Key("a", "fit", "Fit", "fit the front, then all designs"),
-            Key("plus,equals_sign", "zoom(0.8)", "", "zoom in, at the selected design; so does the mouse wheel"),
-            Key("minus", "zoom(1.25)", "", "zoom out"),
-            Key("b", "baseline", "Baseline", "compare designs with the selected one"),
-            Key("B", "no_baseline", "", "compare designs with equal bandwidths again"),
-            Key("ctrl+y", "copy_design", "", "copy the design to the clipboard"),
-            Key("e", "export", "Export", "write front or plot to a file: png, pdf, svg, csv, json, parquet, txt"),
+            Key("o", "view.objectives", "Objectives", "next pair of objectives"),
+            Key("O", "view.choose_objectives", "", "choose the objectives"),
+            Key("x", "view.log(True)", "Log x", "horizontal axis logarithmic or not"),
+            Key("y", "view.log(False)", "Log y", "vertical axis logarithmic or not"),
+            Key("a", "view.fit_points", "Fit", "fit the front, then all designs"),
+            Key("plus,equals_sign", "view.zoom(0.8)", "", "zoom in, at the selected design; so does the mouse wheel"),
+            Key("minus", "view.zoom(1.25)", "", "zoom out"),
+            Key("b", "view.baseline", "Baseline", "compare designs with the selected one"),
+            Key("B", "view.no_baseline", "", "compare designs with equal bandwidths again"),
+            Key("ctrl+y", "view.copy_design", "", "copy the design to the clipboard"),
+            Key("e", "view.export", "Export", "write front or plot to a file: png, pdf, svg, csv, json, parquet, txt"),
         ),
     ),
     (
         "Display",
         (
-            Key("1", "pane(1)", "", "runs"),
-            Key("2", "pane(2)", "", "plot"),
-            Key("3", "pane(3)", "", "details"),
-            Key("tab", "next_pane(1)", "", "next pane"),
-            Key("shift+tab", "next_pane(-1)", "", "previous pane"),
-            Key("d", "tab('design')", "", "details: the selected design"),
-            Key("f", "tab('front')", "", "details: the front as a table"),
-            Key("v", "tab('log')", "", "details: the run's log"),
-            Key("z", "zoom_pane", "Zoom", "the pane alone, or all"),
-            Key("space", "freeze", "Freeze", "let the display stand still; runs go on"),
+            Key("1", "panes.focus(1)", "", "runs"),
+            Key("2", "panes.focus(2)", "", "plot"),
+            Key("3", "panes.focus(3)", "", "details"),
+            Key("tab", "view.next_pane(1)", "", "next pane"),
+            Key("shift+tab", "view.next_pane(-1)", "", "previous pane"),
+            Key("d", "view.tab('design')", "", "details: the selected design"),
+            Key("f", "view.tab('front')", "", "details: the front as a table"),
+            Key("v", "view.tab('log')", "", "details: the run's log"),
+            Key("z", "view.zoom_pane", "Zoom", "the pane alone, or all"),
+            Key("space", "view.freeze", "Freeze", "let the display stand still; runs go on"),
             Key("t", "app.light_or_dark", "", "light or dark"),
-            Key("escape", "back", "", "leave the filter, the zoom"),
+            Key("escape", "view.back", "", "leave the filter, the zoom"),
         ),
     ),
     (
         "Program",
         (
-            Key("question_mark,f1", "help", "Help", "these keys"),
+            Key("question_mark,f1", "view.help", "Help", "these keys"),
             Key("ctrl+p", "app.command_palette", "", "search for a command"),
             Key("ctrl+z", "app.suspend_process", "", "back to the shell; fg returns"),
             Key("q", "app.quit", "Quit", "leave; batches go on"),
-            Key("Q", "stop_and_quit", "", "stop everything and leave; asks first"),
+            Key("Q", "runs.stop_and_quit", "", "stop everything and leave; asks first"),
         ),
     ),
 )

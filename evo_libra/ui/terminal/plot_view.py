@@ -10,11 +10,11 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.ui.plots.axes import Axis, Series, axes_of
+from evo_libra.ui.texts import label_of
 
 MOST_FRONTS = 8
 """Fronts that colours and markers can tell apart."""
 _DEEPEST, _WIDEST = 1e-6, 4.0  # Window over all points: ticks need digits, and points must stay findable.
-_LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}
 
 Window = tuple[Axis, Axis]
 
@@ -82,16 +82,6 @@ class Picture:
     selected: tuple[float, float] | None = None
     baseline: tuple[float, float] | None = None
     message: str = ""
-
-
-def label_of(column: str) -> str:
-    """Return what an axis calls an objective.
-
-    >>> label_of("time_ms"), label_of("power_MW"), label_of("hops")
-    ('iteration time [ms]', 'power [MW]', 'hops')
-    """
-    name, _, unit = column.rpartition("_")
-    return _LABELS.get(column, f"{name} [{unit}]" if name else column)
 
 
 def objectives_of(view: PlotView, columns: Sequence[str]) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evo_libra.experiment.run.record import RunRecord, counts
+from evo_libra.ui.plots.canvas import ASCII_MARKERS, MARKERS
 
 GLYPHS = {
     "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",
@@ -16,7 +17,6 @@ ASCII_GLYPHS = {
     "running": ">", "queued": ".", "done": "+", "failed": "x", "paused": "=", "interrupted": "-", "stale": "~",
     "damaged": "!",
 }  # fmt: skip
-MARKERS, ASCII_MARKERS = "●○▲△■□▼▽", "ox+*#%&="
 LINE, ASCII_LINE = "━", "="
 STATUSES = tuple(GLYPHS)
 SORTS = ("id", "-updated", "status", "-hypervolume", "-wall_s", "-evaluations")
@@ -24,6 +24,8 @@ _SORT_NAMES = {
     "id": "name", "-updated": "latest", "status": "status", "-hypervolume": "hypervolume", "-wall_s": "time",
     "-evaluations": "evaluations",
 }  # fmt: skip
+SORT_COLUMNS = {0: "status", 2: "id", 4: "-evaluations", 5: "-hypervolume", 6: "-front_size", 7: "-wall_s"}
+"""Index of a column in `QUEUE` -> the order that a click on its head chooses."""
 _BAR = 8
 _SMALL, _LARGE = 10, 1000
 _NARROW_NAME, _WIDE_NAME = 12, 30

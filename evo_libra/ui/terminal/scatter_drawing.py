@@ -6,22 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.ui.plots.axes import (
-    BRAILLE,
-    DOT_BITS,
-    DOTS_ACROSS,
-    DOTS_UP,
-    Axis,
     Series,
-    dots,
     in_unit,
-    label_start,
     position,
-    tick_label,
-    ticks,
     unit_of,
 )
 from evo_libra.ui.plots.canvas import Area, Canvas, Glyphs, Role
@@ -57,9 +46,10 @@ def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: b
     canvas.write(0, 0, _shortened(y_label, width, glyphs), Role.LABEL)
     legend = _legend(picture, width, height, glyphs)
     shown = in_unit(picture.x, across), in_unit(picture.y, upright)
-    area = _draw_axes(canvas, picture, shown, height - _FRAME + 1 - len(legend), glyphs)
+    area = canvas.draw_axes(*shown, height - _FRAME + 1 - len(legend), glyphs)
+    area = replace(area, x=picture.x, y=picture.y)
     if picture.cloud is not None:
-        _draw_dots(canvas, area, picture.cloud, Role.CLOUD, glyphs)
+        _draw_cloud(canvas, area, picture.cloud, glyphs)
     for which, front in reversed(list(zip(picture.styles, picture.fronts, strict=True))):
         _draw_front(canvas, area, front, which, glyphs, colour=colour)
     for place, glyph, role in (
@@ -67,9 +57,7 @@ def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: b
         (picture.selected, glyphs.selected, Role.SELECTED),
     ):
         if place is not None:
-            rows, columns = _cells(area, np.array([place[0]]), np.array([place[1]]))
-            for row, column in zip(rows, columns, strict=True):
-                canvas.write(int(row), int(column), glyph, role)
+            canvas.draw_markers(area, Series(np.array(place[:1]), np.array(place[1:]), ""), glyph, role)
     _draw_legend(canvas, picture, legend)
     return replace(canvas, area=area)
 
@@ -102,7 +90,9 @@ def position_in(picture: Picture) -> tuple[float, float]:
     return (x, y) if 0 <= x <= 1 and 0 <= y <= 1 else (0.5, 0.5)
 
 
-def course(x: Sequence[float], y: Sequence[float], end: float, width: int, height: int, glyphs: Glyphs) -> Canvas:
+def draw_progress(
+    x: Sequence[float], y: Sequence[float], end: float, width: int, height: int, glyphs: Glyphs
+) -> Canvas:
     """Return the course of a figure as bars, from 0 to `end`; what is still to come stays empty.
 
     Parameters
@@ -129,51 +119,21 @@ def course(x: Sequence[float], y: Sequence[float], end: float, width: int, heigh
     return canvas
 
 
-def _draw_axes(canvas: Canvas, picture: Picture, shown: tuple[Axis, Axis], rows: int, glyphs: Glyphs) -> Area:
-    """Draw the axes as they are shown, in units that suit their values; the area keeps those of the picture."""
-    width, (x, y) = canvas.text.shape[1], shown
-    y_ticks = ticks(y, rows, across=False)
-    left = max(len(tick_label(value)) for value in y_ticks) + 1
-    area = Area(picture.x, picture.y, rows, left, width - left)
-    for row in range(1, rows + 1):
-        canvas.write(row, left - 1, glyphs.vertical, Role.AXIS)
-    canvas.write(rows + 1, left - 1, glyphs.corner + glyphs.horizontal * area.columns, Role.AXIS)
-    for value, up in zip(y_ticks, dots(y, np.array(y_ticks), DOTS_UP * rows) // DOTS_UP, strict=True):
-        canvas.write(rows - int(up), 0, tick_label(value).rjust(left - 1), Role.TICK)
-        canvas.write(rows - int(up), left - 1, glyphs.y_tick, Role.AXIS)
-    x_ticks = ticks(x, area.columns, across=True)
-    for value, across in zip(x_ticks, dots(x, np.array(x_ticks), DOTS_ACROSS * area.columns), strict=True):
-        cell, label = int(across) // DOTS_ACROSS, tick_label(value)
-        canvas.write(rows + 1, left + cell, glyphs.x_tick, Role.AXIS)
-        canvas.write(rows + 2, left + label_start(cell, label, area.columns), label, Role.TICK)
-    return area
-
-
 def _draw_front(canvas: Canvas, area: Area, front: Series, which: int, glyphs: Glyphs, *, colour: bool) -> None:
-    rows, columns = _cells(area, front.x, front.y)
+    rows, columns = area.cells(front)
     characters = len({*(rows * canvas.text.shape[1] + columns).tolist()})
     if colour and not glyphs.cloud and len(rows) > _CROWDED * characters:
-        _draw_dots(canvas, area, front, Role.FRONT + which, glyphs)
-        return
-    canvas.text[rows, columns] = glyphs.markers[which]
-    canvas.role[rows, columns] = Role.FRONT + which
-
-
-def _draw_dots(canvas: Canvas, area: Area, points: Series, role: int, glyphs: Glyphs) -> None:
-    """Draw points as braille dots, or as full stops where there is no braille."""
-    inside = _inside(area, points.x, points.y)
-    across = dots(area.x, points.x[inside], DOTS_ACROSS * area.columns)
-    up = dots(area.y, points.y[inside], DOTS_UP * area.rows)
-    rows, columns = area.rows - up // DOTS_UP, area.left + across // DOTS_ACROSS
-    if glyphs.cloud:
-        canvas.text[rows, columns] = glyphs.cloud
+        canvas.draw_dots(area, front, Role.FRONT + which)
     else:
-        flat = np.zeros(canvas.text.size, dtype=np.int64)
-        cells = rows * canvas.text.shape[1] + columns
-        np.bitwise_or.at(flat, cells, DOT_BITS[up % DOTS_UP, across % DOTS_ACROSS])
-        used = np.flatnonzero(flat)
-        canvas.text.reshape(-1)[used] = (BRAILLE + flat[used]).astype(np.uint32).view("<U1")
-    canvas.role[rows, columns] = role
+        canvas.draw_markers(area, front, glyphs.markers[which], Role.FRONT + which)
+
+
+def _draw_cloud(canvas: Canvas, area: Area, points: Series, glyphs: Glyphs) -> None:
+    """Draw all designs as braille dots, or as full stops where there is no braille."""
+    if glyphs.cloud:
+        canvas.draw_markers(area, points, glyphs.cloud, Role.CLOUD)
+    else:
+        canvas.draw_dots(area, points, Role.CLOUD)
 
 
 def _legend(picture: Picture, width: int, height: int, glyphs: Glyphs) -> list[list[tuple[int, str, int, str]]]:
@@ -221,16 +181,3 @@ def _shortened(text: str, room: int, glyphs: Glyphs) -> str:
         return text
     tail = (room - 1) // 2
     return text[: room - 1 - tail] + glyphs.cut + (text[-tail:] if tail else "")
-
-
-def _inside(area: Area, x: FloatArray, y: FloatArray) -> NDArray[np.bool_]:
-    across, up = position(area.x, x), position(area.y, y)
-    return np.asarray((across >= 0) & (across <= 1) & (up >= 0) & (up <= 1))
-
-
-def _cells(area: Area, x: FloatArray, y: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return line and column of the points inside the area."""
-    inside = _inside(area, x, y)
-    up = dots(area.y, y[inside], DOTS_UP * area.rows) // DOTS_UP
-    across = dots(area.x, x[inside], DOTS_ACROSS * area.columns) // DOTS_ACROSS
-    return area.rows - up, area.left + across

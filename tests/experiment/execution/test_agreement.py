@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from command import call
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.execution import search_run as runner
@@ -21,7 +22,6 @@ from evo_libra.experiment.store import manifest
 from evo_libra.experiment.store.folder import DONE, FAILED, FRONT, LOG
 from evo_libra.front.front import Front
 from evo_libra.front.front import front_of as true_front
-from evo_libra.ui.commands.search import search_command
 
 Make = Callable[..., RunSpec]
 MOE = ("npus=512", "fabric.max_dimensions=3")
@@ -96,4 +96,4 @@ def test_a_problem_in_python_has_no_notation_to_be_read_again(job: Job) -> None:
 def test_the_command_ends_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "front_of", off_by(2.0))
     with pytest.raises(EvoLibraError, match=r"the search failed: the design .* when it is evaluated"):
-        search_command("gpt3-4k", {"evaluations": 100}, tmp_path, [], resume=False, plot=False, as_json=True)
+        call("search", "gpt3-4k", "--evaluations", 100, "--out", tmp_path)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from command import call
 from cryptography.x509 import load_pem_x509_certificate
 
 from evo_libra.errors import EvoLibraError, InputError
@@ -28,7 +29,6 @@ from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.folder import FAILED
-from evo_libra.ui.commands.run import RunOptions, run_command
 
 Make = Callable[..., RunSpec]
 
@@ -123,7 +123,7 @@ def test_certificates_need_a_scheduler_that_has_some(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not encrypted"):
         join("tcp://127.0.0.1:1", Tls(files[0], *files))
     with pytest.raises(InputError, match="--tls-ca-file belongs to --scheduler"):
-        run_command(tmp_path / "mine.yaml", RunOptions(tmp_path, tls=Tls(files[0])), detach=False, as_json=False)
+        call("run", tmp_path / "mine.yaml", "--tls-ca-file", files[0])
 
 
 def test_the_certificate_of_local_workers_holds_at_any_date() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from command import call_json, options, sets
 
 from evo_libra import load_problem, search
 from evo_libra.experiment.execution.executor import Job
@@ -15,7 +16,6 @@ from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.run.origin import origin_of
 from evo_libra.experiment.run.spec import run_of
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.ui.commands.search import search_command
 
 NUMBERS = {"evaluations": 5200, "population": 200, "seed": 3}
 """So many that designs are improved once."""
@@ -32,15 +32,11 @@ PROBLEMS = {
 @pytest.mark.parametrize(
     ("name", "engine"), [*((name, "nsga2") for name in PROBLEMS), ("gpt3-4k", "nsga3"), ("gpt3-4k", "random")]
 )
-def test_every_way_to_search_finds_the_same_front(
-    name: str, engine: str, job: Job, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_way_to_search_finds_the_same_front(name: str, engine: str, job: Job, tmp_path: Path) -> None:
     changes = PROBLEMS[name]
     found = search(load_problem(name, changes), engine=engine, **NUMBERS)
-    assert search_command(
-        name, {"engine": engine, **NUMBERS}, tmp_path, changes, resume=False, plot=False, as_json=True
-    ) == 0  # fmt: skip
-    assert json.loads(capsys.readouterr().out)["front"] == found.rows()
+    words = ("search", name, *options({"engine": engine, **NUMBERS}), "--out", tmp_path, *sets(changes))
+    assert call_json(*words)["front"] == found.rows()
     settings = "".join(f"{key}: {value}\n" for key, value in [*NUMBERS.items()][:2]) + f"seeds: [{NUMBERS['seed']}]\n"
     assigned = json.dumps(dict(change.split("=") for change in changes)).replace('"', "")
     (tmp_path / "e.yaml").write_text(f"problem: {name}\nset: {assigned}\nengines: {engine}\n{settings}")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command import call
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.executor import Job
@@ -16,7 +17,6 @@ from evo_libra.experiment.run.origin import build, origin_of
 from evo_libra.experiment.run.spec import run_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.experiment.store.manifest import manifest_of
-from evo_libra.ui.commands.compare import compare_command
 from evo_libra.ui.terminal.details import detail_lines
 from evo_libra.ui.terminal.session import Session, Wanted
 from evo_libra.ui.terminal.view_model import State, picture, selected_design, wanted
@@ -83,25 +83,25 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_times_are_per_sequence_where_an_iteration_is_another_amount_of_work(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert compare_command(["problem:gpt3-4k"], results, None, as_json=True) == 0
+    assert call("compare", "problem:gpt3-4k", "--out", results, "--json") == 0
     (found,) = json.loads(capsys.readouterr().out)["problems"]
     assert found["objectives"] == ["time_per_sequence_ms", "cost_usd"]
     assert "another number of sequences" in found["note"]
     assert all(rate > 0 for rate in found["sequences_per_second"].values())
     best = {1e3 / rate for rate in found["sequences_per_second"].values()}
     assert min(best) == pytest.approx(found["ideal"][0])
-    compare_command(["problem:gpt3-4k"], results, None, as_json=False)
+    call("compare", "problem:gpt3-4k", "--out", results)
     assert "sequences/s" in capsys.readouterr().out
 
 
 def test_different_problems_are_shown_one_by_one(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare_command(["problem:*"], results, None, as_json=False) == 0
+    assert call("compare", "problem:*", "--out", results) == 0
     shown = capsys.readouterr().out
     assert " ".join(shown.split()).startswith(
         "gpt3-4k and moe-4k are 2 different problems (they differ in name, fabric, workloads, "
     )
     assert "not ranked against one another" in " ".join(shown.split())
-    compare_command(["problem:*"], results, None, as_json=True)
+    call("compare", "problem:*", "--out", results, "--json")
     found = json.loads(capsys.readouterr().out)["problems"]
     assert [(one["problem"], sum(len(group["runs"]) for group in one["groups"].values())) for one in found] == [
         ("gpt3-4k", 2), ("moe-4k", 1),
@@ -111,9 +111,9 @@ def test_different_problems_are_shown_one_by_one(results: Path, capsys: pytest.C
 def test_single_runs_of_different_problems_are_refused(results: Path, tmp_path: Path) -> None:
     moe, gpt = (next((results / name).iterdir()) for name in ("moe-4k", "gpt3-4k"))
     with pytest.raises(InputError, match=r"moe-4k and gpt3-4k are 2 different problems .* two runs or more of one"):
-        compare_command([str(moe), str(gpt)], results, None, as_json=False)
+        call("compare", moe, gpt)
     with pytest.raises(InputError, match="--figure: gpt3-4k and moe-4k are 2 different problems"):
-        compare_command(["problem:*"], results, tmp_path / "a.png", as_json=False)
+        call("compare", "problem:*", "--out", results, "--figure", tmp_path / "a.png")
 
 
 def test_the_terminal_ui_does_not_compare_designs_of_unlike_runs(results: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import damage_stores
 import pytest
+from command import call
 from damage_stores import DAMAGES, Store, as_somebody, damage_cache, damage_store, no_longer_than
 
 from evo_libra.errors import InputError
@@ -31,9 +32,6 @@ from evo_libra.files.integrity import DamagedError, parse_json, parse_line, read
 from evo_libra.front.front import Front
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.problem.problem import Problem
-from evo_libra.ui.commands.compare import compare_command
-from evo_libra.ui.commands.front import front_command
-from evo_libra.ui.commands.results import results_command, show_command
 
 Make = Callable[..., RunSpec]
 KINDS = (
@@ -161,7 +159,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
         for path in (colleague, run):
             path.chmod(0o700)
             with as_somebody():
-                assert results_command((), store.results, "id", 20, as_json=False) == 0
+                assert call("results", "--out", store.results, "--sort", "id") == 0
             out, err = capsys.readouterr()
             assert all(spec.id.partition("/")[2] in out for spec in (store.done, store.other, store.begun))
             assert "its name is not UTF-8" in err
@@ -169,7 +167,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
             assert "permission denied" in err
         with as_somebody():
             states = {one.spec.id: one.state for one in plan_of(store.experiment, store.results)}
-            assert show_command(str(run), store.results, as_json=False) == 1
+            assert call("show", run) == 1
         assert (states[store.done.id], states[store.other.id]) == ("damaged", "done")
         assert "evo-libra run does the run again" in capsys.readouterr().out
     finally:
@@ -187,16 +185,16 @@ def test_comparisons_leave_damaged_runs_out_and_refuse_them_by_name(
         perform(spec, job)
     front = results / specs[0].id / FRONT
     front.write_bytes(front.read_bytes()[:-1])
-    assert compare_command(("status:done",), results, None, as_json=True) == 0
+    assert call("compare", "status:done", "--out", results, "--json") == 0
     out, err = capsys.readouterr()
     assert (specs[0].id in out, err.count("is left out")) == (False, 1)
     for ask in (
-        lambda: compare_command([spec.id for spec in specs], results, None, as_json=True),
-        lambda: front_command(results / specs[0].id, 10, as_json=True),
+        lambda: call("compare", *(spec.id for spec in specs), "--out", results),
+        lambda: call("front", results / specs[0].id),
     ):
         with pytest.raises(DamagedError, match=r"front.parquet is damaged or was changed by hand"):
             ask()
-    assert show_command(specs[0].id, results, as_json=False) == 1
+    assert call("show", specs[0].id, "--out", results) == 1
     assert "its checksum is wrong" in capsys.readouterr().out
 
 
@@ -229,12 +227,12 @@ def test_a_damaged_run_of_another_version_is_damaged(make: Make, job: Job, capsy
     folder = RunFolder(Path(job.results) / spec.id)
     manifest = {key: value for key, value in folder.read_json(MANIFEST).items() if key != "sha256"}
     folder.write_json(MANIFEST, {**manifest, "program": "another"})
-    assert show_command(spec.id, Path(job.results), as_json=False) == 0
+    assert call("show", spec.id, "--out", job.results) == 0
     assert "stale" in capsys.readouterr().out
     front = bytearray((folder.path / FRONT).read_bytes())
     front[len(front) // 2] ^= 1
     (folder.path / FRONT).write_bytes(front)
-    assert show_command(spec.id, Path(job.results), as_json=False) == 1
+    assert call("show", spec.id, "--out", job.results) == 1
     shown = capsys.readouterr().out
     assert "damaged: front.parquet" in shown
     assert "stale" not in shown

@@ -28,7 +28,9 @@ class KeyBar(Widget):
         for active in self.screen.active_bindings.values():
             if active.binding.show and active.enabled:
                 bindings.setdefault(active.binding.action, active.binding)
-        last = [binding for binding in bindings.values() if binding.action in ("app.help", "help", "quit", "app.quit")]
+        last = [
+            binding for binding in bindings.values() if binding.action in ("perform('view.help')", "quit", "app.quit")
+        ]
         others = [binding for binding in bindings.values() if binding not in last]
         shown = [(self.app.get_key_display(binding), binding) for binding in (*others, *last)]
         wide = [len(key) + 1 + len(binding.description) + 2 for key, binding in shown]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from evo_libra.ui.plots.canvas import Canvas, Role
-from evo_libra.ui.terminal.scatter_drawing import course
+from evo_libra.ui.terminal.scatter_drawing import draw_progress
 from evo_libra.ui.terminal.widgets.scatter import Lines
 
 
@@ -30,4 +30,4 @@ class Course(Lines):
     def paint(self) -> Canvas:
         """Return the bars."""
         width, height = self.size
-        return course(*self._points, width, height, self.glyphs)
+        return draw_progress(*self._points, width, height, self.glyphs)

@@ -1,0 +1,132 @@
+"""The proof of how far a front is from the best one."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evo_libra.errors import InputError, counted
+from evo_libra.ui.commands.named_runs import origin_of_result, problem_from, run_folder
+from evo_libra.ui.commands.shared import Assignments, Json, TrustCode, app
+from evo_libra.ui.output import new_console
+from evo_libra.ui.texts import number, print_json, short_design, time_text
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
+    from evo_libra.optimality.certificate import Certificate
+    from evo_libra.problem.problem import Problem
+
+
+_INTERRUPTED = 130
+
+
+@app.command
+def certify(
+    result: Path,
+    *,
+    problem: str | None = None,
+    assignments: Assignments = (),
+    seconds: float | None = None,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Prove how far the front of a result is from optimal.
+
+    Parameters
+    ----------
+    result:
+        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
+    problem:
+        The problem, where its file is no longer where the run found it.
+    assignments:
+        KEY=VALUE, as in the run; only together with --problem.
+    seconds:
+        After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
+    trust_code:
+        Run the code of a problem that the result names as module:object.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from rich.status import Status
+
+    from evo_libra.experiment.execution.executor import catching_interrupts
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.optimality.certificate import certificates
+
+    if seconds is not None and not 0 <= seconds < math.inf:
+        raise InputError(f"--seconds: found {seconds:g}; a number of at least 0 is needed")
+    folder = RunFolder(run_folder(result))
+    front = folder.read_front()
+    if problem is None and assignments:
+        raise InputError("--set belongs to --problem; without both, the run's own problem is taken")
+    certified = problem_from(origin_of_result(folder, problem, assignments, trust_code=trust_code))
+    console = new_console(stderr=True)
+    start, found = time.monotonic(), None
+    with catching_interrupts() as interrupted, Status("proving", console=console) as status:
+        for found in certificates(certified, front):
+            status.update(_state(found))
+            if interrupted() or (seconds is not None and time.monotonic() - start > seconds):
+                break
+        stopped = interrupted()
+    assert found is not None, "there is at least one"  # noqa: S101 - a programming error, not a user's
+    if as_json:
+        print_json(_certificate_json(found, front, folder.path))
+    else:
+        _show_certificate(found, front, certified)
+    return _INTERRUPTED if stopped else 0
+
+
+def _state(found: Certificate) -> str:
+    share = found.missed_hypervolume / found.max_hypervolume
+    return (
+        f"factor at most {found.largest_factor:.5g}, hypervolume missed at most {share:.3%}; "
+        f"{found.looked:,} looked at, {found.waiting:,} waiting"
+    )
+
+
+def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[str, Any]:
+    return {
+        "result": str(result),
+        "hypervolume": found.hypervolume,
+        "max_hypervolume": found.max_hypervolume,
+        "missed_hypervolume": found.missed_hypervolume,
+        "largest_factor": found.largest_factor,
+        "at_cost_usd": found.at_cost,
+        "designs": [
+            {"id": int(i), "factor": float(factor)} for i, factor in zip(front.frame["id"], found.factor, strict=True)
+        ],
+        "fastest_ms": found.fastest * 1e3,
+        "complete": not found.waiting,
+        "rests_on": {
+            "structures": found.structures,
+            "looked_at": found.looked,
+            "waiting": found.waiting,
+            "programs_solved": found.solved,
+        },
+    }
+
+
+def _show_certificate(found: Certificate, front: Front, problem: Problem) -> None:
+    share = found.missed_hypervolume / found.max_hypervolume
+    print(f"{problem.name}: a front of {counted(len(front), 'design')}")
+    volumes = f"{found.hypervolume:.6f} of at most {found.max_hypervolume:.6f}"
+    print(f"  hypervolume        {volumes}: misses at most {share:.2%}")
+    print(f"  time at equal cost at most {found.largest_factor:.6g} times the ideal, at {number(found.at_cost)} USD")
+    print(f"  each design        {_spread(found)}")
+    print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
+    how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
+    print(f"it rests on {how} all {found.structures:,} structures;")
+    print(f"{found.looked:,} looked at, {found.solved:,} programs solved, each with its own proof.")
+    print("Time model, prices, box and linear constraints are the problem's.")
+    worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
+    for factor, row in worst:
+        if factor > 1 + 1e-6:
+            print(f"  {factor:.4g} times the ideal:\n    {short_design(str(row.get('design', row['id'])))}")
+
+
+def _spread(found: Certificate) -> str:
+    ordered = sorted(found.factor)
+    middle, most = ordered[len(ordered) // 2], ordered[-1]
+    return f"at most {most:.6g} times the ideal; median {middle:.6g}"

@@ -1,0 +1,162 @@
+"""The best bandwidths of one network, with their proof."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from evo_libra.errors import ConflictError, InfeasibleError, InputError
+from evo_libra.ui.commands.shared import Assignments, Json, app
+from evo_libra.ui.output import new_console
+from evo_libra.ui.texts import number, print_json, time_text
+
+if TYPE_CHECKING:
+    from evo_libra.problem.allocation import Allocation, Binding
+
+
+@app.command
+def optimize(
+    problem: str,
+    *,
+    shape: str | None = None,
+    total: float | None = None,
+    cost: float | None = None,
+    constraint: Annotated[list[str] | None, Parameter(negative="")] = None,
+    objective: str = "time",
+    assignments: Assignments = (),
+    as_json: Json = False,
+) -> int:
+    """Find the best bandwidths of one network, exactly, with a proof and what holds them back.
+
+    Parameters
+    ----------
+    problem:
+        Path of a problem file, or name of a problem. Bounds of bandwidth that it leaves out do not exist here.
+    shape:
+        Such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
+    total:
+        GB/s per NPU over all dimensions, exactly.
+    cost:
+        USD at most.
+    constraint:
+        As in a problem file, such as "bw[0] >= bw[1]"; may be repeated.
+    objective:
+        time, or time-cost: the product of both, LIBRA's perf-per-cost.
+    assignments:
+        KEY=VALUE, replaces a value of the problem file; may be repeated.
+    as_json:
+        Print one JSON object and nothing else.
+    """
+    from evo_libra.arrays import GIGA
+    from evo_libra.problem.optimize import optimize as best_bandwidths
+
+    for key, limit, unit in (("total", total, "GB/s"), ("cost", cost, "USD")):
+        if limit is not None and not 0 < limit < math.inf:
+            raise InputError(f"--{key}: found {limit:g}; a number of {unit} above 0 is needed")
+    try:
+        found = best_bandwidths(
+            problem, shape=shape, total=None if total is None else total * GIGA, cost=cost,
+            constraints=constraint or (), objective=objective, assignments=assignments,
+        )  # fmt: skip
+    except ConflictError as error:
+        if not as_json:
+            raise InfeasibleError(str(error)) from None
+        print_json({"status": "infeasible", "reason": str(error.mistakes[0].message), "conflict": list(error.conflict)})
+        return _FAILED
+    if as_json:
+        print_json(_allocation_json(found, objective))
+    elif found.status == "optimal":
+        _show_allocation(found, objective)
+    if found.status == "unbounded" and not as_json:
+        raise InfeasibleError(f"the problem is unbounded: {found.reason}")
+    return 0 if found.status == "optimal" else _FAILED
+
+
+_FAILED = 1
+
+
+def _allocation_json(found: Allocation, objective: str) -> dict[str, Any]:
+    from evo_libra.arrays import GIGA
+
+    head: dict[str, Any] = {"status": found.status, "objective": objective, "design": found.design}
+    if found.status != "optimal":
+        return {**head, "reason": found.reason}
+    bound = {"bound_ms": found.bound * 1e3} if objective == "time" else {"bound_usd_s": found.bound}
+    exchange = {} if found.exchange is None else {"usd_per_second": found.exchange}
+    return {
+        **head,
+        "bandwidth_GBps": (found.bandwidth / GIGA).tolist(),
+        "time_ms": found.time * 1e3,
+        "cost_usd": found.cost,
+        "gap": found.gap,
+        **bound,
+        **exchange,
+        "speedup": found.speedup,
+        "performance_per_cost": found.performance_per_cost,
+        "equal_split": None if found.equal is None else {
+            "bandwidth_GBps": [found.equal.bandwidth / GIGA] * len(found.bandwidth),
+            "time_ms": found.equal.time * 1e3,
+            "cost_usd": found.equal.cost,
+        },
+        "binding": [_binding_json(binding) for binding in found.binding],
+    }  # fmt: skip
+
+
+def _binding_json(binding: Binding) -> dict[str, Any]:
+    from evo_libra.arrays import GIGA
+    from evo_libra.problem.objectives import unit_of
+
+    head = {"limit": binding.limit, "loosened_by": binding.loosened_by}
+    if unit_of(binding.quantity) == "cost":
+        return {**head, "usd_per_second": 1.0 / binding.price, "seconds_per_usd": binding.price}
+    if binding.quantity == "power":
+        return {**head, "seconds_per_kW": binding.price * 1e3}
+    return {**head, "seconds_per_GBps": binding.price * GIGA}
+
+
+def _show_allocation(found: Allocation, objective: str) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from evo_libra.arrays import GIGA
+
+    console = new_console()
+    table = Table(title=Text("best bandwidths [GB/s per NPU]"), title_justify="left")
+    equal = found.equal
+    for column in ("dimension", "best", *(["equal split"] if equal else [])):
+        table.add_column(column, justify="left" if column == "dimension" else "right", no_wrap=True)
+    for part, best in zip(found.design.split("_"), found.bandwidth, strict=True):
+        each = [f"{equal.bandwidth / GIGA:.6g}"] if equal else []
+        table.add_row(Text(part.partition(":")[0]), f"{best / GIGA:.6g}", *each)
+    table.add_section()
+    times, costs = [found.time, *([equal.time] if equal else [])], [found.cost, *([equal.cost] if equal else [])]
+    table.add_row("time", *(time_text(time * 1e3) for time in times))
+    table.add_row(Text("cost [USD]"), *map(number, costs))
+    console.print(table)
+    if equal:
+        print(f"\nthan the equal split: {found.speedup:.4g} times as fast, {found.performance_per_cost:.4g} times")
+        print(f"the performance per USD; no bandwidths are better by more than {found.gap:.1e}")
+    else:
+        print("\nno design of this network with equal bandwidths meets the limits;")
+        print(f"no bandwidths are better by more than {found.gap:.1e}")
+    if found.binding:
+        print("\nwhat holds it back:")
+    for binding in found.binding:
+        print(f"  {binding.limit:34s} {_price(binding)}")
+    if objective != "time" and found.exchange is not None:
+        print(f"\nat this point one second is worth {number(found.exchange)} USD")
+
+
+def _price(binding: Binding) -> str:
+    from evo_libra.arrays import GIGA
+    from evo_libra.problem.objectives import unit_of
+
+    if unit_of(binding.quantity) == "cost":
+        word = "buy" if binding.loosened_by == "raising" else "less save"
+        return f"{number(1.0 / binding.price)} USD {word} one second"
+    verb = "saves" if binding.price > 0 else "costs"
+    step = "more" if binding.loosened_by == "raising" else "less"
+    unit, size = ("kW", 1e3) if binding.quantity == "power" else ("GB/s", GIGA)
+    return f"one {unit} {step} {verb} {abs(binding.price) * size * 1e3:.4g} ms"

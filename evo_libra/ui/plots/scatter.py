@@ -1,0 +1,124 @@
+"""A scatter plot as text, which commands print."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rich.cells import cell_len
+
+from evo_libra.ui.plots.axes import Series, axes_of, check_series, in_units
+from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Glyphs, Role
+
+_NARROWEST, _LOWEST = 30, 10
+_BOLD, _GREY = "1", "38;5;244"
+_COLOURS = tuple(f"38;5;{code}" for code in (32, 214, 36, 175, 202, 74, 227, 97, 247))  # Okabe and Ito's, nearly.
+_STYLES = {
+    Role.AXIS: _GREY, Role.TICK: _GREY, Role.HINT: _GREY, Role.LABEL: _BOLD,
+    **{Role.FRONT + which: colour for which, colour in enumerate(_COLOURS)},
+}  # fmt: skip
+_NO_POINTS = "no points"
+_UNICODE = replace(UNICODE, markers="●○▲△■□◆◇✕")
+_ASCII = replace(ASCII, markers="ox+*#@%&=")
+
+
+def scatter(
+    series: Sequence[Series],
+    *,
+    width: int,
+    height: int,
+    x_label: str,
+    y_label: str,
+    log_x: bool,
+    log_y: bool,
+    style: bool,
+    ascii_only: bool = False,
+) -> str:
+    """Return a scatter plot as `height` lines of `width` columns, joined by newlines.
+
+    Points are braille dots, 2 x 4 in a character. Without colour, several series are told apart by markers instead;
+    so are all in ASCII. Later series lie over earlier ones; in braille, dots of both stay and take the later colour.
+    A character of a label that does not take one column is shown as a question mark.
+
+    Parameters
+    ----------
+    series : what to draw; "no points" is drawn when all are empty.
+    width, height : columns and lines of the whole plot, at least 30 x 10.
+    x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
+    log_x, log_y : whether an axis is logarithmic.
+    style : whether to colour by ANSI escape codes, which take no columns.
+    ascii_only : whether to use ASCII characters only.
+
+    Raises
+    ------
+    ValueError : a plot that is too small, or series that `check_series` refuses.
+    """
+    if width < _NARROWEST or height < _LOWEST:
+        raise ValueError(f"a plot of {width} x {height} characters; at least {_NARROWEST} x {_LOWEST} are needed")
+    check_series(series, log_x=log_x, log_y=log_y)
+    series, (x_label, y_label) = in_units(series, (x_label, y_label), log_x=log_x, log_y=log_y)
+    glyphs = _ASCII if ascii_only else _UNICODE
+    braille = not ascii_only and (style or len(series) == 1)
+    x_label, y_label, *names = (
+        _one_column(text, glyphs) for text in (x_label, y_label, *(one.label for one in series))
+    )
+    x_label, y_label = _shortened(x_label, width, glyphs), _shortened(y_label, width, glyphs)
+
+    canvas = Canvas.blank(width, height)
+    canvas.write(0, 0, y_label, Role.LABEL)
+    top = height - _draw_legend(canvas, names, len(x_label), glyphs, same_marker=braille)
+    canvas.write(top, width - len(x_label), x_label, Role.LABEL)
+    if any(one.x.size for one in series):
+        area = canvas.draw_axes(*axes_of(series, log_x=log_x, log_y=log_y), top - 3, glyphs)
+        for which, one in enumerate(series):
+            if braille:
+                canvas.draw_dots(area, one, Role.FRONT + which, keep=True)
+            else:
+                canvas.draw_markers(area, one, glyphs.markers[which], Role.FRONT + which)
+    else:
+        canvas.draw_frame(top - 3, 1, glyphs)
+        canvas.write(top // 2 - 1, (width - len(_NO_POINTS)) // 2, _NO_POINTS, Role.HINT)
+    return canvas.styled(_STYLES if style else {})
+
+
+def _one_column(text: str, glyphs: Glyphs) -> str:
+    text = unicodedata.normalize("NFC", text)
+    if glyphs is _ASCII:
+        text = text.encode("ascii", "replace").decode()
+    odd = (not c.isprintable() or unicodedata.category(c)[0] == "M" or cell_len(c) != 1 for c in text)
+    return "".join("?" if is_odd else c for c, is_odd in zip(text, odd, strict=True))
+
+
+def _shortened(text: str, room: int, glyphs: Glyphs) -> str:
+    return text if len(text) <= room else text[: room - 1] + glyphs.cut
+
+
+def _draw_legend(canvas: Canvas, names: Sequence[str], reserved: int, glyphs: Glyphs, *, same_marker: bool) -> int:
+    """Draw the legend at the bottom and return its lines, at least one: `reserved` columns of the first stay free."""
+    height, width = canvas.text.shape
+    layouts = (
+        _legend_layout([_shortened(name, room, glyphs) for name in names], reserved, width)
+        for room in range(width - 2, 0, -1)
+    )
+    layout = next(layout for layout in layouts if len(layout) <= 1 + height // 5)
+    for row, entries in enumerate(layout, start=height - len(layout)):
+        for column, which, name in entries:
+            canvas.write(row, column, glyphs.markers[0 if same_marker else which], Role.FRONT + which)
+            canvas.write(row, column + 2, name, Role.BLANK)
+    return len(layout)
+
+
+def _legend_layout(names: Sequence[str], reserved: int, width: int) -> list[list[tuple[int, int, str]]]:
+    """Return, for each line, the column, the series and the name of its entries."""
+    layout: list[list[tuple[int, int, str]]] = [[]]
+    column, room = 0, width - reserved - 2
+    for which, name in enumerate(names):
+        if not name:
+            continue
+        if column + 2 + len(name) > room:
+            layout.append([])
+            column, room = 0, width
+        layout[-1].append((column, which, name))
+        column += len(name) + 5
+    return layout

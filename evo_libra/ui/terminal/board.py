@@ -1,0 +1,78 @@
+"""What the parts of the main screen share: the user's choice, the contents of the store, and how to say something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from textual.screen import Screen
+from textual.worker import get_current_worker
+
+from evo_libra.experiment.run.record import RunRecord
+from evo_libra.ui.terminal import view_model
+from evo_libra.ui.terminal.plot_view import Picture
+from evo_libra.ui.terminal.queue_view import in_ascii
+from evo_libra.ui.terminal.session import Scene
+from evo_libra.ui.terminal.view_model import State
+
+Severity = Literal["information", "warning", "error"]
+
+
+class Board:
+    """The state of the main screen, which its parts read and change.
+
+    Parameters
+    ----------
+    screen : the main screen.
+    results : the folder of results.
+    ascii_only : use ASCII characters only.
+    changed : shows another state; the flag says that the store is to be read at once.
+    """
+
+    def __init__(
+        self, screen: Screen[None], results: Path, *, ascii_only: bool, changed: Callable[[State, bool], None]
+    ) -> None:
+        self.screen, self.results, self.ascii_only = screen, results, ascii_only
+        self.state, self.scene = State(), Scene()
+        self._changed = changed
+
+    @property
+    def run(self) -> RunRecord | None:
+        """The selected run."""
+        return view_model.selected_run(self.state, self.scene)
+
+    def picture(self) -> Picture:
+        """Return what the plot shows now."""
+        return view_model.picture(self.state, self.scene)
+
+    def change(self, state: State, *, now: bool = False) -> None:
+        """Take another state and show it; `now` reads the store at once, since something was asked of it."""
+        self.state = view_model.settled(state, self.scene) if self.scene.every else state
+        self._changed(self.state, now)
+
+    def take(self, scene: Scene) -> None:
+        """Take other contents of the store and show them."""
+        self.scene = scene
+        state = view_model.settled(self.state, scene)
+        if state is self.state:
+            self._changed(state, False)  # noqa: FBT003 - nothing was asked
+        else:
+            self.change(state)
+
+    def spelt(self, text: str) -> str:
+        """Return a text as it can be shown."""
+        return in_ascii(text) if self.ascii_only else text
+
+    def say(self, text: str, severity: Severity = "information") -> None:
+        """Say something for a few seconds."""
+        self.screen.notify(text, severity=severity, markup=False, timeout=8 if severity == "error" else 5)
+
+    def say_later(self, text: str, severity: Severity = "information") -> None:
+        """Say something, from another thread."""
+        if not get_current_worker().is_cancelled:
+            self.screen.app.call_from_thread(self.say, text, severity)
+
+    def in_thread(self, work: Callable[[], None], group: str, *, exclusive: bool = False) -> None:
+        """Do something in another thread."""
+        self.screen.run_worker(work, group=group, exclusive=exclusive, thread=True)

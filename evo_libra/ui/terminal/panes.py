@@ -1,0 +1,223 @@
+"""The panes of the main screen: what each shows, drawn again when what it is made of has changed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static, TabbedContent
+
+from evo_libra.experiment.run.record import RunRecord
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.ui.terminal import queue_view, view_model
+from evo_libra.ui.terminal.board import Board
+from evo_libra.ui.terminal.details import Breakdown, Design, break_down, detail_lines, folded
+from evo_libra.ui.terminal.plot_view import PlotView
+from evo_libra.ui.terminal.queue_view import queue_rows
+from evo_libra.ui.terminal.view_model import FrontRows
+from evo_libra.ui.terminal.widgets.progress_chart import Course
+from evo_libra.ui.terminal.widgets.scatter import Scatter
+from evo_libra.ui.terminal.widgets.sheet import Sheet
+from evo_libra.ui.terminal.widgets.table import Table
+
+PANES = {"one": "queue", "two": "centre", "three": "details"}
+"""Class of the panes' container while a pane has the keys -> id of the pane."""
+_LISTS = {"design": "#design-sheet", "front": "#front", "log": "#log-sheet"}
+_REMEMBERED = 128
+_PATIENCE = 0.3  # Seconds until a design is shown without its breakdown.
+_Key = tuple[str, str, tuple[float, ...]]
+_COMPARED = (str, int, tuple, PlotView, Design, RunRecord)
+
+
+class Panes:
+    """Draws runs, plot and details.
+
+    Attributes
+    ----------
+    complete : whether all widgets are there.
+    asked : the design whose breakdown is worked out.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.complete = False
+        self.asked: _Key | None = None
+        self._breakdowns: OrderedDict[_Key, Breakdown] = OrderedDict()
+        self._pushed: dict[str, tuple[object, ...]] = {}
+        self._titles: dict[str, tuple[str, str]] = {}
+        self._patience: Timer | None = None
+
+    @property
+    def node(self) -> Widget:
+        """What holds the panes."""
+        return self.board.screen.query_one("#panes")
+
+    def show(self) -> None:
+        """Show what has changed since the last time."""
+        if not self.complete or not self.board.screen.query("#plot"):
+            return  # not there yet, or not any more
+        state, scene = self.board.state, self.board.scene
+        data = view_model.selected_data(state, scene)
+        listed = (scene.runs, scene.names, state.marked, state.run, state.query, state.sort, scene.error)
+        points = (scene.data, scene.names, scene.shown, state.plot, state.design, state.baseline)
+        self._push("title", (scene.every, state.frozen), self._show_title)
+        self._push("runs", listed, self._show_runs)
+        self._push("plot", points, self._show_plot)
+        self._push("course", (self.board.run, data.progress, scene.requests.get(state.run, "")), self._show_course)
+        self._push("front", (data.front, state.design, state.tab), self._show_front)
+        self._push("log", (data.log, state.tab), self._show_log)
+        self._show_design()
+        tabs = self.board.screen.query_one(TabbedContent)
+        tabs.active = {"design": "design", "front": "front-tab", "log": "log"}[state.tab]
+
+    def _push(self, name: str, made_of: tuple[object, ...], show: Callable[[], None]) -> None:
+        """Show a part of the screen if what it is made of has changed."""
+        last = self._pushed.get(name)
+        if last is None or not all(map(_same, last, made_of)):
+            self._pushed[name] = made_of
+            show()
+
+    def entitle(self, pane: str, title: str, subtitle: str = "") -> None:
+        """Give a pane titles; all of it is drawn anew if they are others."""
+        if self._titles.get(pane) != (title, subtitle):
+            self._titles[pane] = title, subtitle
+            widget = self.board.screen.query_one(f"#{pane}")
+            widget.border_title, widget.border_subtitle = Content(title), Content(subtitle)
+
+    def _show_title(self) -> None:
+        width = self.board.screen.query_one("#title").size.width
+        text = view_model.title(str(self.board.results), self.board.scene, width, frozen=self.board.state.frozen)
+        self.board.screen.query_one("#title", Static).update(self.board.spelt(text), layout=False)
+
+    def _show_runs(self) -> None:
+        scene, state = self.board.scene, self.board.state
+        marks = view_model.run_styles(state) if state.marked else {}
+        rows = queue_rows(scene.runs, scene.names, marks, ascii_only=self.board.ascii_only)
+        cursor = next((at for at, row in enumerate(rows) if row.key == state.run), 0)
+        longest = max((len(row.cells[2]) for row in rows), default=0)
+        self.board.screen.query_one("#runs", Table).show(rows, cursor, longest=longest)
+        pane = self.board.screen.query_one("#queue")
+        self.entitle("queue", f"[1] {view_model.queue_title(state, scene)}", (scene.error or scene.note).split(";")[0])
+        share, words = view_model.queue_foot(scene)
+        words = self.board.spelt(words)
+        room = max(pane.size.width - len(words) - 2, 0)
+        done = int(share * room)
+        line = queue_view.ASCII_LINE if self.board.ascii_only else queue_view.LINE
+        self.board.screen.query_one("#foot", Static).update(
+            Content.assemble((line * done, "$primary"), (line * (room - done), "$panel"), f"  {words}"), layout=False
+        )
+
+    def _show_plot(self) -> None:
+        self.board.screen.query_one("#plot", Scatter).show(self.board.picture())
+        name = self.board.scene.names.get(self.board.state.run, "")
+        self.entitle("centre", f"[2] Pareto front{': ' if name else ''}{name}")
+
+    def _show_course(self) -> None:
+        run, data = self.board.run, view_model.selected_data(self.board.state, self.board.scene)
+        self.board.screen.query_one("#course", Course).show(view_model.course_of(run, data.progress))
+        status, asked = (
+            self.board.screen.query_one("#status", Static),
+            self.board.scene.requests.get(self.board.state.run, ""),
+        )
+        line = view_model.status_line(run, data.progress, asked, status.size.width)
+        status.update(self.board.spelt(line), layout=False)
+
+    def _show_front(self) -> None:
+        if self.board.state.tab != "front":
+            return
+        data = view_model.selected_data(self.board.state, self.board.scene)
+        rows = FrontRows(data.front) if data.front is not None else None
+        index = view_model.design_index(self.board.state, data)
+        self.board.screen.query_one("#front", Table).show(rows or (), index or 0, rows.columns if rows else ())
+
+    def _show_log(self) -> None:
+        if self.board.state.tab == "log":
+            lines = view_model.selected_data(self.board.state, self.board.scene).log
+            sheet = self.board.screen.query_one("#log-sheet", Sheet)
+            sheet.show(folded(lines or ["nothing yet"], sheet.columns))
+            sheet.scroll_end(animate=False)
+
+    def _show_design(self) -> None:
+        design = view_model.selected_design(self.board.state, self.board.scene)
+        found = self._breakdown(design) if design is not None else None
+        if design is not None and found is None:
+            # Known in a moment, as a rule: until then, what is there stays.
+            if self._patience is None:
+                self._patience = self.board.screen.set_timer(_PATIENCE, self._draw_design)
+            return
+        if self._patience is not None:
+            self._patience.stop()
+            self._patience = None
+        width = self.board.screen.query_one("#design-sheet", Sheet).columns
+        self._push("design", (design, found, self.board.state.baseline, width), self._draw_design)
+
+    def _draw_design(self) -> None:
+        design = view_model.selected_design(self.board.state, self.board.scene)
+        sheet = self.board.screen.query_one("#design-sheet", Sheet)
+        if design is None:
+            sheet.show([((view_model.selected_data(self.board.state, self.board.scene).note, "dim"),)])
+            return
+        found = self._breakdown(design)
+        if found is not None and not design.notation:
+            design = replace(design, notation=found.notation)
+        lines = detail_lines(design, found, self.board.state.baseline, sheet.columns, ascii_only=self.board.ascii_only)
+        sheet.show([tuple((self.board.spelt(text), role) for text, role in line) for line in lines])
+
+    def _breakdown(self, design: Design) -> Breakdown | None:
+        """Return the breakdown of a design; None while that is worked out."""
+        key = (design.run, design.notation, tuple(design.objectives.values()))
+        if key not in self._breakdowns and key != self.asked:
+            self.asked = key
+            self.board.in_thread(partial(self._work_out, design, key), "breakdown", exclusive=True)
+        return self._breakdowns.get(key)
+
+    def _work_out(self, design: Design, key: _Key) -> None:
+        found = break_down(RunFolder(self.board.results / design.run), design)
+        self.board.screen.app.call_from_thread(self._keep, key, found)
+
+    def _keep(self, key: _Key, found: Breakdown) -> None:
+        self._breakdowns[key] = found
+        self.asked = None
+        while len(self._breakdowns) > _REMEMBERED:
+            self._breakdowns.popitem(last=False)
+        self._show_design()
+
+    def fit(self) -> None:
+        """Fit the texts to the widths of the panes."""
+        for part in ("title", "runs", "course"):
+            self._pushed.pop(part, None)
+        self.show()
+
+    def fit_later(self) -> None:
+        """Fit the texts once the panes have their widths."""
+        self.board.screen.call_after_refresh(self.fit)
+
+    def widen(self) -> None:
+        """Fold lines at another width."""
+        self._pushed.pop("log", None)
+        self.show()
+
+    def focus(self, number: int) -> None:
+        """Go to a pane."""
+        for at, name in enumerate(PANES, start=1):
+            self.node.set_class(at == number, name)
+        self.fit_later()
+        target = ("#runs", "#plot", _LISTS[self.board.state.tab])[number - 1]
+        self.board.screen.call_after_refresh(lambda: self.board.screen.query_one(target).focus(scroll_visible=False))
+
+    def mark_active(self, focused: Widget) -> None:
+        """Show which pane has the keys."""
+        active = next((node.id for node in focused.ancestors_with_self if node.id in PANES.values()), None)
+        for name, pane in PANES.items() if active else ():
+            self.node.set_class(pane == active, name)
+            self.board.screen.query_one(f"#{pane}").set_class(pane == active, "active")
+
+
+def _same(one: object, other: object) -> bool:
+    """Return whether two things are the same; what holds arrays is never made anew without a change."""
+    return one is other or (isinstance(one, _COMPARED) and one == other)
