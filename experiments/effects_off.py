@@ -14,9 +14,9 @@ import numpy as np
 from evo_libra import Problem, load_problem
 from evo_libra.arrays import IntArray
 from evo_libra.files.source import read_source
+from evo_libra.network.catalog.parts import parts_files
 from evo_libra.problem.hardware import Hardware
 from evo_libra.problem.tables import Tables
-from evo_libra.workload.language_models import MODELS_FILE
 
 BOX = 8
 """NPUs of a box of NVLink without switches between boxes."""
@@ -62,7 +62,7 @@ def without_shares(problem: Problem) -> Problem:
 def edited(problem: str, folder: Path, edit: Callable[[dict[str, Any]], None]) -> Problem:
     """Return a problem with an edited copy of its catalogue."""
     named = str(load(problem).spec["fabric"]["catalog"])
-    catalog: Any = read_source(MODELS_FILE.parent / f"{named}.yaml").data
+    catalog: Any = read_source(parts_files(named)[0]).data
     edit(catalog)
     path = folder / f"{problem}-edited.yaml"
     path.write_text(json.dumps(catalog))
