@@ -19,25 +19,29 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin
 
 from key_tables import key_tables
 from layout import either, table
 
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
-    "experiment file": "evo_libra.experiment.file.settings.ExperimentSpec",
+    "experiment file": "evo_libra.experiment.file.schema.ExperimentSpec",
     "catalogue of prices": "evo_libra.network.catalog.technologies.CatalogSpec",
     "catalogue of parts": "evo_libra.network.catalog.parts.PartsSpec",
     "prices": "evo_libra.network.catalog.technologies.load_catalog",
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
-    "blocks": "evo_libra.network.blocks.PHYSICS",
+    "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
     "objectives": "evo_libra.problem.objectives.MEASURES",
-    "units": "evo_libra.problem.constraints.units_of",
-    "own engines": "evo_libra.searching.engine.OWN",
-    "engines of libraries": "evo_libra.searching.engine.LIBRARIES",
+    "units": "evo_libra.problem.objectives.units_of",
+    "engines": "evo_libra.searching.registry.ENGINES",
+    "schedulers": "evo_libra.timing.names.Scheduler",
+    "policies": "evo_libra.timing.names.Policy",
+    "algorithms": "evo_libra.timing.names.CollectiveAlgorithm",
+    "columns": "evo_libra.experiment.run.record.COLUMNS",
+    "settings": "evo_libra.experiment.run.settings.SETTINGS",
     "commands": "evo_libra.ui.commands.names.COMMANDS",
     "command line": "evo_libra.ui.commands.application.run",
     "JSON files": "evo_libra.experiment.store.folder._FIELDS",
@@ -74,7 +78,7 @@ def objectives() -> str:
     """Return a table of the objectives."""
     measures: Mapping[str, Any] = named("objectives")
     rows = [
-        [f"`{name}`", f"`{one.objective.column}`", one.objective.label, units(one.unit), "yes" if one.power else ""]
+        [f"`{name}`", f"`{one.objective.column}`", one.meaning, units(one.unit), "yes" if one.power else ""]
         for name, one in measures.items()
     ]
     return table(["name", "column", "meaning", "units in constraints", "needs a catalogue of parts"], rows)
@@ -113,11 +117,14 @@ def _summary(found: object) -> str:
 
 def engines() -> str:
     """Return a table of the engines."""
-    own: Sequence[str] = named("own engines")
-    libraries: Mapping[str, Sequence[str]] = named("engines of libraries")
-    rows = [["this package", ", ".join(f"`{name}`" for name in own)]]
-    rows += [[library, ", ".join(f"`{library}:{name}`" for name in names)] for library, names in libraries.items()]
-    return table(["from", "names"], rows)
+    rows = [[f"`{name}`", one.title, one.purpose] for name, one in named("engines").items()]
+    return table(["engine", "what it is", "made for"], rows)
+
+
+def choices(kind: str) -> str:
+    """Return a table of the schedulers, policies or algorithms."""
+    rows = [[f"`{one.key}`", one.description] for one in named(kind) if one.key]
+    return table([{"policies": "policy"}.get(kind, kind[:-1]), "what it does"], rows)
 
 
 def models() -> str:
@@ -186,46 +193,46 @@ def _amount(value: float) -> str:
 
 
 _MEANINGS = {
-    "name": "name of the problem", "label": "what distinguishes the run in its experiment, such as npus=1024",
-    "engine": "search algorithm", "seed": "seed of the random numbers", "population": "designs per generation",
-    "budget": "designs to evaluate", "hash": "hash of problem, settings and budget",
-    "search": "hash of problem and settings without the budget", "method": "settings that differ from a plain search",
+    "method": "settings that differ from a plain search",
     "experiment": "experiment that the run belongs to; empty for a single search",
     "program": "digest of the program's code that results depend on", "started": "time of the start",
     "status": "what the run is at; `done.json` says whether it is finished",
-    "evaluations": "designs that were evaluated", "front": "designs on the front",
-    "failures": "designs that could not be evaluated", "restarts": "restarts of the engine",
-    "ended": "what ended the run: evaluations, seconds, stagnation, gap or exhausted",
-    "wall_s": "seconds of work, earlier attempts included", "source": "where the problem comes from, and its changes",
-    "keep": "what is kept: the front, or every design", "seconds": "limit of the time of work; null for none",
-    "workers": "processes that evaluate designs; null for none", "problem": "the validated problem",
-    "objectives": "objectives with their columns, scales and labels", "versions": "versions of Python and of libraries",
-    "git": "commit and state of the checkout; null outside of one", "machine": "host, processor and system",
-    "command": "the command line", "hypervolume": "hypervolume of the front; null where it is not known",
-    "files": "SHA-256 of each table", "error": "the last line of the failure", "time": "when, in s since the epoch",
+    "evaluations": "designs that were evaluated", "failures": "designs that could not be evaluated",
+    "source": "where the problem comes from, and its changes", "problem": "the validated problem",
+    "objectives": "objectives with their columns, scales and labels",
+    "versions": "versions of Python and of libraries", "git": "commit and state of the checkout; null outside of one",
+    "machine": "host, processor and system", "command": "the command line", "files": "SHA-256 of each table",
+    "error": "the last line of the failure", "time": "when, in s since the epoch",
     "designs": "each with its genes and the reason", "batch": "the batch that has tried it",
     "count": "attempts from the same place", "memory_kills": "workers that the system has ended for want of memory",
     "file": "path of the experiment file", "runs": "the runs in their order, with their ids",
 }  # fmt: skip
-"""Meanings of the keys of JSON files. A key without one ends the build."""
+"""Meanings of the keys of JSON files that are no setting and no column of runs. A key without one ends the build."""
 
 
 def records() -> str:
     """Return a section for each JSON file of runs and batches, with a table of its keys."""
-    sections = []
+    sections, meanings = [], _meanings()
     for name, fields in named("JSON files").items():
-        rows = [[f"`{key}`", _type_of(kind), "yes" if key in _optional(fields) else "", _MEANINGS[key]]
+        rows = [[f"`{key}`", _type_of(kind), "yes" if key in _optional(fields) else "", meanings[key]]
                 for key, kind in _kinds(fields).items()]  # fmt: skip
         sections.append(f"### `{name}`\n\n{table(['key', 'value', 'may be missing', 'meaning'], rows)}")
     return "\n\n".join(sections)
 
 
+def _meanings() -> Mapping[str, str]:
+    """Return the meanings of keys: those of settings and of columns of runs, then the others."""
+    settings = {one.key: one.help for one in named("settings").values() if one.key}
+    columns = {one.key: one.help for one in named("columns") if one.place in ("head", "plan", "figure")}
+    return {**settings, **columns, **_MEANINGS}
+
+
 def _kinds(fields: Any) -> Mapping[str, Any]:  # noqa: ANN401 - what the program says of a JSON object
-    return get_type_hints(fields)
+    return fields.kinds  # type: ignore[no-any-return]
 
 
 def _optional(fields: Any) -> Collection[str]:  # noqa: ANN401 - the same
-    return set(fields.__optional_keys__)
+    return fields.optional  # type: ignore[no-any-return]
 
 
 def _type_of(kind: Any) -> str:  # noqa: ANN401 - a type
@@ -236,7 +243,7 @@ def _type_of(kind: Any) -> str:  # noqa: ANN401 - a type
         return either([f"`{one}`" for one in get_args(kind)])
     if get_origin(kind) is list:
         return f"list of {inner[0]}"
-    if get_origin(kind) is dict or hasattr(kind, "__optional_keys__"):
+    if get_origin(kind) is dict or hasattr(kind, "kinds"):
         return "mapping"
     return words.get(kind, either(inner) if inner else "any value")
 
@@ -286,6 +293,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
     one.__name__: one
     for one in (
         blocks,
+        choices,
         commands,
         engines,
         keys,
