@@ -24,7 +24,7 @@ from evo_libra.ui.terminal.plot_view import (
     with_objectives,
     zoomed,
 )
-from evo_libra.ui.terminal.scatter_drawing import draw, nearest, place_of, position_in
+from evo_libra.ui.terminal.scatter_drawing import draw, draw_progress, nearest, place_of, position_in
 
 FRONT = {"time_ms": np.array([100.0, 200.0, 400.0]), "cost_usd": np.array([4e6, 2e6, 1e6])}
 CLOUD = {"time_ms": np.array([300.0, 5000.0]), "cost_usd": np.array([5e6, 2e8])}

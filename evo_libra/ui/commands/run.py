@@ -314,7 +314,9 @@ class _Lines:
             self.failed += report.ending == "failed"
             text += f": {shortened(report.error)}"
         else:
-            text += f" {counted(report.figures.evaluations, 'evaluation')}, {report.figures.front_size:,} on the front, {duration(report.figures.wall_s)}"
+            figures = report.figures
+            text += f" {counted(figures.evaluations, 'evaluation')}, {figures.front_size:,} on the front"
+            text += f", {duration(figures.wall_s)}"
         if self.plain:
             self._line(text)
         elif report.ending in ("failed", "machine"):
