@@ -17,7 +17,7 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, call, run_json, run_process, wait_for
+from command import COMMAND, call, process_json, run_process, wait_for
 from distributed.comm import connect
 
 from evo_libra.errors import InputError
@@ -139,7 +139,7 @@ def test_no_file_of_the_current_folder_stands_in_for_a_module(trapped: Path) -> 
     (trapped / "problems").symlink_to(ROOT / "problems")
     batch = "evaluations: 100\npopulation: 50\nruns:\n  a: {problem: gpt3-4k, engines: 'deap:nsga2'}\n"
     (trapped / "batch.yaml").write_text(f"{batch}  b: {{problem: 'slow:problem'}}\n")
-    started = run_json(trapped, "run", "batch.yaml", "--workers", "1", "--detach")
+    started = process_json(trapped, "run", "batch.yaml", "--workers", "1", "--detach")
     run_process(trapped, "search", "slow:problem", "--evaluations", "60", "--population", "20", "--workers", "1")
     wait_for(lambda: "2 done" in (trapped / started["log"]).read_text())
     assert sprung(trapped) == []

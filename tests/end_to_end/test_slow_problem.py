@@ -110,8 +110,8 @@ def test_an_asynchronous_search_is_interrupted_and_resumed(folder: Path) -> None
     (["gpt3-4k", "--engine", "pymoo:moead", "--set", "objectives=[time]"], "at least 2 objectives"),
     (["gpt3-4k", "--asynchronous"], "needs --workers"),
     (["gpt3-4k", "--timeout", "3"], "belongs to --workers"),
-    (["gpt3-4k", "--workers", "0"], "at least 1 is needed"),
-    (["gpt3-4k", "--workers", "1", "--timeout", "0"], "timeout of 0 s"),
+    (["gpt3-4k", "--workers", "0"], "--workers: found 0; it must be at least 1"),
+    (["gpt3-4k", "--workers", "1", "--timeout", "0"], "--timeout: found 0; it must be a number from 0.001"),
     (["gpt3-4k", "--workers", "1", "--asynchronous", "--engine", "exhaustive"], "many designs at once"),
 ])  # fmt: skip
 def test_wrong_input_is_one_sentence(tmp_path: Path, words: list[str], part: str) -> None:

@@ -185,7 +185,7 @@ def test_copy_is_edited_checked_and_really_run(drive: Drive) -> None:
         assert "problem: gpt3-4k\nengines: nsga2\nevaluations: 20000\npopulation: 100\nseeds: 0\n" in good
         area.text = good.replace("evaluations:", "evaluation:")
         await driver.press("ctrl+s")
-        await driver.until(lambda: isinstance(driver.app.screen, Editor) and "did you mean" in driver.text)
+        await driver.until(lambda: isinstance(driver.app.screen, Editor) and "unknown key 'evaluation'" in driver.text)
         driver.app.screen.query_one("#text").text = good.replace("20000", "300")
         await driver.press("ctrl+s")
         await driver.said("runs as process")

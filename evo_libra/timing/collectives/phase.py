@@ -151,7 +151,7 @@ class Implementation:
     """An algorithm with its window, if it has one.
 
     >>> Implementation.read("direct3")
-    Implementation(algorithm=<Algorithm.DIRECT: 'direct'>, window=3)
+    Implementation(algorithm=<CollectiveAlgorithm.DIRECT: 'direct'>, window=3)
     """
 
     algorithm: CollectiveAlgorithm

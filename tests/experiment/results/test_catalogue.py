@@ -38,8 +38,8 @@ LISTED = """
 import sys
 from pathlib import Path
 from evo_libra.experiment.results.catalogue import Catalogue
-from evo_libra.ui.commands.results import results_command
-results_command([], Path(sys.argv[1]), "id", 1, as_json=False)
+from evo_libra.ui.commands.results import list_runs
+list_runs(results=Path(sys.argv[1]), sort="id", rows=1)
 (run,) = Catalogue.open(sys.argv[1]).runs()
 assert run.folder == Path(sys.argv[1], run.id)
 paths = [value for value in vars(run).values() if isinstance(value, Path)]

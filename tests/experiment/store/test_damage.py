@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_listed(
             assert "permission denied" in err
         with as_somebody():
             states = {one.spec.id: one.state for one in plan_of(store.experiment, store.results)}
-            assert call("show", run) == 1
+            assert call("show", run, "--out", store.results) == 1
         assert (states[store.done.id], states[store.other.id]) == ("damaged", "done")
         assert "evo-libra run does the run again" in capsys.readouterr().out
     finally:
