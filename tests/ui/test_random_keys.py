@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from textual import events
+from textual.command import CommandList, CommandPalette
 from textual.geometry import Size
 from textual.keys import _character_to_key
 
@@ -80,7 +81,7 @@ def test_no_keys_end_the_ui(drive: Callable[..., None], seed: int) -> None:
     drive(body)
 
 
-@pytest.mark.parametrize("key", ["n", "e", "O", "c", "ctrl+x", "r", "question_mark"])
+@pytest.mark.parametrize("key", ["n", "e", "O", "c", "ctrl+x", "r", "question_mark", "ctrl+p"])
 @pytest.mark.parametrize("answer", ["enter", "escape", "ctrl+s"])
 @pytest.mark.usefixtures("store")
 def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str, answer: str) -> None:
@@ -89,5 +90,21 @@ def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str,
         press_at_once(driver.app, [answer] * 3)
         await driver.pilot.pause(0.05)
         assert driver.app.is_running
+
+    drive(body)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[..., None]) -> None:
+    async def body(driver: Any) -> None:
+        await driver.press("ctrl+p")
+        await driver.type("stand still")
+        await driver.until(lambda: driver.app.screen.query_one(CommandList).option_count == 1)
+        await driver.press("down")
+        press_at_once(driver.app, ["enter"] * 3)
+        await driver.until(lambda: not isinstance(driver.app.screen, CommandPalette))
+        await driver.pilot.pause(0.05)
+        assert driver.app.is_running
+        assert driver.main.state.frozen
 
     drive(body)

@@ -19,6 +19,7 @@ from textual.events import Event, InputEvent
 from textual.filter import LineFilter
 from textual.message import Message
 from textual.screen import Screen
+from textual.theme import ThemeProvider
 
 from evo_libra.errors import EvoLibraError
 from evo_libra.ui.terminal import themes
@@ -28,6 +29,7 @@ from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.screen import MainScreen
 from evo_libra.ui.terminal.session import Scene, Session
 from evo_libra.ui.terminal.view_model import State, wanted
+from evo_libra.ui.terminal.widgets.dialogs import Palette
 
 UPDATES_PER_SECOND = 4.0
 _PATIENCE = 0.5  # Seconds that reading waits for drawing, once.
@@ -181,6 +183,15 @@ class TerminalUI(App[None]):
     def action_light_or_dark(self) -> None:
         """Change between light and dark."""
         self.theme = themes.LIGHT.name if self.current_theme.dark else themes.DARK.name
+
+    def action_command_palette(self) -> None:
+        """Show the palette."""
+        if not isinstance(self.screen, Palette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """Show the palette of themes."""
+        self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes"))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Return what the palette offers: every key's action, and the themes."""

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from textual import on
 from textual.app import ComposeResult, SuspendNotSupported
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, OptionList, Static, TextArea
@@ -242,3 +245,20 @@ class Help(Dialog[None]):
     def action_scroll(self, lines: int) -> None:
         """Scroll by lines."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+class Palette(CommandPalette):
+    """Textual's command palette, which takes one answer: keys that come after it change nothing."""
+
+    @on(OptionList.OptionSelected)
+    @on(Input.Submitted)
+    @on(Button.Pressed)
+    def drop_after_answer(self, event: OptionList.OptionSelected | Input.Submitted | Button.Pressed) -> None:
+        """Drop an answer that comes once the palette is closed: Textual would close the screen below."""
+        if not self.is_active:
+            event.stop()
+            event.prevent_default()
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close the palette unless it is closed."""
+        return super().dismiss(result) if self.is_active else AwaitComplete()
