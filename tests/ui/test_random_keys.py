@@ -121,3 +121,16 @@ def test_keys_in_a_palette_that_finds_nothing_change_nothing(drive: Callable[...
         assert driver.app.is_running
 
     drive(body)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("key", ["pageup", "pagedown"])
+def test_keys_in_a_palette_that_has_no_room_change_nothing(drive: Callable[..., None], key: str) -> None:
+    async def body(driver: Any) -> None:
+        await driver.press("ctrl+p")
+        resize(driver.app, (1, 1))
+        await driver.until(lambda: driver.app.size == Size(1, 1))
+        await driver.press(key)
+        assert driver.app.is_running
+
+    drive(body)

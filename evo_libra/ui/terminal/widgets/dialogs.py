@@ -127,6 +127,20 @@ class Form(Dialog[dict[str, str]]):
         self.answer(self._filled() if event.button.id == "go" else None)
 
 
+class Options(OptionList):
+    """Options of which none may have room on the screen: Textual's own list fails on a page up or down there."""
+
+    def action_page_up(self) -> None:
+        """Move up by a page."""
+        if self.scrollable_content_region.height:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        """Move down by a page."""
+        if self.scrollable_content_region.height:
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
+
 class Choose(Dialog[int]):
     """A list to choose from.
 
@@ -145,7 +159,7 @@ class Choose(Dialog[int]):
         """Make the box."""
         with Vertical(classes="box"):
             yield Static(self._question, markup=False, classes="question")
-            yield OptionList(*(Option(text) for text in self._options), markup=False, compact=True)
+            yield Options(*(Option(text) for text in self._options), markup=False, compact=True)
 
     def on_mount(self) -> None:
         """Put the cursor on what is chosen now."""
@@ -264,6 +278,7 @@ class Palette(CommandPalette):
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
     def _action_command_list(self, action: str) -> None:
-        """Move in the list of commands, where there are any: Textual's own list fails on a page up in an empty one."""
-        if self.query_one(CommandList).option_count:
+        """Move in the list of commands where it shows any: Textual's own list fails on a page up where it does not."""
+        commands = self.query_one(CommandList)
+        if commands.option_count and commands.scrollable_content_region.height:
             super()._action_command_list(action)
