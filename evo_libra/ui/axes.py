@@ -96,7 +96,7 @@ def unit_of(label: str, axis: Axis) -> tuple[str, float]:
     axis : the values that are shown.
 
     >>> unit_of("iteration time [ms]", Axis(7.0, 7.1, log=True)), unit_of("power [MW]", Axis(7.0, 7.1, log=True))
-    (('iteration time [h]', 3600000.0), ('power [MW]', 1.0))
+    (('iteration time [min]', 60000.0), ('power [MW]', 1.0))
     """
     if not label.endswith("[ms]"):
         return label, 1.0
