@@ -8,9 +8,9 @@ and another are shown, planned and drawn: a damaged file is named in one sentenc
 that was written, nothing blocks, and what is not damaged is as it was. Every so often the damaged run is done again, to
 the same front byte for byte. Ends with 0 when all of that is so.
 
-The last run, with `--each 600`: 9,000 damages of 15 kinds of file, none believed or overlooked; of the evaluations that
-were read from 600 databases with a flipped bit, 17,218 were right, 349 missing, none wrong; 18 were refused. It took
-331 seconds, 181 of one core, on a machine that had other work.
+The last run, with `--each 2000`: 30,000 damages of 15 kinds of file, none believed or overlooked. Of the evaluations
+read from 2,000 databases with a flipped bit, 57,688 were right, 1,176 missing, none wrong; 47 were refused. It took
+1,413 seconds, 733 of one core, on a machine that had other work.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from command import run_process as run
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.results.benchmark import Run, Task, compare, exact_front, run_task, run_tasks
-from evo_libra.experiment.results.benchmark import FIGURES
+from evo_libra.experiment.results.benchmark import FIGURES, Run, Task, compare, exact_front, run_task, run_tasks
 from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem

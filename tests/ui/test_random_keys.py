@@ -108,3 +108,29 @@ def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[...,
         assert driver.main.board.state.frozen
 
     drive(body)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("key", ["pageup", "pagedown", "up", "down", "ctrl+home"])
+def test_keys_in_a_palette_that_finds_nothing_change_nothing(drive: Callable[..., None], key: str) -> None:
+    async def body(driver: Any) -> None:
+        await driver.press("ctrl+p")
+        await driver.type("qqqq")
+        await driver.until(lambda: driver.app.screen.query_one(CommandList).option_count == 0)
+        await driver.press(key)
+        assert driver.app.is_running
+
+    drive(body)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("key", ["pageup", "pagedown"])
+def test_keys_in_a_palette_that_has_no_room_change_nothing(drive: Callable[..., None], key: str) -> None:
+    async def body(driver: Any) -> None:
+        await driver.press("ctrl+p")
+        resize(driver.app, (1, 1))
+        await driver.until(lambda: driver.app.size == Size(1, 1))
+        await driver.press(key)
+        assert driver.app.is_running
+
+    drive(body)

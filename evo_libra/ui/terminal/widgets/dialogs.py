@@ -15,7 +15,7 @@ from textual import on
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, OptionList, Static, TextArea
@@ -127,6 +127,20 @@ class Form(Dialog[dict[str, str]]):
         self.answer(self._filled() if event.button.id == "go" else None)
 
 
+class Options(OptionList):
+    """Options of which none may have room on the screen: Textual's own list fails on a page up or down there."""
+
+    def action_page_up(self) -> None:
+        """Move up by a page."""
+        if self.scrollable_content_region.height:
+            super().action_page_up()  # type: ignore[no-untyped-call]
+
+    def action_page_down(self) -> None:
+        """Move down by a page."""
+        if self.scrollable_content_region.height:
+            super().action_page_down()  # type: ignore[no-untyped-call]
+
+
 class Choose(Dialog[int]):
     """A list to choose from.
 
@@ -145,7 +159,7 @@ class Choose(Dialog[int]):
         """Make the box."""
         with Vertical(classes="box"):
             yield Static(self._question, markup=False, classes="question")
-            yield OptionList(*(Option(text) for text in self._options), markup=False, compact=True)
+            yield Options(*(Option(text) for text in self._options), markup=False, compact=True)
 
     def on_mount(self) -> None:
         """Put the cursor on what is chosen now."""
@@ -262,3 +276,9 @@ class Palette(CommandPalette):
     def dismiss(self, result: None = None) -> AwaitComplete:
         """Close the palette unless it is closed."""
         return super().dismiss(result) if self.is_active else AwaitComplete()
+
+    def _action_command_list(self, action: str) -> None:
+        """Move in the list of commands where it shows any: Textual's own list fails on a page up where it does not."""
+        commands = self.query_one(CommandList)
+        if commands.option_count and commands.scrollable_content_region.height:
+            super()._action_command_list(action)
