@@ -1,0 +1,104 @@
+"""Time of kernels on an accelerator: rooflines with constants that were fitted to measured kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.network.catalog.accelerators import Accelerator
+
+Array = FloatArray | float
+
+_UNFUSED_RATE = 0.75
+"""Rate of the batched products of unfused attention over that of large ones (assumed)."""
+
+
+@dataclass(frozen=True)
+class Product:
+    """Seconds of a product of an (m, k) activation with a (k, n) weight.
+
+    Attributes
+    ----------
+    forward : of the product; `inputs`, `weights` : of the gradients of its activation and of its weight.
+    """
+
+    forward: FloatArray
+    inputs: FloatArray
+    weights: FloatArray
+
+    def __add__(self, other: Product) -> Product:
+        return Product(self.forward + other.forward, self.inputs + other.inputs, self.weights + other.weights)
+
+    def __mul__(self, times: Array) -> Product:
+        return Product(self.forward * times, self.inputs * times, self.weights * times)
+
+    @property
+    def backward(self) -> FloatArray:
+        """Both gradients."""
+        return self.inputs + self.weights
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Kernels of an accelerator within a training step.
+
+    Attributes
+    ----------
+    gemm_factor : rate of products in a step over that of isolated kernels.
+    memory_factor : memory bandwidth of element-wise kernels over the data sheet's.
+    gradient_bytes : of an accumulated gradient of a weight, which a product reads and writes.
+    """
+
+    accelerator: Accelerator
+    gemm_factor: float
+    memory_factor: float
+    gradient_bytes: int
+
+    def product(self, m: Array, n: Array, k: Array, precision: str) -> Product:
+        """Return the time of a product and its gradients: the longer of FLOP and bytes, and a fixed time.
+
+        The gradient of a weight is accumulated: it reads and writes that many bytes of each.
+        """
+        one = 1 if precision == "fp8" else 2
+        work = 2.0 * m * n * k / self._rate(precision)
+        activations, outputs, weights = m * k, m * n, k * n
+        constants = self.accelerator.gemm[precision]
+        quantised = constants.quantisation / self.accelerator.memory_bandwidth
+
+        def time(*moved: Array) -> FloatArray:
+            return np.asarray(np.maximum(work, self.moved(sum(moved))) + constants.fixed)
+
+        return Product(
+            time(one * activations, one * weights, 2.0 * outputs) + quantised * activations,
+            time(one * outputs, one * weights, 2.0 * activations) + quantised * outputs,
+            time(one * activations, one * outputs, 2.0 * self.gradient_bytes * weights),
+        )
+
+    def moved(self, moved: Array) -> FloatArray:
+        """Return the time of element-wise kernels that read and write so many bytes."""
+        return np.asarray(moved / (self.accelerator.memory_bandwidth * self.memory_factor))
+
+    def fused_attention(self, work: Array, sequence: int) -> tuple[FloatArray, FloatArray]:
+        """Return forward and backward time of fused attention, causal FLOP of the forward pass given.
+
+        The backward pass computes the scores again: it has 2.5 times the FLOP.
+        """
+        constants = self.accelerator.fused_attention()
+        rate = self.accelerator.peak_of("bf16") * constants.plateau * sequence / (sequence + constants.half_tokens)
+        fixed = self.accelerator.gemm["bf16"].fixed
+        return np.asarray(work / rate + fixed), np.asarray(2.5 * work / (rate * constants.backward) + fixed)
+
+    def unfused_attention(self, work: Array, scores: Array) -> tuple[FloatArray, FloatArray]:
+        """Return forward and backward time of attention kernel by kernel, full FLOP and scores given.
+
+        A score is scaled, masked and normalised with 4 bytes of traffic, and dropped out with 5.
+        """
+        rate = self._rate("bf16") * _UNFUSED_RATE
+        fixed = self.accelerator.gemm["bf16"].fixed
+        forward = work / rate + self.moved(9.0 * scores) + 2.0 * fixed
+        return np.asarray(forward), np.asarray(2.0 * work / rate + self.moved(11.0 * scores) + 4.0 * fixed)
+
+    def _rate(self, precision: str) -> float:
+        return self.accelerator.peak_of(precision) * self.accelerator.gemm[precision].plateau * self.gemm_factor

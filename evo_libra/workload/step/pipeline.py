@@ -1,0 +1,115 @@
+"""Schedules of pipelines, step by step: 1F1B and its interleaved form (Narayanan et al. 2021, section 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evo_libra.chakra.trace import Node
+from evo_libra.chakra.write import compute_node, receive_node, send_node
+
+
+@dataclass(frozen=True)
+class PipelineStep:
+    """A forward or backward pass of a microbatch through a part of the layers of a stage.
+
+    Attributes
+    ----------
+    chunk : which of the parts; a stage of a pipeline that is not interleaved has one.
+    """
+
+    forward: bool
+    chunk: int
+    microbatch: int
+
+
+def schedule(stage: int, stages: int, chunks: int, microbatches: int) -> list[PipelineStep]:
+    """Return what a stage runs, in order.
+
+    Forward passes fill the pipeline; then one forward and one backward pass alternate; then backward passes drain it.
+    An interleaved pipeline runs groups of as many microbatches as there are stages through a chunk, then the next
+    chunk.
+
+    Raises
+    ------
+    ValueError : the microbatches of an interleaved pipeline are no multiple of its stages.
+    """
+    if chunks > 1 and microbatches % stages:
+        raise ValueError(f"an interleaved pipeline of {stages} stages takes a multiple of {stages} microbatches")
+    total = chunks * microbatches
+    ahead = stages - stage - 1 if chunks == 1 else 2 * (stages - stage - 1) + (chunks - 1) * stages
+    warm = min(total, ahead)
+    steps = [_step(k, stages, chunks, forward=True) for k in range(warm)]
+    for k in range(total - warm):
+        steps += [_step(warm + k, stages, chunks, forward=True), _step(k, stages, chunks, forward=False)]
+    return steps + [_step(k, stages, chunks, forward=False) for k in range(total - warm, total)]
+
+
+def _step(k: int, stages: int, chunks: int, *, forward: bool) -> PipelineStep:
+    group, within = divmod(k, stages * chunks) if chunks > 1 else (k, 0)
+    chunk, microbatch = divmod(within, stages)
+    microbatch = group * stages + microbatch if chunks > 1 else k
+    return PipelineStep(forward, chunk if forward else chunks - 1 - chunk, microbatch)
+
+
+def pipeline_traces(
+    stages: int, chunks: int, microbatches: int, *, forward: int, backward: int, message: int
+) -> list[list[Node]]:
+    """Return the execution trace of each stage.
+
+    Parameters
+    ----------
+    forward, backward : microseconds of a pass through a chunk.
+    message : bytes of the activations, or of their gradients, between neighbouring chunks.
+    """
+    durations = {True: forward, False: backward}
+    return [
+        list(_nodes(stage, stages, chunks, schedule(stage, stages, chunks, microbatches), durations, message))
+        for stage in range(stages)
+    ]
+
+
+def _nodes(
+    stage: int, stages: int, chunks: int, steps: list[PipelineStep], durations: dict[bool, int], message: int
+) -> Iterator[Node]:
+    number, last = 0, None
+    for step in steps:
+        ends = _neighbours(stage, stages, chunks, step)
+        before = [] if last is None else [last]
+        if ends.source is not None:
+            tag = _tag(step, chunks, ends.source_chunk)
+            yield receive_node(number, "receive", source=ends.source, destination=stage, size=message, tag=tag)
+            before, number = [*before, number], number + 1
+        yield compute_node(
+            number, "forward" if step.forward else "backward", duration=durations[step.forward], data=before
+        )
+        last, number = number, number + 1
+        if ends.target is not None:
+            tag = _tag(step, chunks, step.chunk)
+            yield send_node(number, "send", source=stage, destination=ends.target, size=message, tag=tag, data=[last])
+            number += 1
+
+
+@dataclass(frozen=True)
+class _Ends:
+    source: int | None
+    source_chunk: int
+    target: int | None
+
+
+def _neighbours(stage: int, stages: int, chunks: int, step: PipelineStep) -> _Ends:
+    """Return where a pass gets its input from, and where its output goes."""
+    place, ends = step.chunk * stages + stage, stages * chunks - 1
+    ahead = 1 if step.forward else -1
+    source, target = place - ahead, place + ahead
+    inside = range(ends + 1)
+    return _Ends(
+        source % stages if source in inside else None,
+        source // stages,
+        target % stages if target in inside else None,
+    )
+
+
+def _tag(step: PipelineStep, chunks: int, chunk: int) -> int:
+    """Return the number of a message: of the chunk that sent it, the microbatch and the direction."""
+    return 2 * (step.microbatch * chunks + chunk) + step.forward

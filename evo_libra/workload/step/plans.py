@@ -1,0 +1,84 @@
+"""Parallelisation plans of a training step, as a struct of arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import cast
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+
+RECOMPUTE = ("none", "selective", "full")
+"""What of the forward pass runs again in the backward pass: nothing, the attention core, or all of it."""
+
+NONE, SELECTIVE, FULL = range(3)
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Parallelisation plans; every array is (n,), or (1,) where it holds for all plans.
+
+    Attributes
+    ----------
+    tp, cp, pp, ep, dp : NPUs of a tensor, context, pipeline, expert and data parallel group; ``tp*cp*pp*dp`` are all
+        NPUs, and an expert group takes its NPUs from those of ``tp*cp*dp``.
+    vp : virtual stages of an NPU (interleaved schedule); 1 is plain 1F1B.
+    micro_batch : sequences of a microbatch.
+    zero : ZeRO's stage, 0 to 3: states, gradients and weights are sharded over the data parallel group.
+    recompute : index into `RECOMPUTE`.
+    sequence_parallel : element-wise work and its activations are split over the tensor parallel group, too.
+    overlap_tp, overlap_pp, overlap_dp : that communication runs beside compute where the schedule allows it.
+    """
+
+    tp: IntArray
+    cp: IntArray
+    pp: IntArray
+    vp: IntArray
+    ep: IntArray
+    dp: IntArray
+    micro_batch: IntArray
+    zero: IntArray
+    recompute: IntArray
+    sequence_parallel: BoolArray
+    overlap_tp: BoolArray
+    overlap_pp: BoolArray
+    overlap_dp: BoolArray
+
+    def __len__(self) -> int:
+        return max(len(cast("IntArray", getattr(self, field.name))) for field in fields(self))
+
+    def microbatches(self, global_batch: int) -> FloatArray:
+        """Return (n,) microbatches of a pipeline and step; not whole where the batch does not divide."""
+        return np.asarray(global_batch / (self.dp * self.micro_batch))
+
+    def tokens(self, sequence: int) -> FloatArray:
+        """Return (n,) tokens of an NPU and microbatch."""
+        return np.asarray(self.micro_batch * sequence / self.cp)
+
+    def select(self, which: IntArray | slice) -> Plans:
+        """Return some of the plans."""
+        return Plans(*(
+            array if len(array) == 1 else array[which]
+            for array in (cast("IntArray", getattr(self, field.name)) for field in fields(self))
+        ))  # type: ignore[arg-type]  # fields keep their types  # fmt: skip
+
+
+def one_plan(**given: int | bool) -> Plans:
+    """Return a single plan; what is not given is 1, and no option is on.
+
+    >>> one_plan(tp=8, pp=4).tp.tolist()
+    [8]
+    """
+    ones = dict.fromkeys(("tp", "cp", "pp", "vp", "ep", "dp", "micro_batch"), 1)
+    off = dict.fromkeys(("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp"), False)
+    values = {**ones, "zero": 0, "recompute": NONE, **off, **given}
+    return Plans(**{name: np.array([value]) for name, value in values.items()})  # type: ignore[arg-type]  # as named
+
+
+def stack_plans(plans: list[Plans]) -> Plans:
+    """Return several populations of plans as one."""
+    return Plans(*(
+        np.concatenate([np.broadcast_to(getattr(plan, field.name), len(plan)) for plan in plans])
+        for field in fields(Plans)
+    ))  # fmt: skip

@@ -1,0 +1,75 @@
+"""What is trained, on what, and with which software: the numbers of a step that its plan leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evo_libra.network.catalog.accelerators import Accelerator
+from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.kernels import Kernels
+
+GEMM_OF_ISOLATED = 0.852
+"""Rate of products within a step over that of isolated kernels (clocks, gaps); fitted to published training rows."""
+
+MEMORY_OF_PEAK = 0.548
+"""Memory bandwidth that element-wise kernels reach, over the data sheet's; fitted to published training rows."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Training software.
+
+    Attributes
+    ----------
+    compute : factor on its compute time.
+    hides_data : the part of compute that hides data parallel traffic where a plan overlaps the two.
+    hides_gather : what sequence parallelism gathers again runs beside the gradients of weights (Korthikanti et al. 2022,
+        section 4.2.2), even where a plan overlaps nothing else.
+    flat_ring : collectives over the data parallel group run as one ring through one NIC of each server.
+    """
+
+    name: str
+    compute: float = 1.0
+    hides_data: float = 1.0
+    hides_gather: bool = False
+    flat_ring: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A model, an accelerator, and how one trains the other.
+
+    Attributes
+    ----------
+    sequence : tokens of a sequence.
+    global_batch : sequences of a step.
+    precision : of linear layers, as the accelerator names it; attention and element-wise work have 16 bits.
+    head_precision : of the output head.
+    gradient_bytes : of an accumulated gradient, 2 or 4.
+    fused_attention : attention that never writes its scores to memory.
+    dropout : whether masks of dropout are kept.
+    half_message : bytes at which a collective of the tensor parallel group reaches half of its bandwidth.
+    balanced : stages at the ends have a layer less, so that embedding and head do not slow the pipeline.
+    gemm_factor, memory_factor : the two fitted constants.
+    """
+
+    decoder: Decoder
+    accelerator: Accelerator
+    sequence: int
+    global_batch: int
+    precision: str = "bf16"
+    head_precision: str = "bf16"
+    gradient_bytes: int = 4
+    fused_attention: bool = True
+    balanced: bool = False
+    stack: Stack = Stack("any")
+    dropout: bool = False
+    half_message: float = 0.0
+    gemm_factor: float = GEMM_OF_ISOLATED
+    memory_factor: float = MEMORY_OF_PEAK
+
+    @property
+    def kernels(self) -> Kernels:
+        """Times of kernels within the step."""
+        return Kernels(self.accelerator, self.gemm_factor, self.memory_factor, self.gradient_bytes)
