@@ -31,3 +31,5 @@ class Accelerator:
 
     def fused_attention(self):
         return self.attention
+def accelerator(name):
+    return Accelerator('h100-80gb',{'bf16':989e12,'fp8':1979e12},80e9,3350e9,{'bf16':GemmConstants(.742,3.5e-6),'fp8':GemmConstants(.68,3.5e-6,11)},AttentionConstants(.55,1700,.86))

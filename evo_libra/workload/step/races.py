@@ -1,0 +1,133 @@
+"""Time of a step as a sum of races between compute and the traffic beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective, Pattern, pattern_of
+
+TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "cp+dp", "edp"
+"""Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
+
+COMPUTE, BUBBLE = "compute", "bubble"
+PARTS = (COMPUTE, "head", "tensor", "context", "expert", "pipeline", BUBBLE, "data", "optimizer")
+"""Parts of a step, in the order of reports."""
+
+SecondsPerByte = Mapping[tuple[str, Pattern], FloatArray]
+"""(n,) seconds of a byte of each group and pattern."""
+
+
+class Send(Enum):
+    """What is no collective: a message of each NPU of a group to the next one."""
+
+    NEXT = "send to the next stage"
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Collectives or messages that run one after the other.
+
+    Attributes
+    ----------
+    part : of the step that waits for them.
+    group : process group.
+    operation : what runs.
+    size : (n,) bytes of one: the whole message, of an all-gather the gathered one.
+    operations : (n,) how many.
+    """
+
+    part: str
+    group: str
+    operation: Collective | Send
+    size: FloatArray
+    operations: FloatArray
+
+    @property
+    def pattern(self) -> Pattern:
+        """How the bytes are spread over the dimensions."""
+        return Pattern.NEIGHBOUR if isinstance(self.operation, Send) else pattern_of(self.operation)
+
+    def seconds(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
+        """Return (n,) seconds; an all-reduce is two reduce-scatters."""
+        factor = 2.0 if self.operation is Collective.ALL_REDUCE else 1.0
+        return np.asarray(factor * self.size * self.operations * seconds_per_byte[self.group, self.pattern])
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Compute, then traffic that nothing in this chain hides."""
+
+    compute: FloatArray
+    traffic: tuple[Traffic, ...] = ()
+
+    @property
+    def part(self) -> str:
+        """The part of the step that waits for the chain: that of its last traffic."""
+        return self.traffic[-1].part if self.traffic else COMPUTE
+
+    def seconds(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
+        """Return (n,) seconds."""
+        return sum((sent.seconds(seconds_per_byte) for sent in self.traffic), self.compute)
+
+
+@dataclass(frozen=True)
+class Race:
+    """Chains that run side by side; the longest one counts.
+
+    Attributes
+    ----------
+    chains : compute first; each other one is charged with what it is longer than all before it.
+    count : (n,) times in a step; `idle` : (n,) times more while the pipeline fills and drains.
+    """
+
+    chains: tuple[Chain, ...]
+    count: FloatArray
+    idle: FloatArray = field(default_factory=lambda: np.zeros(1))
+
+    def waits(self, seconds_per_byte: SecondsPerByte) -> Iterator[tuple[str, FloatArray]]:
+        """Yield the part of each chain, and the (n,) seconds by which it is longer than those before it."""
+        longest = np.zeros(1)
+        for chain in self.chains:
+            longer = np.maximum(longest, chain.seconds(seconds_per_byte))
+            yield chain.part, longer - longest
+            longest = longer
+
+    def seconds(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
+        """Return (n,) seconds of one time."""
+        times = [chain.seconds(seconds_per_byte) for chain in self.chains]
+        return times[0] if len(times) == 1 else np.asarray(np.maximum.reduce(np.broadcast_arrays(*times)))
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """Time of a training step: compute that no communication can overlap, and races, most of which have one chain.
+
+    Attributes
+    ----------
+    plain : (n,) seconds of the ``head`` and of the ``optimizer``.
+    races : the rest.
+    """
+
+    plain: Mapping[str, FloatArray]
+    races: tuple[Race, ...]
+
+    def __call__(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
+        """Return (n,) seconds of a step."""
+        time = sum(self.plain.values(), np.zeros(1))
+        for race in self.races:
+            time = time + (race.count + race.idle) * race.seconds(seconds_per_byte)
+        return np.asarray(time)
+
+    def split(self, seconds_per_byte: SecondsPerByte) -> dict[str, FloatArray]:
+        """Return (n,) seconds of each of `PARTS`; they add up to the step's time."""
+        parts = {part: self.plain.get(part, np.zeros(1)) for part in PARTS}
+        for race in self.races:
+            for part, wait in race.waits(seconds_per_byte):
+                parts[part] = parts[part] + race.count * wait
+                parts[BUBBLE] = parts[BUBBLE] + race.idle * wait
+        return parts
