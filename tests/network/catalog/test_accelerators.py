@@ -28,7 +28,7 @@ NAMES = (
     "a100-40gb", "a100-80gb", "h100-80gb", "h200-141gb", "b200", "gb200", "mi300x", "gaudi3",
     "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e",
 )  # fmt: skip
-OWN = {
+OWN: dict[str, Any] = {
     "peak_TFLOPS": {"bf16": 500},
     "memory": {"capacity_GB": 64, "bandwidth_GBps": 2000},
     "sources": {"all": "own measurement, 2026"},
