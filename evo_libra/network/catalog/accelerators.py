@@ -129,9 +129,8 @@ class GemmConstants:
     plateau : share of the peak rate that large products reach.
     fixed : s of a product in a training step beyond its roofline.
     quantisation : bytes of memory traffic per element of the input that is quantised.
-    isolated : s beyond the roofline of a large product that is measured alone, or None. The plateau was fitted with it.
-        Training steps launch kernels ahead of time, so `fixed` is shorter; use this one only to compare with
-        measurements of single kernels.
+    isolated : s beyond the roofline of a large product that is measured alone, or None. The plateau was fitted together
+        with it. Only comparisons with measurements of single kernels use it; a training step uses `fixed`.
     """
 
     plateau: float
@@ -308,6 +307,18 @@ def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> A
     return _accelerator_of(name, whole)
 
 
+def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
+    """Return every accelerator that comes with the package as its file says it, by name."""
+    return dict(_specs())
+
+
+def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
+    """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
+    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
+    sources = {key: " ".join(text.split()) for key, text in spec.sources.items()}
+    return {key: (value, sources.get(_covering(key, sources) or "", "")) for key, value in leaves(given)}
+
+
 @lru_cache(maxsize=1)
 def _specs() -> dict[str, AcceleratorSpec]:
     source = read_source(ACCELERATORS_FILE)
@@ -335,7 +346,7 @@ def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
         raise InputError(Mistake(unknown("accelerator", own.extends, _specs()), name, key="extends"))
     base = _specs()[own.extends].model_dump(exclude_none=True)
     data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
-    sources = {figure: own.sources[key] for figure in _figures(own) if (key := _covering(figure, own.sources))}
+    sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
 
 
@@ -346,18 +357,17 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _figures(spec: AcceleratorSpec) -> list[str]:
-    """Return the keys of all figures that an entry gives itself."""
-    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
-    return list(_leaves(given, ""))
+def leaves(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each value of nested mappings that is not None, by its key.
 
-
-def _leaves(data: Mapping[str, Any], prefix: str) -> Iterator[str]:
+    >>> dict(leaves({"memory": {"capacity_GB": 80}, "power_W": None}))
+    {'memory.capacity_GB': 80}
+    """
     for key, value in data.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}"
+            yield from leaves(value, f"{prefix}{key}.")
+        elif value is not None:
+            yield f"{prefix}{key}", value
 
 
 def _covering(figure: str, sources: Mapping[str, str]) -> str | None:
@@ -372,9 +382,9 @@ def _covering(figure: str, sources: Mapping[str, str]) -> str | None:
 
 
 def _unsourced(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
-    figures = _figures(spec)
-    used = {figure: _covering(figure, spec.sources) for figure in figures}
-    missing = [((*key.split("."),), "has no source; give one under `sources`") for key in figures if not used[key]]
+    """Return the figures without a source, the sources without a year, and the sources without a figure."""
+    used = {key: _covering(key, spec.sources) for key in figures_of(spec)}
+    missing = [((*key.split("."),), "has no source; give one under `sources`") for key in used if not used[key]]
     undated = [
         (("sources", key), "a source needs its year, such as 'NVIDIA A100 data sheet, 2021'")
         for key, text in spec.sources.items()
