@@ -15,7 +15,7 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.units import seconds
 
 _FOLDER = Path(__file__).parent
-_NOT_CATALOGS = {"models"}
+_NOT_CATALOGS = {"accelerators"}
 
 PricedBlockName = Literal["ring", "fully-connected", "switch"]
 """Blocks that LIBRA has a price for."""

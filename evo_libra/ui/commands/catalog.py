@@ -1,4 +1,4 @@
-"""What problem files can name: catalogues, models, problems, engines."""
+"""What problem files can name: catalogues, accelerators, models, problems, engines."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _FILES = (".yaml", ".yml", ".json")
 
 @app.command
 def catalog(name: str | None = None, *, as_json: Json = False) -> int:
-    """List what can be used in a problem file: catalogues with their prices, blocks, models, problems, engines.
+    """List what can be used in a problem file: catalogues with prices, accelerators, models, blocks, problems, engines.
 
     Parameters
     ----------
     name:
-        Show just this catalogue (a name, or the path of a .yaml file); of parts, each with its figures and source.
+        Show just this catalogue (a name, or the path of a .yaml file), accelerator or language model, with its figures.
     as_json:
         Print one JSON object and nothing else.
     """
@@ -41,37 +41,67 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
 
 def _everything() -> dict[str, Any]:
     from evo_libra.network.blocks.registry import BLOCKS
+    from evo_libra.network.catalog.accelerators import load_accelerators
     from evo_libra.network.catalog.parts import parts_names
     from evo_libra.network.catalog.technologies import catalog_names
     from evo_libra.problem.file.registry import problem_names
     from evo_libra.searching.registry import engine_names
     from evo_libra.workload.language_models import load_models
+    from evo_libra.workload.step.decoder import load_decoders
 
     return {
         "catalogs": {name: _linear(name) for name in catalog_names()},
         "parts_catalogs": {name: _parts(name) for name in parts_names()},
         "blocks": {block.name: block.code for block in BLOCKS},
         "models": {key: model.model_dump(mode="json") for key, model in load_models().items()},
+        "language_models": {name: _decoder(name) for name in load_decoders()},
+        "accelerators": {name: _accelerator(name) for name in load_accelerators()},
         "problems": problem_names(),
         "engines": list(engine_names()),
     }
 
 
 def _one(name: str) -> dict[str, Any]:
+    from evo_libra.network.catalog.accelerators import load_accelerators
     from evo_libra.network.catalog.parts import is_parts, parts_names
     from evo_libra.network.catalog.technologies import catalog_names, load_catalog
+    from evo_libra.workload.step.decoder import load_decoders
 
+    if name in load_accelerators():
+        return {"accelerators": {name: _accelerator(name)}}
+    if name in load_decoders():
+        return {"language_models": {name: _decoder(name)}}
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
-        allowed = ", ".join(known)
+        near = suggestion(name, [*known, *load_accelerators(), *load_decoders()])
         raise InputError(
-            f"unknown catalogue '{name}'; allowed: {allowed}, or the path of a .yaml file{suggestion(name, known)}"
+            f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator or "
+            f"language model that `evo-libra catalog` lists{near}"
         )
     if is_parts(name):
         found = _parts(name)
         return {"parts_catalogs": {found["name"]: found}}
     catalog = load_catalog(name)
     return {"catalogs": {catalog.name: _linear(name)}}
+
+
+def _accelerator(name: str) -> dict[str, Any]:
+    """Return an accelerator as its file has it."""
+    from evo_libra.network.catalog.accelerators import load_accelerator_specs
+
+    return load_accelerator_specs()[name].model_dump(mode="json", exclude_none=True, exclude_unset=True)
+
+
+def _decoder(name: str) -> dict[str, Any]:
+    """Return the hyper-parameters of a language model, and its numbers of weights."""
+    from dataclasses import asdict
+
+    from evo_libra.workload.step.decoder import decoder
+
+    found = decoder(name)
+    shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}
+    weights = {"parameters": found.parameters, "active_parameters": found.active_parameters}
+    return {**shape, **weights, "source": found.source}
 
 
 def _linear(name: str) -> dict[str, Any]:
@@ -122,33 +152,72 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
 
 
 def _show_catalog(data: Mapping[str, Any]) -> None:
+    from rich.text import Text
+
+    console, alone = new_console(), len(data) == 1
+    for name, catalog in data.get("catalogs", {}).items():
+        _show_prices(name, catalog, console)
+    # Alone each is shown with all its figures; in the list it is one of many.
+    shows = {"parts_catalogs": _show_parts, "accelerators": _show_accelerator, "language_models": _show_decoder}
+    for key, show in shows.items():
+        for name, found in data.get(key, {}).items() if alone else ():
+            show(name, found, console)
+    if not alone:
+        for name, catalog in data["parts_catalogs"].items():
+            print(f"catalogue {name}, of parts; evo-libra catalog {name} shows them")
+            console.print(Text(", ".join(catalog["technologies"])))
+        for key in ("blocks", "models", "language_models", "accelerators", "problems", "engines"):
+            console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
+
+
+def _show_prices(name: str, catalog: Mapping[str, Any], console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = new_console()
-    for name, catalog in data.get("catalogs", {}).items():
-        table = Table(
-            title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left"
-        )
-        table.add_column("name", no_wrap=True)
-        prices = [f"{part}\nUSD per\nGB/s" for part in ("link", "switch", "NIC")]
-        for column in (*prices, "most\nNPUs", "cap\nGB/s", "latency\nns"):
-            table.add_column(Text(column), justify="right", no_wrap=True)
-        table.add_column("blocks", overflow="fold")
-        for technology, figures in catalog["technologies"].items():
-            cells = ["-" if value is None else f"{value:.7g}" for key, value in figures.items() if key != "blocks"]
-            table.add_row(*map(Text, [technology, *cells, ", ".join(figures["blocks"])]))
-        console.print(table)
-    for name, catalog in data.get("parts_catalogs", {}).items():
-        # Alone a catalogue is shown with all its figures; in the list it is one of many.
-        if len(data) == 1:
-            _show_parts(name, catalog, console)
-        else:
-            print(f"catalogue {name}, of parts; evo-libra catalog {name} shows them")
-            console.print(Text(", ".join(catalog["technologies"])))
-    for key in ("blocks", "models", "problems", "engines"):
-        if key in data:
-            console.print(Text(f"{key}: {', '.join(data[key])}"))
+    table = Table(
+        title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left"
+    )
+    table.add_column("name", no_wrap=True)
+    prices = [f"{part}\nUSD per\nGB/s" for part in ("link", "switch", "NIC")]
+    for column in (*prices, "most\nNPUs", "cap\nGB/s", "latency\nns"):
+        table.add_column(Text(column), justify="right", no_wrap=True)
+    table.add_column("blocks", overflow="fold")
+    for technology, figures in catalog["technologies"].items():
+        cells = ["-" if value is None else f"{value:.7g}" for key, value in figures.items() if key != "blocks"]
+        table.add_row(*map(Text, [technology, *cells, ", ".join(figures["blocks"])]))
+    console.print(table)
+
+
+def _show_accelerator(name: str, entry: Mapping[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    console.print(_figures_table(f"accelerator {name}", {key: entry[key] for key in entry if key != "sources"}))
+    print("sources of the figures")
+    for key, source in entry["sources"].items():
+        console.print(Text(f"  {key}: {' '.join(source.split())}"), soft_wrap=False)
+
+
+def _show_decoder(name: str, model: Mapping[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    console.print(_figures_table(f"language model {name}", {key: model[key] for key in model if key != "source"}))
+    console.print(Text(model["source"]))
+
+
+def _figures_table(title: str, data: Mapping[str, Any]) -> Table:
+    from rich.text import Text
+
+    from evo_libra.network.catalog.accelerators import leaves
+
+    table = _table(title, ("figure",))
+    for key, value in leaves(data):
+        figures = dict.fromkeys(value) if isinstance(value, list) else (value,)
+        table.add_row(Text(key), Text(" to ".join(map(_plain, figures))))
+    return table
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 - a value of JSON
+    return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else _figure(value)
 
 
 def _show_parts(name: str, catalog: Mapping[str, Any], console: Console) -> None:

@@ -1,1 +1,1 @@
-"""A training step from hyper-parameters: its compute, its traffic and its memory under every parallelisation plan."""
+"""The training step of a language model: hyper-parameters, a plan and an accelerator in, times and bytes out."""

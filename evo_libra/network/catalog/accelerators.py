@@ -1,0 +1,465 @@
+"""The catalogue of accelerators: peak rates, memory, kernel constants, ports, power and prices, each with its source.
+
+Two kinds of figures stand side by side. Data sheets give peaks, memory, ports and power. Measured kernels give the
+constants: a product of M x K by K x N takes ``max(FLOP / (peak x plateau), bytes / memory bandwidth) + fixed``, and in
+FP8 ``quantisation x M x K`` bytes more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import Field, RootModel
+
+from evo_libra.arrays import GIGA, TERA
+from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.files.source import KeyPath, Source, StrictModel, format_key, read_source, validate
+from evo_libra.network.catalog.parts import load_parts_spec
+
+ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
+
+Precision = Literal["bf16", "fp8", "fp4", "int8"]
+PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "fp4", "int8")
+
+_MEGA = 1e6
+_MICRO = 1e-6
+_MEASURED_NPUS = 8
+_PARTS = "parts-2024"
+_ALL = "all"
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9.-]*$"
+_YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
+_MAX = 1e12
+
+Positive = Annotated[float, Field(gt=0, le=_MAX)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Time = Annotated[float, Field(ge=0, le=_MAX)]
+Count = Annotated[int, Field(ge=1, le=100_000)]
+TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
+Value = TypeVar("Value")
+
+
+class MemorySpec(StrictModel):
+    """The memory of an accelerator as a file writes it."""
+
+    capacity_GB: Positive | None = Field(None, description="GB of 1e9 bytes; needed unless the entry extends another")
+    bandwidth_GBps: Positive | None = Field(None, description="GB/s by the data sheet; needed as the capacity is")
+
+
+class GemmSpec(StrictModel):
+    """Constants of matrix products in one precision as a file writes them."""
+
+    plateau: Share = Field(description="share of the peak rate that large products reach")
+    fixed_us: Time = Field(description="time of a product in a training step beyond its roofline")
+    quantisation: Time = Field(0.0, description="bytes of memory traffic per element of the input that is quantised")
+    isolated_us: Time | None = Field(
+        None, description="time beyond the roofline of a large product that is measured alone"
+    )
+
+
+class DecodeSpec(StrictModel):
+    """Constants of products with few rows as a file writes them."""
+
+    bandwidth: Share = Field(description="share of the memory bandwidth that they reach")
+    fixed_us: Time = Field(description="time of a product beyond its memory traffic")
+
+
+class AttentionSpec(StrictModel):
+    """Constants of fused attention as a file writes them."""
+
+    plateau: Share = Field(description="share of the 16-bit peak rate that long sequences reach forwards")
+    half_tokens: Time = Field(description="tokens at which half of the plateau is reached")
+    backward: Share = Field(description="rate backwards over the rate forwards")
+
+
+class KernelsSpec(StrictModel):
+    """Kernel constants as a file writes them."""
+
+    bf16: GemmSpec | None = Field(None, description="products in bf16")
+    fp8: GemmSpec | None = Field(None, description="products in fp8")
+    fp4: GemmSpec | None = Field(None, description="products in fp4")
+    int8: GemmSpec | None = Field(None, description="products in int8")
+    decode: DecodeSpec | None = Field(None, description="products with few rows, as in decoding")
+    attention: AttentionSpec | None = Field(None, description="fused attention")
+
+
+class BusSpec(StrictModel):
+    """How collectives use a link technology, as a file writes it."""
+
+    efficiency: Positive = Field(description="bytes per second of a large collective over the wire rate")
+    half_message_MB: Time = Field(description="size of a collective that runs at half of that")
+
+
+class AcceleratorSpec(StrictModel):
+    """An accelerator as a file writes it."""
+
+    extends: str | None = Field(None, description="accelerator of the catalogue whose other figures hold here, too")
+    peak_TFLOPS: dict[Precision, Positive] = Field(
+        default_factory=dict, description="dense peak rate; needed unless the entry extends another"
+    )
+    memory: MemorySpec = Field(MemorySpec(), description="capacity and bandwidth")
+    kernels: KernelsSpec = Field(KernelsSpec(), description="what kernels reach of the peak rates")
+    ports: dict[TechnologyName, Count] = Field(default_factory=dict, description="ports of each link technology")
+    port_GBps: dict[TechnologyName, Positive] = Field(
+        default_factory=dict, description=f"GB/s of a port in one direction; that of {_PARTS} when left out"
+    )
+    bus: dict[TechnologyName, BusSpec] = Field(default_factory=dict, description="how collectives use the ports")
+    power_W: Positive | None = Field(None, description="power under load")
+    price_usd: tuple[Positive, Positive] | None = Field(None, description="lowest and highest price of a piece")
+    sources: dict[str, str] = Field(
+        default_factory=dict,
+        description="where each figure or group of figures comes from and its year, by key; `all` is for the rest",
+    )
+
+
+class _Catalogue(RootModel[dict[Annotated[str, Field(pattern=_NAME)], AcceleratorSpec]]):
+    pass
+
+
+@dataclass(frozen=True)
+class GemmConstants:
+    """How fast an accelerator multiplies matrices in one precision.
+
+    Attributes
+    ----------
+    plateau : share of the peak rate that large products reach.
+    fixed : s of a product in a training step beyond its roofline.
+    quantisation : bytes of memory traffic per element of the input that is quantised.
+    isolated : s beyond the roofline of a large product that is measured alone, or None. The plateau was fitted together
+        with it. Only comparisons with measurements of single kernels use it; a training step uses `fixed`.
+    """
+
+    plateau: float
+    fixed: float
+    quantisation: float
+    isolated: float | None = None
+
+
+@dataclass(frozen=True)
+class DecodeConstants:
+    """How fast an accelerator multiplies few rows by a matrix: share of the memory bandwidth, and s beyond it."""
+
+    bandwidth: float
+    fixed: float
+
+
+@dataclass(frozen=True)
+class AttentionConstants:
+    """How fast fused attention runs on the FLOP of its causal half.
+
+    Attributes
+    ----------
+    plateau : share of the 16-bit peak rate that long sequences reach forwards.
+    half_tokens : at s tokens the share is ``plateau x s / (s + half_tokens)``.
+    backward : rate backwards over the rate forwards.
+    """
+
+    plateau: float
+    half_tokens: float
+    backward: float
+
+
+@dataclass(frozen=True)
+class BusConstants:
+    """How fast collectives run over a link technology: S bytes take ``(S + half_message) / (efficiency x wire rate)``.
+
+    Both were fitted to collectives among 8 NPUs, whose ports carry 7/8 of S.
+
+    Attributes
+    ----------
+    efficiency : bytes of a large collective per second, over the wire rate of an NPU's ports in one direction.
+    half_message : bytes of the collective that runs at half of that.
+    """
+
+    efficiency: float
+    half_message: float
+
+    def rate(self, size: float) -> float:
+        """Return the bytes per second of a collective of some bytes, over the wire rate."""
+        return self.efficiency * size / (size + self.half_message)
+
+    def port_share(self, size: float) -> float:
+        """Return the share of the wire rate that the ports carry: NCCL's bus bandwidth over the wire rate."""
+        return self.rate(size) * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """An accelerator; a figure that has no source is not there, and asking for it raises an `InputError`.
+
+    Attributes
+    ----------
+    name : what files call it.
+    peak : dense FLOP/s by precision.
+    memory_capacity, memory_bandwidth : B and B/s.
+    gemm : constants of matrix products by precision.
+    decode, attention : constants of products with few rows, and of fused attention, or None.
+    ports : number of ports by link technology.
+    port_bandwidth : B/s of a port in one direction, by link technology.
+    bus : how collectives use the ports, by link technology.
+    power : W under load, or None.
+    price : lowest and highest USD of a piece, or None.
+    sources : where figures come from, by the key of a figure or a group of figures, or ``all``.
+    """
+
+    name: str
+    peak: Mapping[str, float]
+    memory_capacity: float
+    memory_bandwidth: float
+    gemm: Mapping[str, GemmConstants]
+    decode: DecodeConstants | None
+    attention: AttentionConstants | None
+    ports: Mapping[str, int]
+    port_bandwidth: Mapping[str, float]
+    bus: Mapping[str, BusConstants]
+    power: float | None
+    price: tuple[float, float] | None
+    sources: Mapping[str, str] = field(repr=False)
+
+    def peak_rate(self, precision: str) -> float:
+        """Return the dense peak rate in FLOP/s."""
+        return self._chosen(self.peak, precision, "peak rate")
+
+    def gemm_constants(self, precision: str) -> GemmConstants:
+        """Return the constants of matrix products in a precision."""
+        return self._chosen(self.gemm, precision, "kernel constants")
+
+    def bus_constants(self, technology: str) -> BusConstants:
+        """Return how collectives use the ports of a link technology."""
+        return self._chosen(self.bus, technology, "measured collectives")
+
+    def decode_constants(self) -> DecodeConstants:
+        """Return the constants of products with few rows."""
+        return self._known(self.decode, "kernel constants for decoding")
+
+    def attention_constants(self) -> AttentionConstants:
+        """Return the constants of fused attention."""
+        return self._known(self.attention, "kernel constants for fused attention")
+
+    def wire_rate(self, technology: str) -> float:
+        """Return the B/s of all ports of a link technology together, in one direction."""
+        return self._chosen(self.ports, technology, "ports") * self.port_bandwidth[technology]
+
+    def power_draw(self) -> float:
+        """Return the power under load in W."""
+        return self._known(self.power, "power")
+
+    def price_range(self) -> tuple[float, float]:
+        """Return the lowest and the highest price of a piece in USD."""
+        return self._known(self.price, "price")
+
+    def source_of(self, figure: str) -> str:
+        """Return where a figure comes from, by its key in the file, such as ``kernels.bf16.plateau``."""
+        key = _covering(figure, self.sources)
+        if key is None:
+            raise InputError(f"{self.name} has no figure '{figure}'")
+        return self.sources[key]
+
+    def _chosen(self, known: Mapping[str, Value], key: str, what: str) -> Value:
+        if key not in known:
+            others = f"it has {', '.join(known)}" if known else "none are known"
+            raise InputError(f"{self.name} has no {what} for {key}; {others}")
+        return known[key]
+
+    def _known(self, value: Value | None, what: str) -> Value:
+        if value is None:
+            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry that extends it can")
+        return value
+
+
+def load_accelerators() -> dict[str, Accelerator]:
+    """Return every accelerator that comes with the package, by name."""
+    return dict(_catalogue())
+
+
+def accelerator(name: str) -> Accelerator:
+    """Return an accelerator of the catalogue.
+
+    Raises
+    ------
+    InputError : there is none of that name.
+    """
+    if name not in _catalogue():
+        raise InputError(unknown("accelerator", name, _catalogue()))
+    return _catalogue()[name]
+
+
+def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> Accelerator:
+    """Return an accelerator that a user describes, in the schema of the catalogue.
+
+    Parameters
+    ----------
+    name : of the accelerator.
+    entry : figures and their sources. With ``extends`` the figures that are left out are those of that accelerator.
+
+    Raises
+    ------
+    InputError : every mistake in the entry.
+    """
+    own = entry if isinstance(entry, AcceleratorSpec) else validate(AcceleratorSpec, Source(name, dict(entry), {}))
+    whole = _extended(name, own)
+    if mistakes := [*_unsourced(own), *_impossible(whole)]:
+        raise InputError(Mistake(message, name, key=format_key(key)) for key, message in mistakes)
+    return _accelerator_of(name, whole)
+
+
+def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
+    """Return every accelerator that comes with the package as its file says it, by name."""
+    return dict(_specs())
+
+
+def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
+    """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
+    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
+    sources = {key: " ".join(text.split()) for key, text in spec.sources.items()}
+    return {key: (value, sources.get(_covering(key, sources) or "", "")) for key, value in leaves(given)}
+
+
+@lru_cache(maxsize=1)
+def _specs() -> dict[str, AcceleratorSpec]:
+    source = read_source(ACCELERATORS_FILE)
+    specs = validate(_Catalogue, source).root
+    mistakes = [
+        source.mistake((name, *key), message)
+        for name, spec in specs.items()
+        for key, message in (*_unsourced(spec), *_impossible(spec))
+    ]
+    if mistakes:
+        raise InputError(mistakes)
+    return specs
+
+
+@lru_cache(maxsize=1)
+def _catalogue() -> dict[str, Accelerator]:
+    return {name: _accelerator_of(name, spec) for name, spec in _specs().items()}
+
+
+def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
+    """Return an entry together with what it extends; its own figures keep their own sources."""
+    if own.extends is None:
+        return own
+    if own.extends not in _specs():
+        raise InputError(Mistake(unknown("accelerator", own.extends, _specs()), name, key="extends"))
+    base = _specs()[own.extends].model_dump(exclude_none=True)
+    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
+    sources = {key: source for key, (_, source) in figures_of(own).items() if source}
+    return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
+
+
+def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    return {**base} | {
+        key: _merged(base[key], value) if isinstance(value, Mapping) and isinstance(base.get(key), Mapping) else value
+        for key, value in own.items()
+    }
+
+
+def leaves(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each value of nested mappings that is not None, by its key.
+
+    >>> dict(leaves({"memory": {"capacity_GB": 80}, "power_W": None}))
+    {'memory.capacity_GB': 80}
+    """
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        elif value is not None:
+            yield f"{prefix}{key}", value
+
+
+def _covering(figure: str, sources: Mapping[str, str]) -> str | None:
+    """Return the key of the source of a figure: its own, that of the smallest group it is in, or ``all``.
+
+    >>> _covering("memory.capacity_GB", {"memory": "data sheet, 2020", "all": "own"}), _covering("power_W", {})
+    ('memory', None)
+    """
+    parts = figure.split(".")
+    keys = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    return next((key for key in (*keys, _ALL) if key in sources), None)
+
+
+def _unsourced(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
+    """Return the figures without a source, the sources without a year, and the sources without a figure."""
+    used = {key: _covering(key, spec.sources) for key in figures_of(spec)}
+    missing = [((*key.split("."),), "has no source; give one under `sources`") for key in used if not used[key]]
+    undated = [
+        (("sources", key), "a source needs its year, such as 'NVIDIA A100 data sheet, 2021'")
+        for key, text in spec.sources.items()
+        if not _YEAR.search(text)
+    ]
+    idle = [
+        (("sources", key), f"the entry has no figure '{key}' that needs this source")
+        for key in spec.sources
+        if key not in used.values()
+    ]
+    return [*missing, *undated, *idle]
+
+
+def _impossible(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
+    """Return what an entry lacks, and what of it cannot be."""
+    memory = spec.memory
+    needed = {"peak_TFLOPS": spec.peak_TFLOPS, "memory.capacity_GB": memory.capacity_GB}
+    needed["memory.bandwidth_GBps"] = memory.bandwidth_GBps
+    found: list[tuple[KeyPath, str]] = [
+        ((*key.split("."),), "is missing; it is needed unless the entry extends one of the catalogue")
+        for key, value in needed.items()
+        if not value
+    ]
+    found += [
+        (("kernels", precision), f"there is no peak rate for {precision}; peak_TFLOPS needs it")
+        for precision in PRECISIONS
+        if getattr(spec.kernels, precision) is not None and precision not in spec.peak_TFLOPS
+    ]
+    for key in ("port_GBps", "bus"):
+        found += [((key, name), f"ports has no {name}") for name in getattr(spec, key) if name not in spec.ports]
+    found += [
+        (("ports", name), f"port_GBps needs its rate, as {_PARTS} has no {name}")
+        for name in spec.ports
+        if name not in spec.port_GBps and name not in _catalogue_rates()
+    ]
+    low, high = spec.price_usd or (0, 0)
+    if low > high:
+        found.append((("price_usd",), f"found {low:g} above {high:g}; the lowest comes first"))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _catalogue_rates() -> dict[str, float]:
+    return {name: kit.port_GBps for name, kit in load_parts_spec(_PARTS).technologies.items()}
+
+
+def _accelerator_of(name: str, spec: AcceleratorSpec) -> Accelerator:
+    memory, kernels = spec.memory, spec.kernels
+    assert memory.capacity_GB is not None  # noqa: S101 - `_impossible` has checked
+    assert memory.bandwidth_GBps is not None  # noqa: S101 - the same
+    return Accelerator(
+        name,
+        {precision: rate * TERA for precision, rate in spec.peak_TFLOPS.items()},
+        memory.capacity_GB * GIGA,
+        memory.bandwidth_GBps * GIGA,
+        {precision: _gemm_of(it) for precision in PRECISIONS if (it := getattr(kernels, precision)) is not None},
+        None if kernels.decode is None else _decode_of(kernels.decode),
+        None if kernels.attention is None else _attention_of(kernels.attention),
+        spec.ports,
+        {port: (spec.port_GBps.get(port) or _catalogue_rates()[port]) * GIGA for port in spec.ports},
+        {port: BusConstants(bus.efficiency, bus.half_message_MB * _MEGA) for port, bus in spec.bus.items()},
+        spec.power_W,
+        spec.price_usd,
+        spec.sources,
+    )
+
+
+def _gemm_of(spec: GemmSpec) -> GemmConstants:
+    isolated = None if spec.isolated_us is None else spec.isolated_us * _MICRO
+    return GemmConstants(spec.plateau, spec.fixed_us * _MICRO, spec.quantisation, isolated)
+
+
+def _decode_of(spec: DecodeSpec) -> DecodeConstants:
+    return DecodeConstants(spec.bandwidth, spec.fixed_us * _MICRO)
+
+
+def _attention_of(spec: AttentionSpec) -> AttentionConstants:
+    return AttentionConstants(spec.plateau, spec.half_tokens, spec.backward)

@@ -1,0 +1,431 @@
+"""Language models by their hyper-parameters: those of the catalogue, and those of a Hugging Face ``config.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, RootModel
+
+from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.files.source import KeyPath, Source, StrictModel, read_source, validate
+
+DECODERS_FILE = Path(__file__).parent / "decoders.yaml"
+
+_MATRICES = 2
+_MAX = 10**9
+
+Size = Annotated[int, Field(ge=1, le=_MAX)]
+Number = Annotated[int, Field(ge=0, le=_MAX)]
+
+
+class ExpertsSpec(StrictModel):
+    """Experts as a file writes them."""
+
+    count: Size = Field(description="experts of a layer that tokens are routed to")
+    per_token: Size = Field(description="of them, how many a token passes")
+    feed_forward: Size = Field(description="width between the matrices of an expert")
+    shared_feed_forward: Number = Field(0, description="width of the experts that every token passes, all together")
+    dense_layers: Number = Field(0, description="number of first layers that have no experts")
+
+
+class LatentAttentionSpec(StrictModel):
+    """Multi-head latent attention as a file writes it."""
+
+    query_rank: Size | None = Field(None, description="rank of the queries; not compressed when left out")
+    kv_rank: Size = Field(description="rank of keys and values together")
+    nope_width: Size = Field(description="width of a head of queries and keys that has no position")
+    rope_width: Size = Field(description="width of a head of queries, and of the one key of all heads, with a position")
+    value_width: Size = Field(description="width of a head of values")
+
+
+class DecoderSpec(StrictModel):
+    """A model as a file writes it."""
+
+    layers: Size = Field(description="number of layers")
+    hidden: Size = Field(description="width of the model")
+    heads: Size = Field(description="heads of queries")
+    kv_heads: Size | None = Field(None, description="heads of keys and values; as many as of queries when left out")
+    head_width: Size | None = Field(None, description="width of a head; hidden / heads when left out")
+    feed_forward: Size = Field(description="width between the matrices of a feed-forward block")
+    gated: bool = Field(description="whether a feed-forward block has a third matrix, as SwiGLU has")
+    vocabulary: Size = Field(description="rows of the embedding")
+    sequence: Size | None = Field(None, description="tokens of a training sequence, or the longest context")
+    experts: ExpertsSpec | None = Field(None, description="experts in place of feed-forward blocks")
+    latent: LatentAttentionSpec | None = Field(None, description="multi-head latent attention")
+    tied: bool = Field(default=False, description="whether the head is the embedding again")
+    source: str = Field(min_length=1, description="where the figures come from")
+
+
+class _Decoders(RootModel[dict[str, DecoderSpec]]):
+    pass
+
+
+@dataclass(frozen=True)
+class Experts:
+    """Experts in place of feed-forward blocks.
+
+    Attributes
+    ----------
+    count, per_token : experts of a layer that tokens are routed to, and how many of them a token passes.
+    feed_forward : width between the matrices of an expert.
+    shared_feed_forward : width of the experts that every token passes, all together; 0 for none.
+    dense_layers : number of first layers that have a feed-forward block and no experts.
+    """
+
+    count: int
+    per_token: int
+    feed_forward: int
+    shared_feed_forward: int
+    dense_layers: int
+
+
+@dataclass(frozen=True)
+class LatentAttention:
+    """Multi-head latent attention: queries, and keys with values, pass through narrow layers.
+
+    Attributes
+    ----------
+    query_rank, kv_rank : widths of these layers; None where queries have none.
+    nope_width, rope_width : widths of a head of queries and keys without and with a position; all heads share one key
+        with a position.
+    value_width : width of a head of values.
+    """
+
+    query_rank: int | None
+    kv_rank: int
+    nope_width: int
+    rope_width: int
+    value_width: int
+
+    @property
+    def key_width(self) -> int:
+        """Width of a head of queries and keys."""
+        return self.nope_width + self.rope_width
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A decoder of equal layers, of which the first may lack experts.
+
+    Decoders that are not gated are of GPT's kind: linear layers and norms have biases, positions are learned. Gated
+    ones are of Llama's kind: no biases, rotary positions. Norms of single heads and biases of routers, which some
+    models have, are left out; they are less than a millionth of the weights.
+
+    Attributes
+    ----------
+    name : what files call it.
+    layers, hidden : number of layers and width of the model.
+    heads, kv_heads, head_width : heads of queries, heads of keys and values, width of a head.
+    feed_forward, gated : width between the matrices of a feed-forward block, and whether it has a third matrix.
+    vocabulary : rows of the embedding.
+    sequence : tokens of a training sequence or the longest context, or None.
+    experts, latent : experts in place of feed-forward blocks, multi-head latent attention, or None.
+    source : where the figures come from.
+    tied : whether the head is the embedding again.
+    """
+
+    name: str
+    layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_width: int
+    feed_forward: int
+    gated: bool
+    vocabulary: int
+    sequence: int | None
+    experts: Experts | None
+    latent: LatentAttention | None
+    source: str
+    tied: bool = False
+
+    @property
+    def expert_layers(self) -> int:
+        """Number of layers that have experts."""
+        return 0 if self.experts is None else self.layers - self.experts.dense_layers
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights, embeddings included."""
+        per_layer = 0 if self.experts is None else self.experts.count
+        return self._outside + self._layers_with(per_layer)
+
+    @property
+    def active_parameters(self) -> int:
+        """Number of weights that a token passes, embeddings included."""
+        per_layer = 0 if self.experts is None else self.experts.per_token
+        return self._outside + self._layers_with(per_layer)
+
+    @property
+    def attention_parameters(self) -> int:
+        """Number of weights of the attention of a layer, norms left out."""
+        if self.latent is not None:
+            return self._latent_parameters(self.latent)
+        queries, keys = self.heads * self.head_width, self.kv_heads * self.head_width
+        weights = 2 * self.hidden * (queries + keys)
+        return weights if self.gated else weights + queries + 2 * keys + self.hidden
+
+    @property
+    def _outside(self) -> int:
+        """Embedding, learned positions, head and last norm."""
+        embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
+        positions = 0 if self.gated else (self.sequence or 0) * self.hidden
+        return embeddings + positions + self._norm
+
+    @property
+    def _norm(self) -> int:
+        return self.hidden if self.gated else 2 * self.hidden
+
+    def _layers_with(self, experts: int) -> int:
+        """Return the weights of all layers, where so many experts of a layer count."""
+        dense = self.layers - self.expert_layers
+        attention = self.layers * (self.attention_parameters + 2 * self._norm)
+        return attention + dense * self._feed_forward(self.feed_forward) + self.expert_layers * self._block(experts)
+
+    def _block(self, experts: int) -> int:
+        """Return the weights of a router, of the shared experts, and of so many experts."""
+        if self.experts is None:
+            return 0
+        router, shared = self.hidden * self.experts.count, self.experts.shared_feed_forward
+        return router + experts * self._feed_forward(self.experts.feed_forward) + self._feed_forward(shared)
+
+    def _feed_forward(self, width: int) -> int:
+        if width == 0:
+            return 0
+        matrices = (_MATRICES + self.gated) * self.hidden * width
+        return matrices if self.gated else matrices + width + self.hidden
+
+    def _latent_parameters(self, latent: LatentAttention) -> int:
+        """Return the weights of a layer's latent attention, with the norms of its narrow layers."""
+        wide = self.heads * latent.key_width
+        rank = latent.query_rank
+        queries = self.hidden * wide if rank is None else rank * (self.hidden + wide + 1)
+        down = self.hidden * (latent.kv_rank + latent.rope_width) + latent.kv_rank
+        up = latent.kv_rank * self.heads * (latent.nope_width + latent.value_width)
+        return queries + down + up + self.heads * latent.value_width * self.hidden
+
+
+def load_decoders() -> dict[str, Decoder]:
+    """Return every model that comes with the package, by name."""
+    return dict(_catalogue())
+
+
+def decoder(name: str) -> Decoder:
+    """Return a model of the catalogue.
+
+    Raises
+    ------
+    InputError : there is none of that name.
+    """
+    if name not in _catalogue():
+        raise InputError(unknown("model", name, _catalogue()))
+    return _catalogue()[name]
+
+
+def decoder_of(name: str, spec: DecoderSpec, file: str = "") -> Decoder:
+    """Return the model that a file describes; errors name the file, or the model where none is given.
+
+    Raises
+    ------
+    InputError : heads, experts or layers do not fit each other.
+    """
+    experts = None if spec.experts is None else Experts(**spec.experts.model_dump())
+    latent = None if spec.latent is None else LatentAttention(**spec.latent.model_dump())
+    if mistakes := _impossible(spec):
+        raise InputError(Mistake(message, file or name, key=key) for key, message in mistakes)
+    return Decoder(
+        name,
+        spec.layers,
+        spec.hidden,
+        spec.heads,
+        spec.kv_heads or spec.heads,
+        spec.head_width or (spec.hidden // spec.heads if latent is None else latent.key_width),
+        spec.feed_forward,
+        spec.gated,
+        spec.vocabulary,
+        spec.sequence,
+        experts,
+        latent,
+        spec.source,
+        spec.tied,
+    )
+
+
+def read_decoder(path: Path) -> Decoder:
+    """Read a model from a Hugging Face ``config.json``; its name is that of the file's folder, or of the file.
+
+    Raises
+    ------
+    InputError : the file cannot be read, a key is missing or wrong, or the model is of a kind that is not supported.
+    """
+    source = read_source(path)
+    if not isinstance(source.data, dict):
+        raise InputError(source.mistake((), "a mapping is needed, as in a Hugging Face config.json"))
+    name = path.parent.name if path.stem == "config" and path.parent.name else path.stem
+    return _decoder_of_config(name, _Config(source))
+
+
+@lru_cache(maxsize=1)
+def _catalogue() -> dict[str, Decoder]:
+    specs = validate(_Decoders, read_source(DECODERS_FILE)).root
+    return {name: decoder_of(name, spec) for name, spec in specs.items()}
+
+
+def _impossible(spec: DecoderSpec) -> list[tuple[str, str]]:
+    """Return what of a model cannot be: the key and a sentence."""
+    found, experts, heads = [], spec.experts, spec.heads
+    kv_heads = spec.kv_heads or heads
+    if spec.latent is None and heads % kv_heads:
+        found.append(("kv_heads", f"found {kv_heads}; it has to divide the {heads} heads of queries"))
+    if spec.latent is None and spec.head_width is None and spec.hidden % heads:
+        found.append(("heads", f"found {heads}, which does not divide the width of {spec.hidden}; give the head width"))
+    if experts is not None and experts.per_token > experts.count:
+        found.append(("experts.per_token", f"found {experts.per_token}; a layer has {experts.count} experts"))
+    if experts is not None and experts.dense_layers > spec.layers:
+        found.append(("experts.dense_layers", f"found {experts.dense_layers}; the model has {spec.layers} layers"))
+    return found
+
+
+@dataclass(frozen=True)
+class _Config:
+    """Keys of a Hugging Face configuration; the language model of one with several models is under ``text_config``."""
+
+    source: Source
+
+    @property
+    def path(self) -> KeyPath:
+        """Return where the keys are."""
+        return ("text_config",) if isinstance(self.source.data.get("text_config"), dict) else ()
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """Return the keys with their values."""
+        found: Mapping[str, Any] = self.source.data["text_config"] if self.path else self.source.data
+        return found
+
+    def find(self, *keys: str) -> str | None:
+        """Return the first of some keys that has a value."""
+        return next((key for key in keys if self.data.get(key) is not None), None)
+
+    def size(self, *keys: str, least: int = 1) -> int | None:
+        """Return the whole number under the first of some keys that has a value; None where none has."""
+        key = self.find(*keys)
+        if key is None:
+            return None
+        value = self.data[key]
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _MAX:
+            raise self.mistake(key, f"found {value!r}; a whole number from {least} to {_MAX} is needed")
+        return value
+
+    def needed(self, what: str, *keys: str) -> int:
+        """Return the whole number under the first of some keys; one of them has to be there."""
+        value = self.size(*keys)
+        if value is None:
+            also = f" (or {', '.join(f'`{key}`' for key in keys[1:])})" if keys[1:] else ""
+            raise self.mistake("", f"has no key `{keys[0]}`{also}: {what}, a whole number, is expected")
+        return value
+
+    def mistake(self, key: str, message: str) -> InputError:
+        """Return the error at a key."""
+        return InputError(self.source.mistake((*self.path, key) if key else self.path, message))
+
+
+_GATED_ACTIVATIONS = ("silu", "swish", "swiglu", "geglu", "gelu_pytorch_tanh")
+_PLAIN_MODELS = (
+    "gpt2",
+    "gpt_neo",
+    "gpt_neox",
+    "gptj",
+    "opt",
+    "bloom",
+    "falcon",
+    "mpt",
+    "phi",
+    "gpt_bigcode",
+    "starcoder2",
+)
+_NOT_DECODERS = ("bert", "roberta", "t5", "bart", "vit", "whisper", "mamba", "mamba2", "rwkv", "jamba", "dbrx")
+_TIED_MODELS = ("gpt2", "opt", "bloom", "gemma", "gemma2", "gemma3_text", "mpt", "gpt_bigcode")
+
+
+def _decoder_of_config(name: str, config: _Config) -> Decoder:
+    _refuse_unsupported(config)
+    hidden = config.needed("the width of the model", "hidden_size", "n_embd", "n_embed", "d_model")
+    heads = config.needed("the number of heads of queries", "num_attention_heads", "n_head", "n_heads")
+    gated, inner = _is_gated(config), config.size("intermediate_size", "n_inner", "ffn_dim")
+    if inner is None and gated:
+        inner = config.needed("the width of a feed-forward block", "intermediate_size", "ffn_dim")
+    experts = _experts_of(config)
+    values: dict[str, Any] = {
+        "layers": config.needed("the number of layers", "num_hidden_layers", "n_layer", "n_layers"),
+        "hidden": hidden,
+        "heads": heads,
+        "kv_heads": _kv_heads(config, heads),
+        "head_width": config.size("head_dim"),
+        "feed_forward": inner or 4 * hidden,
+        "gated": gated,
+        "vocabulary": config.needed("the number of tokens of the vocabulary", "vocab_size"),
+        "sequence": config.size("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"),
+        "tied": bool(config.data.get("tie_word_embeddings", config.data.get("model_type") in _TIED_MODELS)),
+        "source": f"{config.source.file}, a Hugging Face configuration",
+    }
+    return decoder_of(name, DecoderSpec(experts=experts, latent=_latent_of(config), **values), config.source.file)
+
+
+def _refuse_unsupported(config: _Config) -> None:
+    kind = config.data.get("model_type")
+    if config.data.get("is_encoder_decoder") is True or kind in _NOT_DECODERS:
+        raise config.mistake("model_type", f"'{kind}' is not supported; a decoder whose layers are equal is expected")
+    if config.data.get("mlp_only_layers"):
+        raise config.mistake("mlp_only_layers", "found layers without experts; only the first layers may lack them")
+    for key in ("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq"):
+        if config.data.get(key, 1) != 1:
+            raise config.mistake(key, f"found {config.data[key]!r}; only 1, experts in every layer, is supported")
+
+
+def _is_gated(config: _Config) -> bool:
+    """Return whether feed-forward blocks have three matrices, as all that use SiLU have and few that use GELU."""
+    if config.data.get("model_type") in _PLAIN_MODELS:
+        return False
+    activation = config.find("hidden_act", "hidden_activation", "activation_function")
+    return activation is None or config.data[activation] in _GATED_ACTIVATIONS
+
+
+def _kv_heads(config: _Config, heads: int) -> int:
+    if config.data.get("multi_query") is True and not config.data.get("new_decoder_architecture"):
+        return 1
+    return config.size("num_key_value_heads", "num_kv_heads") or heads
+
+
+def _experts_of(config: _Config) -> ExpertsSpec | None:
+    counted = ("n_routed_experts", "num_local_experts", "num_experts")
+    count = config.size(*counted, least=0)
+    if not count or count == 1:
+        return None
+    width = config.needed("the width of an expert", "moe_intermediate_size", "intermediate_size")
+    shared = config.size("shared_expert_intermediate_size", least=0)
+    return ExpertsSpec(
+        count=count,
+        per_token=config.needed(
+            "the number of experts that a token passes", "num_experts_per_tok", "experts_per_token"
+        ),
+        feed_forward=width,
+        shared_feed_forward=(config.size("n_shared_experts", least=0) or 0) * width if shared is None else shared,
+        dense_layers=config.size("first_k_dense_replace", least=0) or 0,
+    )
+
+
+def _latent_of(config: _Config) -> LatentAttentionSpec | None:
+    if config.find("kv_lora_rank") is None:
+        return None
+    return LatentAttentionSpec(
+        query_rank=config.size("q_lora_rank"),
+        kv_rank=config.needed("the rank of keys and values", "kv_lora_rank"),
+        nope_width=config.needed("the width of a head without a position", "qk_nope_head_dim"),
+        rope_width=config.needed("the width of a head with a position", "qk_rope_head_dim"),
+        value_width=config.needed("the width of a head of values", "v_head_dim"),
+    )

@@ -1,0 +1,279 @@
+"""Accelerators: the catalogue, entries of a user's own, and what is wrong with others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evo_libra.errors import InputError
+from evo_libra.network.catalog.accelerators import (
+    PRECISIONS,
+    Accelerator,
+    AcceleratorSpec,
+    accelerator,
+    load_accelerators,
+    read_accelerator,
+)
+from evo_libra.network.catalog.parts import load_parts_spec
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+KERNELS = json.loads((GOLDEN / "kernel_measurements.json").read_text())["sets"]
+NAMES = (
+    "a100-40gb", "a100-80gb", "h100-80gb", "h200-141gb", "b200", "gb200", "mi300x", "gaudi3",
+    "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e",
+)  # fmt: skip
+OWN: dict[str, Any] = {
+    "peak_TFLOPS": {"bf16": 500},
+    "memory": {"capacity_GB": 64, "bandwidth_GBps": 2000},
+    "sources": {"all": "own measurement, 2026"},
+}
+
+
+def refusal(entry: dict[str, Any]) -> list[str]:
+    with pytest.raises(InputError) as error:
+        read_accelerator("own", entry)
+    return [str(mistake) for mistake in error.value.mistakes]
+
+
+def kernel_sets(kernel: str) -> list[Any]:
+    found = [each for each in KERNELS if each["kernel"] == kernel]
+    return [pytest.param(each, id=f"{each['npu']}-{each.get('precision', '')}-{each['software']}") for each in found]
+
+
+def test_the_catalogue_has_what_it_says() -> None:
+    assert tuple(load_accelerators()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_in_si_and_plausible(name: str) -> None:
+    it = accelerator(name)
+    assert it.name == name
+    assert 1e14 < it.peak_rate("bf16") < 3e15
+    assert 16e9 <= it.memory_capacity <= 192e9
+    assert 8e11 < it.memory_bandwidth <= 8e12
+    assert set(it.gemm) <= set(it.peak)
+    assert set(it.bus) <= set(it.ports) == set(it.port_bandwidth)
+    assert all(constants.fixed < 1e-4 for constants in it.gemm.values())
+    assert it.power is None or 100 < it.power < 2000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_figure_has_a_dated_source(name: str) -> None:
+    it = accelerator(name)
+    for figure in ("peak_TFLOPS.bf16", "memory.capacity_GB", "memory.bandwidth_GBps", "ports"):
+        assert "20" in it.source_of(figure)
+    with pytest.raises(InputError, match=f"{name} has no figure 'colour'"):
+        it.source_of("colour")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_ports_agree_with_the_catalogue_of_parts(name: str) -> None:
+    it, kits = accelerator(name), load_parts_spec("parts-2024").technologies
+    for port, number in it.ports.items():
+        if port in kits:
+            assert it.port_bandwidth[port] == kits[port].port_GBps * 1e9
+            assert number == kits[port].ports
+
+
+@pytest.mark.parametrize(
+    ("name", "technology", "rate"),
+    [
+        ("a100-80gb", "nvlink3", 300e9),
+        ("h100-80gb", "nvlink4", 450e9),
+        ("b200", "nvlink5", 900e9),
+        ("mi300x", "xgmi", 448e9),
+        ("gb200", "nvlink-c2c", 450e9),
+    ],
+)
+def test_wire_rates_are_those_published(name: str, technology: str, rate: float) -> None:
+    assert accelerator(name).wire_rate(technology) == rate
+
+
+def test_training_hides_launches_and_a_kernel_alone_does_not() -> None:
+    a100, h100 = accelerator("a100-80gb"), accelerator("h100-80gb")
+    assert (a100.gemm["bf16"].fixed, a100.gemm["bf16"].isolated) == pytest.approx((8e-6, 19e-6))
+    assert (h100.gemm["bf16"].fixed, h100.gemm["bf16"].isolated) == pytest.approx((3.5e-6, 2.8e-6))
+    assert (h100.gemm["fp8"].fixed, h100.gemm["fp8"].isolated) == pytest.approx((3.5e-6, 11e-6))
+
+
+MEAN_ERRORS = {
+    ("a100-80gb", "bf16", "TRTLLM 1.0.0"): 0.065,
+    ("a100-80gb", "bf16", "VLLM 0.14.0"): 0.09,
+    ("h100-80gb", "bf16", "TRTLLM 1.2.0rc5"): 0.06,
+    ("h100-80gb", "fp8", "TRTLLM 1.2.0rc5"): 0.06,
+    ("b200", "bf16", "TRTLLM 1.2.0rc5"): 0.07,
+    ("b200", "fp8", "TRTLLM 1.2.0rc5"): 0.075,
+}
+
+
+@pytest.mark.parametrize("measured", kernel_sets("gemm"))
+def test_large_products_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
+    it, precision = accelerator(measured["npu"]), measured["precision"]
+    constants, element = it.gemm_constants(precision), 1 if precision == "fp8" else 2
+    assert constants.isolated is not None
+    errors = []
+    for m, n, k, us in measured["rows"]:
+        if min(m, n, k) >= 1024:
+            compute = 2 * m * n * k / (it.peak[precision] * constants.plateau)
+            traffic = (element * (m * k + k * n) + 2 * m * n) / it.memory_bandwidth
+            extra = constants.quantisation * m * k / it.memory_bandwidth + constants.isolated
+            errors.append(abs((max(compute, traffic) + extra) / (us * 1e-6) - 1))
+    assert len(errors) > 30
+    assert mean(errors) <= MEAN_ERRORS[measured["npu"], precision, measured["software"]]
+
+
+@pytest.mark.parametrize("measured", kernel_sets("nccl"))
+def test_large_collectives_of_eight_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
+    it = accelerator(measured["npu"])
+    technology = next(iter(it.bus))
+    bus, wire = it.bus_constants(technology), it.wire_rate(technology)
+    errors = [
+        size / (wire * bus.rate(size)) / (us * 1e-6) - 1
+        for collective, npus, elements, us in measured["rows"]
+        if npus == 8 and collective != "all_reduce" and (size := 2 * elements) >= 30e6
+    ]
+    assert len(errors) >= 5
+    assert mean(map(abs, errors)) < 0.06
+    assert max(map(abs, errors)) < 0.12
+
+
+def test_ports_carry_seven_eighths_of_a_collective_of_eight() -> None:
+    bus = accelerator("a100-80gb").bus_constants("nvlink3")
+    assert bus.rate(bus.half_message) == bus.efficiency / 2
+    assert bus.port_share(5e8) == pytest.approx(bus.rate(5e8) * 7 / 8)
+    assert 0.68 < bus.port_share(5.4e8) < 0.74  # NCCL's bus bandwidth of half a GB
+
+
+@pytest.mark.parametrize("measured", kernel_sets("attention-prefill"))
+def test_fused_attention_of_long_sequences_is_as_fast_as_measured(measured: dict[str, Any]) -> None:
+    it = accelerator(measured["npu"])
+    constants = it.attention_constants()
+    ratios = [
+        2 * batch * tokens**2 * heads * width / (it.peak["bf16"] * share) / (us * 1e-6)
+        for batch, tokens, heads, _, width, us in measured["rows"]
+        if width == 128 and tokens >= 4096 and heads >= 32
+        for share in [constants.plateau * tokens / (tokens + constants.half_tokens)]
+    ]
+    assert len(ratios) > 10
+    assert 0.9 < mean(ratios) < 1.15
+
+
+def asked(it: Accelerator, what: str) -> str:
+    method, *arguments = what.split()
+    with pytest.raises(InputError) as error:
+        getattr(it, method)(*arguments)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "sentence"),
+    [
+        ("gaudi3", "gemm_constants fp8", "gaudi3 has no kernel constants for fp8; it has bf16"),
+        ("a100-80gb", "peak_rate fp8", "a100-80gb has no peak rate for fp8; it has bf16, int8"),
+        ("tpu-v4", "gemm_constants bf16", "tpu-v4 has no kernel constants for bf16; none are known"),
+        ("mi300x", "bus_constants xgmi", "mi300x has no measured collectives for xgmi; none are known"),
+        ("mi300x", "attention_constants", "mi300x has no kernel constants for fused attention, as no source gives it"),
+        ("mi300x", "decode_constants", "mi300x has no kernel constants for decoding, as no source gives it"),
+        ("tpu-v6e", "power_draw", "tpu-v6e has no power, as no source gives it"),
+        ("gb200", "price_range", "gb200 has no price, as no source gives it"),
+        ("h100-80gb", "wire_rate nvlink3", "h100-80gb has no ports for nvlink3; it has nvlink4, pcie5"),
+    ],
+)
+def test_what_no_source_gives_is_refused_in_a_sentence(name: str, what: str, sentence: str) -> None:
+    assert asked(accelerator(name), what).startswith(sentence)
+
+
+def test_what_is_known_is_returned() -> None:
+    it = accelerator("h100-80gb")
+    assert it.power_draw() == 700
+    assert it.price_range() == (25000, 30678)
+    assert it.attention_constants().backward == 0.86
+    assert it.decode_constants().bandwidth == 0.85
+
+
+def test_unknown_name_suggests_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"unknown accelerator 'h100-80'; allowed: a100.*did you mean 'h100-80gb'\?"):
+        accelerator("h100-80")
+
+
+def test_own_entry_needs_no_more_than_peak_memory_and_sources() -> None:
+    it = read_accelerator("own", OWN)
+    assert (it.peak, it.memory_capacity, it.memory_bandwidth) == ({"bf16": 5e14}, 64e9, 2e12)
+    assert not it.gemm
+    assert not it.ports
+    assert it.source_of("memory.capacity_GB") == "own measurement, 2026"
+
+
+def test_extending_entry_keeps_all_else() -> None:
+    base = accelerator("h100-80gb")
+    it = read_accelerator(
+        "h100-96gb",
+        {
+            "extends": "h100-80gb",
+            "memory": {"capacity_GB": 96},
+            "kernels": {"bf16": {"plateau": 0.8, "fixed_us": 3}},
+            "sources": {"memory": "offer, 2026", "kernels.bf16": "own measurement, 2026"},
+        },
+    )
+    assert (it.memory_capacity, it.memory_bandwidth) == (96e9, base.memory_bandwidth)
+    assert it.gemm["bf16"].plateau == 0.8
+    assert it.gemm["fp8"] == base.gemm["fp8"]
+    assert it.source_of("memory.capacity_GB") == "offer, 2026"
+    assert it.source_of("memory.bandwidth_GBps") == base.source_of("memory.bandwidth_GBps")
+    assert it.source_of("kernels.bf16.fixed_us") == "own measurement, 2026"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sources": {}}, "own: peak_TFLOPS.bf16: has no source; give one under `sources`"),
+        ({"sources": {"all": "a friend"}}, "own: sources.all: a source needs its year"),
+        ({"peak_TFLOPS": {}}, "own: peak_TFLOPS: is missing; it is needed unless the entry extends one"),
+        ({"memory": {"capacity_GB": 80}}, "own: memory.bandwidth_GBps: is missing"),
+        ({"peak_TFLOPS": {"bf17": 500}}, "own: peak_TFLOPS.bf17: "),
+        ({"memry": {}}, "own: memry: unknown key 'memry'"),
+        ({"kernels": {"fp8": {"plateau": 0.7, "fixed_us": 3}}}, "own: kernels.fp8: there is no peak rate for fp8"),
+        ({"kernels": {"bf16": {"plateau": 1.7, "fixed_us": 3}}}, "own: kernels.bf16.plateau: "),
+        ({"ports": {"own-link": 4}}, "own: ports.own-link: port_GBps needs its rate, as parts-2024 has no own-link"),
+        ({"port_GBps": {"nvlink4": 25}}, "own: port_GBps.nvlink4: ports has no nvlink4"),
+        ({"price_usd": [5, 4]}, "own: price_usd: found 5 above 4; the lowest comes first"),
+        ({"sources": OWN["sources"] | {"power_W": "x, 2020"}}, "own: sources.power_W: the entry has no figure"),
+        ({"extends": "h100"}, "own: extends: unknown accelerator 'h100'; allowed: a100-40gb"),
+    ],
+)
+def test_refusals(changes: dict[str, Any], message: str) -> None:
+    assert any(line.startswith(message) for line in refusal(OWN | changes)), refusal(OWN | changes)
+
+
+amounts = st.floats(1e-3, 1e5)
+shares = st.floats(0.01, 1)
+gemms = st.fixed_dictionaries({"plateau": shares, "fixed_us": st.floats(0, 100)}, optional={"quantisation": amounts})
+entries = st.fixed_dictionaries(
+    {
+        "peak_TFLOPS": st.fixed_dictionaries(dict.fromkeys(PRECISIONS, amounts)),
+        "memory": st.fixed_dictionaries({"capacity_GB": amounts, "bandwidth_GBps": amounts}),
+        "sources": st.just({"all": "made up, 2026"}),
+    },
+    optional={
+        "kernels": st.dictionaries(st.sampled_from(PRECISIONS), gemms, min_size=1),
+        "ports": st.dictionaries(st.sampled_from(["nvlink4", "xgmi", "pcie5"]), st.integers(1, 99), min_size=1),
+        "power_W": amounts,
+        "price_usd": st.tuples(amounts, amounts).map(sorted),
+    },
+)
+
+
+@given(entries)
+def test_own_entry_survives_a_round_trip(entry: dict[str, Any]) -> None:
+    it = read_accelerator("own", entry)
+    again = json.loads(AcceleratorSpec.model_validate_json(json.dumps(entry)).model_dump_json(exclude_unset=True))
+    assert again == entry
+    assert read_accelerator("own", again) == it
+    assert {precision: rate / 1e12 for precision, rate in it.peak.items()} == pytest.approx(entry["peak_TFLOPS"])
+    assert dict(it.ports) == entry.get("ports", {})
