@@ -64,7 +64,7 @@ class Kernels:
         one = 1 if precision == "fp8" else 2
         work = 2.0 * m * n * k / self._rate(precision)
         activations, outputs, weights = m * k, m * n, k * n
-        constants = self.accelerator.gemm[precision]
+        constants = self.accelerator.gemm_constants(precision)
         quantised = constants.quantisation / self.accelerator.memory_bandwidth
 
         def time(*moved: Array) -> FloatArray:
@@ -85,9 +85,9 @@ class Kernels:
 
         The backward pass computes the scores again: it has 2.5 times the FLOP.
         """
-        constants = self.accelerator.fused_attention()
-        rate = self.accelerator.peak_of("bf16") * constants.plateau * sequence / (sequence + constants.half_tokens)
-        fixed = self.accelerator.gemm["bf16"].fixed
+        constants = self.accelerator.attention_constants()
+        rate = self.accelerator.peak_rate("bf16") * constants.plateau * sequence / (sequence + constants.half_tokens)
+        fixed = self.accelerator.gemm_constants("bf16").fixed
         return np.asarray(work / rate + fixed), np.asarray(2.5 * work / (rate * constants.backward) + fixed)
 
     def unfused_attention(self, work: Array, scores: Array) -> tuple[FloatArray, FloatArray]:
@@ -96,9 +96,13 @@ class Kernels:
         A score is scaled, masked and normalised with 4 bytes of traffic, and dropped out with 5.
         """
         rate = self._rate("bf16") * _UNFUSED_RATE
-        fixed = self.accelerator.gemm["bf16"].fixed
+        fixed = self.accelerator.gemm_constants("bf16").fixed
         forward = work / rate + self.moved(9.0 * scores) + 2.0 * fixed
         return np.asarray(forward), np.asarray(2.0 * work / rate + self.moved(11.0 * scores) + 4.0 * fixed)
 
     def _rate(self, precision: str) -> float:
-        return self.accelerator.peak_of(precision) * self.accelerator.gemm[precision].plateau * self.gemm_factor
+        return (
+            self.accelerator.peak_rate(precision)
+            * self.accelerator.gemm_constants(precision).plateau
+            * self.gemm_factor
+        )

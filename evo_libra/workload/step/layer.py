@@ -92,8 +92,10 @@ def _projections(setup: Setup, kernels: Kernels, plans: Plans, tokens: FloatArra
         return product(model.head_width * (heads + 2.0 * kv_heads(model, plans)), model.hidden) + out
     latent = model.latent
     # The way down to the latent widths is not split over the tensor parallel group.
-    down = product(latent.query_rank + latent.kv_rank + latent.rope_width, model.hidden)
-    up = product(heads * queries, latent.query_rank) + product(heads * (latent.nope_width + values), latent.kv_rank)
+    down = product((latent.query_rank or 0) + latent.kv_rank + latent.rope_width, model.hidden)
+    up = product(heads * queries, latent.query_rank or model.hidden) + product(
+        heads * (latent.nope_width + values), latent.kv_rank
+    )
     return down + up + out
 
 
@@ -137,7 +139,7 @@ class LayerTraffic:
 
     Attributes
     ----------
-    tensor : bytes of an all-reduce of the tensor parallel group; with sequence parallelism it is a reduce-scatter and an
+    tensor : bytes of an all-reduce of the tensor parallel group; with sequence parallelism it is a reduce-scatter and
         all-gather, which are as many bytes (Korthikanti et al. 2022, section 4.2.2).
     pairs : such all-reduces of a pass; routed experts have an all-to-all instead of theirs.
     context : bytes of keys and values that the context parallel group gathers in the forward pass; the backward pass

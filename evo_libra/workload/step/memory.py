@@ -84,8 +84,8 @@ def _attention_weights(model: Decoder, plans: Plans) -> FloatArray:
         mine = model.heads / plans.tp + 2.0 * kv_heads(model, plans)
         return np.asarray(model.hidden * model.head_width * mine + out)
     latent = model.latent
-    down = model.hidden * (latent.query_rank + latent.kv_rank + latent.rope_width)
-    up = model.heads * (queries * latent.query_rank + (latent.nope_width + values) * latent.kv_rank)
+    down = model.hidden * ((latent.query_rank or 0) + latent.kv_rank + latent.rope_width)
+    up = model.heads * (queries * (latent.query_rank or model.hidden) + (latent.nope_width + values) * latent.kv_rank)
     return np.asarray(down + up / plans.tp + out)
 
 

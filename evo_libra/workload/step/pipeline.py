@@ -75,7 +75,7 @@ def _nodes(
     number, last = 0, None
     for step in steps:
         ends = _neighbours(stage, stages, chunks, step)
-        before = [] if last is None else [last]
+        before: list[int] = [] if last is None else [last]
         if ends.source is not None:
             tag = _tag(step, chunks, ends.source_chunk)
             yield receive_node(number, "receive", source=ends.source, destination=stage, size=message, tag=tag)

@@ -121,7 +121,8 @@ def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     of_backward = stage.backward.reduced + stage.gathered
     everything = stage.forward.reduced + of_backward
     alone = reduced(everything * (1.0 - hidden) - np.where(beside, stage.gathered, 0.0))
-    forward, backward = (), ()
+    forward: tuple[Chain, ...] = ()
+    backward: tuple[Chain, ...] = ()
     if plans.overlap_tp.any():
         window = np.where(plans.overlap_tp, stage.forward.products, 0.0)
         forward = (Chain(stage.forward.compute - window, (reduced(hidden * stage.forward.reduced),)),)

@@ -80,7 +80,7 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
         groups.append((EXPERT_DATA, held.experts))
     each = plans.zero == 3  # noqa: PLR2004 - ZeRO's stage
     count = np.where(each, plans.microbatches(setup.global_batch), _ONE)
-    early, late = 1.0 * (plans.zero >= 1), 1.0 * (each | (plans.zero == 0))
+    early, late = np.where(plans.zero >= 1, 1.0, 0.0), np.where(each | (plans.zero == 0), 1.0, 0.0)
 
     def sent(operation: Collective, bytes_per_weight: FloatArray, share: FloatArray) -> tuple[Traffic, ...]:
         return tuple(Traffic("data", group, operation, bytes_per_weight * of, share) for group, of in groups)
@@ -147,15 +147,15 @@ def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatAr
     Each NPU of a tensor parallel group sends its part, and the receivers gather the parts (Narayanan et al. 2021,
     section 4.1) unless sequence parallelism keeps them apart. Interleaved schedules can overlap what they send.
     """
-    model, both = setup.decoder, 2.0 * plans.vp * (plans.pp > 1)
+    model, both = setup.decoder, np.where(plans.pp > 1, 2.0 * plans.vp, 0.0)
     whole = 2.0 * plans.tokens(setup.sequence) * model.hidden
-    gathers = both * ~plans.sequence_parallel
+    gathers = np.where(plans.sequence_parallel, 0.0, both)
     messages = Traffic("pipeline", PIPELINE, Send.NEXT, whole / plans.tp, both)
     parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, whole + setup.half_message, gathers)
     exposed = np.where(plans.overlap_pp & (plans.vp > 1), 0.0, micro)
     found = [Race((Chain(_NONE, (messages,)),), exposed, fill), Race((Chain(_NONE, (parts,)),), micro, fill)]
     if model.tied:
         gradients = setup.gradient_bytes * model.vocabulary * model.hidden / plans.tp
-        tied = Traffic("pipeline", PIPELINE, Send.NEXT, gradients, 2.0 * (plans.pp > 1))
+        tied = Traffic("pipeline", PIPELINE, Send.NEXT, gradients, np.where(plans.pp > 1, 2.0, 0.0))
         found.append(Race((Chain(_NONE, (tied,)),), _ONE))
     return found

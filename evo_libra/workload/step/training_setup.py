@@ -8,10 +8,10 @@ from evo_libra.network.catalog.accelerators import Accelerator
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.kernels import Kernels
 
-GEMM_OF_ISOLATED = 0.852
+GEMM_OF_ISOLATED = 0.875
 """Rate of products within a step over that of isolated kernels (clocks, gaps); fitted to published training rows."""
 
-MEMORY_OF_PEAK = 0.548
+MEMORY_OF_PEAK = 0.543
 """Memory bandwidth that element-wise kernels reach, over the data sheet's; fitted to published training rows."""
 
 
@@ -23,8 +23,8 @@ class Stack:
     ----------
     compute : factor on its compute time.
     hides_data : the part of compute that hides data parallel traffic where a plan overlaps the two.
-    hides_gather : what sequence parallelism gathers again runs beside the gradients of weights (Korthikanti et al. 2022,
-        section 4.2.2), even where a plan overlaps nothing else.
+    hides_gather : what sequence parallelism gathers again runs beside the gradients of weights, even where a plan
+        overlaps nothing else (Korthikanti et al. 2022, section 4.2.2).
     flat_ring : collectives over the data parallel group run as one ring through one NIC of each server.
     """
 

@@ -22,7 +22,7 @@ from evo_libra.workload.step.training_setup import Setup
 
 FREE = {(group, pattern): np.zeros(1) for group in ("tp", "cp", "ep", "pp", "cp+dp", "edp") for pattern in Pattern}
 SEEDS = st.integers(0, 2**32 - 1)
-DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, gated=True, vocabulary=128256)
+DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
 ROUTED = replace(DENSE, name="routed", experts=Experts(64, 4, 4096, 4096, 2))
 LATENT = replace(ROUTED, name="latent", latent=LatentAttention(1536, 512, 128, 64, 128))
 GROUPS = ("tp", "cp", "ep", "pp", "cp+dp", "edp")
