@@ -22,7 +22,7 @@ _FILES = (".yaml", ".yml", ".json")
 
 @app.command
 def catalog(name: str | None = None, *, as_json: Json = False) -> int:
-    """List what can be used in a problem file: catalogues with prices, accelerators, models, blocks, problems, engines.
+    """List what problem files can name: catalogues with prices, accelerators, models, blocks, problems, engines.
 
     Parameters
     ----------

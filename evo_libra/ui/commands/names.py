@@ -11,7 +11,7 @@ COMMANDS = {
     ),
     "catalog": (
         "catalog",
-        "List what can be used in a problem file: catalogues with prices, accelerators, models, blocks, problems, engines.",
+        "List what problem files can name: catalogues with prices, accelerators, models, blocks, problems, engines.",
     ),
     "certify": ("certify", "Prove how far the front of a result is from optimal."),
     "compare": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median
 from typing import Any
 
 import pytest
@@ -126,6 +126,22 @@ def test_large_products_are_as_fast_as_measured(measured: dict[str, Any]) -> Non
             errors.append(abs((max(compute, traffic) + extra) / (us * 1e-6) - 1))
     assert len(errors) > 30
     assert mean(errors) <= MEAN_ERRORS[measured["npu"], precision, measured["software"]]
+
+
+@pytest.mark.parametrize(
+    "measured", [each for each in KERNELS if each.get("precision") == "bf16" and "k" in each["columns"]]
+)
+def test_products_with_few_rows_are_as_fast_as_measured(measured: dict[str, Any]) -> None:
+    it = accelerator(measured["npu"])
+    constants = it.decode_constants()
+    errors = [
+        abs(2 * (m * k + k * n + m * n) / (it.memory_bandwidth * constants.bandwidth) + constants.fixed - us * 1e-6)
+        / us
+        for m, n, k, us in measured["rows"]
+        if 0 < m <= 64 and min(n, k) >= 1024  # a row of the H100's has no rows
+    ]
+    assert len(errors) >= 50
+    assert median(errors) * 1e6 < {"a100-80gb": 0.06, "h100-80gb": 0.04, "b200": 0.13}[it.name]
 
 
 @pytest.mark.parametrize("measured", kernel_sets("nccl"))
