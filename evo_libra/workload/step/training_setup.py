@@ -7,33 +7,13 @@ from dataclasses import dataclass
 from evo_libra.network.catalog.accelerators import Accelerator
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.kernels import Kernels
+from evo_libra.workload.step.stacks import STACKS, Stack
 
 GEMM_OF_ISOLATED = 0.875
 """Rate of products within a step over that of isolated kernels (clocks, gaps); fitted to published training rows."""
 
 MEMORY_OF_PEAK = 0.543
 """Memory bandwidth that element-wise kernels reach, over the data sheet's; fitted to published training rows."""
-
-
-@dataclass(frozen=True)
-class Stack:
-    """Training software.
-
-    Attributes
-    ----------
-    compute : factor on its compute time.
-    hides_data : the part of compute that hides data parallel traffic where a plan overlaps the two.
-    hides_gather : what sequence parallelism gathers again runs beside the gradients of weights, even where a plan
-        overlaps nothing else (Korthikanti et al. 2022, section 4.2.2).
-    flat_ring : collectives over the data parallel group run as one ring through one NIC of each server.
-    """
-
-    name: str
-    compute: float = 1.0
-    hides_data: float = 1.0
-    hides_gather: bool = False
-    flat_ring: bool = False
-    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +43,7 @@ class Setup:
     gradient_bytes: int = 4
     fused_attention: bool = True
     balanced: bool = False
-    stack: Stack = Stack("any")
+    stack: Stack = STACKS["any"]
     dropout: bool = False
     half_message: float = 0.0
     gemm_factor: float = GEMM_OF_ISOLATED

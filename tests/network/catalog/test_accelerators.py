@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evo_libra
 from evo_libra.errors import InputError
 from evo_libra.network.catalog.accelerators import (
     PRECISIONS,
@@ -22,8 +23,8 @@ from evo_libra.network.catalog.accelerators import (
 )
 from evo_libra.network.catalog.parts import load_parts_spec
 
-GOLDEN = Path(__file__).parents[2] / "golden"
-KERNELS = json.loads((GOLDEN / "kernel_measurements.json").read_text())["sets"]
+DATA = Path(evo_libra.__file__).parent / "validation" / "data"
+KERNELS = json.loads((DATA / "kernel_measurements.json").read_text())["sets"]
 NAMES = (
     "a100-40gb", "a100-80gb", "h100-80gb", "h200-141gb", "b200", "gb200", "mi300x", "gaudi3",
     "tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e",

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evo_libra
 from evo_libra.errors import InputError
 from evo_libra.workload.language_models import load_models
 from evo_libra.workload.step.decoder import Decoder, DecoderSpec, decoder, decoder_of, load_decoders, read_decoder
 
-ROWS = json.loads((Path(__file__).parents[2] / "golden" / "training_rows.json").read_text())["rows"]
+ROWS = json.loads((Path(evo_libra.__file__).parent / "validation" / "data" / "training_rows.json").read_text())["rows"]
 
 EXACT = {
     "llama-2-7b": 6_738_415_616,

@@ -1,0 +1,1 @@
+"""What this program claims, beside what others published or measured."""

@@ -1,0 +1,62 @@
+"""Published memory footprints: Korthikanti et al. 2022, figures 1 and 7."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evo_libra.network.catalog.accelerators import accelerator
+from evo_libra.validation.source import Row, Source, published
+from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.memory import activations, parameters
+from evo_libra.workload.step.plans import FULL, NONE, SELECTIVE, Plans, one_plan
+from evo_libra.workload.step.training_setup import Setup
+
+_GIBI = 2.0**30
+_BYTES_OF_WEIGHT = 18.0
+_TECHNIQUES = {"seq": (NONE, True), "sel": (SELECTIVE, False), "seqsel": (SELECTIVE, True), "full": (FULL, False)}
+
+
+def _setup(row: Mapping[str, Any]) -> Setup:
+    hidden, heads = row["hidden"], row["heads"]
+    model = Decoder(
+        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, False, 51200, row["seq"],
+        None, None, "", tied=True,
+    )  # fmt: skip  # noqa: FBT003 - not gated
+    return Setup(model, accelerator("a100-80gb"), row["seq"], row["batch"], fused_attention=False, dropout=True)
+
+
+def _plan(row: Mapping[str, Any], recompute: int, *, split: bool) -> Plans:
+    degrees = {"tp": row["tp"], "pp": row["pp"], "vp": row["interleave"], "micro_batch": row["microbatch"]}
+    return one_plan(**degrees, recompute=recompute, sequence_parallel=split)
+
+
+def _activations(row: Mapping[str, Any], recompute: int, *, split: bool) -> float:
+    return float(activations(_setup(row), _plan(row, recompute, split=split))[0])
+
+
+def _ours(row: Mapping[str, Any]) -> float:
+    what = row["id"].split(".")[-1]
+    if what == "paramopt":
+        held = parameters(_setup(row), _plan(row, NONE, split=False), embeddings=False)
+        return _BYTES_OF_WEIGHT * float(held.all[0]) / _GIBI
+    if what == "act_none":
+        return _activations(row, NONE, split=False) / _GIBI
+    if what == "act_seqsel":
+        return _activations(row, SELECTIVE, split=True) / _GIBI
+    recompute, split = _TECHNIQUES[what]
+    return 100.0 * _activations(row, recompute, split=split) / _activations(row, NONE, split=False)
+
+
+def _rows(start: str) -> Iterator[Row]:
+    for row in published("memory_footprints.json")["rows"]:
+        if row["id"].startswith(start):
+            yield Row(row["id"], row["value"], _ours(row), row["unit"])
+
+
+FOOTPRINTS = (
+    Source("memory", "memory", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
+           lambda: _rows("korthikanti.f1"), "Calculon 2.1 % mean on activations"),
+    Source("recomputation", "memory", "Korthikanti et al. 2022, figure 7: activations beside tensor parallelism alone",
+           lambda: _rows("korthikanti.f7"), note="printed in percent, digitised in part"),
+)  # fmt: skip

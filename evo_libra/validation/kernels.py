@@ -1,0 +1,109 @@
+"""Measured kernels: matrix products, fused attention and NCCL's collectives (ai-dynamo/aiconfigurator)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from evo_libra.network.catalog.accelerators import Accelerator, accelerator
+from evo_libra.validation.source import Row, Source, published
+
+LARGE = 1024
+"""Rows, columns and inner size from which a product is a large one."""
+
+FEW = 64
+"""Rows up to which a product is one of decoding."""
+
+LEAST_MESSAGE = 30e6
+"""Bytes from which collectives are compared; smaller ones have latencies that no training step shows."""
+
+LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4", "b200": "nvlink5"}
+
+_NPUS = 8
+_MICRO = 1e-6
+
+
+def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mapping[str, Any]]:
+    found = []
+    for measured in published("kernel_measurements.json")["sets"]:
+        ours = measured["kernel"] == kernel and measured["npu"] == npu and not measured["software"].startswith("VLLM")
+        if ours and (precision is None or measured["precision"] == precision):
+            found += [dict(zip(measured["columns"], row, strict=True)) for row in measured["rows"]]
+    return found
+
+
+def product_seconds(npu: Accelerator, precision: str, m: int, n: int, k: int) -> float:
+    """Return the seconds of a product that is measured alone."""
+    constants, one = npu.gemm_constants(precision), 1 if precision == "fp8" else 2
+    few = m <= FEW
+    reached = 1.0 if npu.decode is None else npu.decode.bandwidth
+    work = 2.0 * m * n * k / (npu.peak_rate(precision) * constants.plateau)
+    moved = (one * (m * k + k * n) + 2 * m * n) / (npu.memory_bandwidth * reached)
+    if few:
+        return max(work, moved) + npu.decode_constants().fixed
+    fixed = constants.fixed if constants.isolated is None else constants.isolated
+    return max(work, moved) + fixed + constants.quantisation * m * k / npu.memory_bandwidth
+
+
+def _products(name: str, precision: str, *, large: bool) -> Iterator[Row]:
+    npu = accelerator(name)
+    for at in _samples("gemm", name, precision):
+        m, n, k = at["m"], at["n"], at["k"]
+        chosen = min(m, n, k) >= LARGE if large else 0 < m <= FEW and min(n, k) >= LARGE
+        if chosen:
+            ours = product_seconds(npu, precision, m, n, k)
+            yield Row(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
+
+
+def _attention(name: str) -> Iterator[Row]:
+    npu = accelerator(name)
+    constants = npu.attention_constants()
+    for at in _samples("attention-prefill", name):
+        length = at["tokens"]
+        if length < LARGE or at["head_dim"] != 128:  # noqa: PLR2004 - the width that the plateau is of
+            continue
+        work = 2.0 * at["batch"] * length**2 * at["heads"] * at["head_dim"]
+        rate = npu.peak_rate("bf16") * constants.plateau * length / (length + constants.half_tokens)
+        label = f"{at['batch']} x {length} tokens, {at['heads']}:{at['kv_heads']} heads"
+        yield Row(label, at["us"], (work / rate + npu.gemm_constants("bf16").fixed) / _MICRO, "us")
+
+
+def _collectives(name: str) -> Iterator[Row]:
+    npu = accelerator(name)
+    for at in _samples("nccl", name):
+        size = 2.0 * at["elements"]
+        # All-reduces of newer accelerators run in the switch.
+        if at["npus"] != _NPUS or size < LEAST_MESSAGE or at["collective"] == "all_reduce":
+            continue
+        bus = npu.bus_constants(LINKS[name])
+        ours = size / (npu.wire_rate(LINKS[name]) * bus.rate(size))
+        yield Row(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")
+
+
+def _source(kind: str, npu: str, title: str, rows: Any, note: str = "") -> Source:
+    return Source(f"{kind}-{npu}", "kernels", title, rows, note=note)
+
+
+_MEASURED = "ai-dynamo/aiconfigurator"
+
+KERNELS = tuple(
+    _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_MEASURED}",
+            partial(_products, npu, precision, large=True))
+    for npu, precision in (("a100-80gb", "bf16"), ("h100-80gb", "bf16"), ("h100-80gb", "fp8"), ("b200", "bf16"),
+                           ("b200", "fp8"))
+) + tuple(
+    _source("decode-products", npu, f"{npu}: products of up to 64 rows, {_MEASURED}",
+            partial(_products, npu, "bf16", large=False))
+    for npu in LINKS
+) + tuple(
+    _source("attention", npu, f"{npu}: fused attention of 1,024 and more tokens, {_MEASURED}",
+            partial(_attention, npu))
+    for npu in ("a100-80gb", "h100-80gb")
+) + tuple(
+    _source("nccl", npu, f"{npu}: collectives of 8 in a server, {_MEASURED}", partial(_collectives, npu),
+            "from 30 MB on")
+    for npu in LINKS
+)  # fmt: skip

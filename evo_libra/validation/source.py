@@ -1,0 +1,73 @@
+"""A source of published or measured figures, and how far this program is from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DATA = Path(__file__).parent / "data"
+
+
+@lru_cache(maxsize=None)
+def published(name: str) -> Any:
+    """Return the figures of a file beside this one."""
+    return json.loads((DATA / name).read_text())
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure, as it was published and as this program computes it, in the unit of its source."""
+
+    id: str
+    published: float
+    ours: float
+    unit: str
+
+    @property
+    def error(self) -> float:
+        """How far ours is from it, relative to it."""
+        return self.ours / self.published - 1.0
+
+
+@dataclass(frozen=True)
+class Source:
+    """Published or measured figures.
+
+    Attributes
+    ----------
+    name : what ``--group`` calls it.
+    group : kind of figures.
+    title : what they are, and where they come from.
+    rows : computes them.
+    anchor : who else computed the same rows, and how far from them; "" where nobody did.
+    note : what the comparison assumes; "" for nothing.
+    """
+
+    name: str
+    group: str
+    title: str
+    rows: Callable[[], Iterable[Row]]
+    anchor: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Relative errors of some rows: of their size the mean and the maximum, and the mean with its sign."""
+
+    count: int
+    mean: float
+    maximum: float
+    bias: float
+
+
+def errors_of(rows: Iterable[Row]) -> Errors:
+    """Return the errors of at least one row."""
+    errors = np.array([row.error for row in rows])
+    return Errors(len(errors), float(np.abs(errors).mean()), float(np.abs(errors).max()), float(errors.mean()))

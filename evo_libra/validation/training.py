@@ -1,0 +1,153 @@
+"""Published training steps: Korthikanti et al. 2022, Narayanan et al. 2021, Llama 3, MosaicML's benchmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.catalog.accelerators import Accelerator, accelerator
+from evo_libra.validation.source import Row, Source, published
+from evo_libra.workload.step.decoder import Decoder
+from evo_libra.workload.step.placement import seconds_per_byte
+from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.step.races import DATA, SecondsPerByte, StepTime
+from evo_libra.workload.step.stacks import STACKS, Stack
+from evo_libra.workload.step.step_time import step_time
+from evo_libra.workload.step.training_setup import Setup
+
+SERVER = 8
+"""Accelerators of a server in all rows."""
+
+SERVER_LINKS = {"a100-80gb": "nvlink3", "h100-80gb": "nvlink4"}
+
+NIC_RATE = {"a100-80gb": 25e9, "h100-80gb": 50e9}
+"""B/s of the InfiniBand port of each accelerator."""
+
+NIC_EFFICIENCY = 0.85
+"""Rate that collectives reach on InfiniBand, over the wire rate (assumed)."""
+
+SOFTWARE = {"korth": "megatron-2022", "sc21.t1": "megatron-2021", "sc21.t2.ptd": "megatron-2021",
+            "sc21.t2.z3": "deepspeed-2021", "llama3": "llama-3", "mpt": "any"}  # fmt: skip
+
+TrainingRow = Mapping[str, Any]
+
+
+def stack_of(row: TrainingRow) -> Stack:
+    """Return the software that a row was measured with."""
+    return STACKS[next(name for start, name in SOFTWARE.items() if row["id"].startswith(start))]
+
+
+def setup_of(row: TrainingRow) -> Setup:
+    """Return what a row trains, and on what."""
+    model = Decoder(
+        row["id"], row["layers"], row["hidden"], row["heads"], row["kv_heads"], row["hidden"] // row["heads"],
+        row["feed_forward"], row["gated"], row["vocabulary"], row["sequence"], None, None, "", tied=not row["gated"],
+    )  # fmt: skip
+    npu = accelerator(row["npu"])
+    return Setup(
+        model,
+        npu,
+        row["sequence"],
+        row["global_batch"],
+        row["precision"],
+        gradient_bytes=row["gradient_bytes"],
+        fused_attention=row["attention"] == "fused",
+        balanced=bool(row.get("balanced_head")),
+        stack=stack_of(row),
+        half_message=npu.bus_constants(SERVER_LINKS[npu.name]).half_message,
+    )
+
+
+def plan_of(row: TrainingRow) -> Plans:
+    """Return the parallelisation of a row."""
+    degrees = {name: row[name] for name in ("tp", "cp", "pp", "vp", "micro_batch", "zero", "sequence_parallel")}
+    overlap = {f"overlap_{name}": on for name, on in row["overlap"].items()}
+    recompute = RECOMPUTE.index(row["recompute"])
+    replicas = row["npus"] // (row["tp"] * row["cp"] * row["pp"])
+    return one_plan(**degrees, **overlap, dp=replicas, recompute=recompute)
+
+
+def cluster_of(npu: Accelerator, npus: int) -> tuple[IntArray, FloatArray]:
+    """Return the (2, 1) sizes and B/s of servers of eight on InfiniBand.
+
+    Of a server's links the bandwidth is that which NCCL's ring reaches: the bytes that go through the ports.
+    """
+    inside = min(SERVER, npus)
+    link = SERVER_LINKS[npu.name]
+    ports = npu.wire_rate(link) * npu.bus_constants(link).efficiency * (SERVER - 1) / SERVER
+    return np.array([[inside], [max(npus // inside, 1)]]), np.array([[ports], [NIC_RATE[npu.name] * NIC_EFFICIENCY]])
+
+
+@lru_cache(maxsize=None)
+def _traffic_of(npu: str, npus: int, plan: tuple[int, ...]) -> SecondsPerByte:
+    tp, cp, pp, dp = plan
+    return seconds_per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp))
+
+
+def traffic_of(row: TrainingRow, stack: Stack) -> SecondsPerByte:
+    """Return the seconds of a byte of each group of a row."""
+    degrees = (row["tp"], row["cp"], row["pp"])
+    replicas = row["npus"] // int(np.prod(degrees))
+    found = _traffic_of(row["npu"], row["npus"], (*degrees, replicas))
+    if stack.ring_efficiency is None:
+        return found
+    # One ring through one NIC of each server.
+    ring = (replicas - 1) / replicas / (NIC_RATE[row["npu"]] * stack.ring_efficiency)
+    return {key: np.full(1, ring) if key[0] == DATA else seconds for key, seconds in found.items()}
+
+
+def step_of(row: TrainingRow, setup: Setup) -> StepTime:
+    """Return the time of a row's step."""
+    return step_time(setup, plan_of(row))
+
+
+def seconds_of(row: TrainingRow, setup: Setup) -> float:
+    """Return the seconds of a row's step."""
+    return float(step_of(row, setup)(traffic_of(row, setup.stack))[0])
+
+
+def training_rows(start: str = "", kind: str = "rows") -> list[TrainingRow]:
+    """Return the public rows whose name starts so."""
+    return [row for row in published("training_rows.json")[kind] if row["id"].startswith(start)]
+
+
+def _rows(start: str, kind: str = "rows") -> Iterator[Row]:
+    for row in training_rows(start, kind):
+        yield Row(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s")
+
+
+def plain_rows() -> list[TrainingRow]:
+    """Return the 27 rows without ZeRO's stage 3."""
+    return [row for row in training_rows() if row["zero"] != 3]  # noqa: PLR2004 - ZeRO's stage
+
+
+def without_factor(setup: Setup) -> Setup:
+    """Return a setup whose software has no factor of its own."""
+    return replace(setup, stack=replace(setup.stack, compute=1.0))
+
+
+def _two_constants() -> Iterator[Row]:
+    for row in plain_rows():
+        yield Row(row["id"], row["step_s"], seconds_of(row, without_factor(setup_of(row))), "s")
+
+
+TRAINING = (
+    Source("two-constants", "training", "27 training steps with the two fitted constants alone", _two_constants,
+           "Calculon 11.3 % mean on the 24 of them on A100", "factors of software are 1"),
+    Source("korthikanti", "training", "Korthikanti et al. 2022, table 5: time of an iteration",
+           lambda: _rows("korth"), "Calculon 3.65 % mean, 8.9 % max; Kundu et al. 4.4, 6.9"),
+    Source("megatron-table-1", "training", "Narayanan et al. 2021, table 1: 1.7B to 1T",
+           lambda: _rows("sc21.t1"), "Calculon 18.1 % mean, 56 % max"),
+    Source("megatron-table-2", "training", "Narayanan et al. 2021, table 2: pipelines",
+           lambda: _rows("sc21.t2.ptd"), "Calculon 10.3 % mean, 12.5 % max"),
+    Source("zero-3", "training", "Narayanan et al. 2021, table 2: DeepSpeed's ZeRO-3",
+           lambda: _rows("sc21.t2.z3"), "", "two constants of that software"),
+    Source("llama-3", "training", "Llama 3 405B, table 4", lambda: _rows("llama3")),
+    Source("llm-foundry", "training", "MosaicML llm-foundry, training benchmarks",
+           lambda: _rows("mpt", "llm_foundry"), "", "not fitted; software of 2023"),
+)  # fmt: skip

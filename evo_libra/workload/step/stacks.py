@@ -1,0 +1,51 @@
+"""Training software: how it differs from any other, with the rows that say so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Training software.
+
+    Attributes
+    ----------
+    compute : factor on its compute time, fitted to all rows of that software.
+    hides_data : the part of compute that hides data parallel traffic where a plan overlaps the two.
+    hides_gather : what sequence parallelism gathers again runs beside the gradients of weights, even where a plan
+        overlaps nothing else.
+    ring_efficiency : the data parallel group runs one ring through one NIC of each server, at this part of its rate;
+        None where collectives use the whole network.
+    source : rows that the figures come from.
+    """
+
+    name: str
+    compute: float = 1.0
+    hides_data: float = 1.0
+    hides_gather: bool = False
+    ring_efficiency: float | None = None
+    source: str = ""
+
+
+STACKS = {
+    stack.name: stack
+    for stack in (
+        Stack("any"),
+        Stack("megatron-2021", source="Narayanan et al. 2021, tables 1 and 2: the rows of reference"),
+        Stack(
+            "megatron-2022",
+            compute=0.951,
+            hides_gather=True,
+            source="Korthikanti et al. 2022, table 5 (factor) and section 4.2.2 (overlap of gathers)",
+        ),
+        Stack("llama-3", compute=1.024, source="Llama 3, table 4"),
+        Stack(
+            "deepspeed-2021",
+            hides_data=0.521,
+            ring_efficiency=0.772,
+            source="Narayanan et al. 2021, table 2: rows of ZeRO-3",
+        ),
+    )
+}
+"""Software by name."""
