@@ -16,10 +16,10 @@ from evo_libra.experiment.execution.executor import Executor, Job, Report, Undel
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.execution.worker import abandon
 from evo_libra.experiment.run.spec import Experiment, RunSpec
-from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.store.claim import Lease, current_claim, server_time
-from evo_libra.experiment.store.control import all_requested, request, settle
 from evo_libra.experiment.store.folder import RUNNER, RunFolder
+from evo_libra.experiment.store.messages import all_requested, request, settle
+from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
 from evo_libra.faults import StorageError
 
@@ -33,13 +33,7 @@ NEWS_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Ended:
-    """A run that has ended for this batch.
-
-    Attributes
-    ----------
-    spec, report : the run, and what its worker said.
-    count, total : how many have ended, of how many.
-    """
+    """A run that has ended for this batch, as the `count`-th of `total` runs, and what its worker said."""
 
     spec: RunSpec
     report: Report
@@ -83,13 +77,10 @@ def run_batch(
     on_wait: Callable[[str], None] = lambda _why: None,
     on_news: Callable[[str], None] = lambda _news: None,
 ) -> Summary:
-    """Execute the runs of an experiment that are not done yet.
+    """Execute the runs of an experiment that are not done yet; `planned`, from `plan_of`, is what is there of it.
 
     Parameters
     ----------
-    experiment, planned : the experiment, and from `plan_of` what is there of it.
-    results : the folder of results.
-    executor : where.
     again : which runs that have ended are run again: ``stale``, ``failed``.
     interrupted : whether this process is asked to stop; workers then keep a checkpoint and end.
     on_end : called when a run ends.

@@ -23,7 +23,8 @@ from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING
 
 from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.execution.scheduler import ONE_THREAD, OnScheduler
+from evo_libra.experiment.execution.executor import ONE_THREAD
+from evo_libra.experiment.execution.scheduler import OnScheduler
 from evo_libra.searching.evaluation.workers import is_stopped
 
 if TYPE_CHECKING:
@@ -40,13 +41,9 @@ _FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM) if hasattr(signal, "SIGKILL")
 
 @dataclass(frozen=True)
 class Place:
-    """What a worker serves.
+    """What a worker serves: the address of a scheduler, and the credentials to speak with it (`new_credentials`).
 
-    Attributes
-    ----------
-    address : of the scheduler.
-    credentials : to speak with it; from `evo_libra.experiment.execution.private_cluster.new_credentials`.
-    folder : for temporary files; nobody else may write to it.
+    Nobody else may write to the folder, which is for temporary files.
     """
 
     address: str
@@ -85,7 +82,6 @@ class LocalWorkers:
 
     Attributes
     ----------
-    place : what they serve.
     count : how many there are to be.
     arrived : returns the names, which are process numbers, of the workers that have reached the scheduler.
     on_news : called with a sentence when one that was stopped is replaced.
@@ -100,12 +96,7 @@ class LocalWorkers:
     _looked: float = 0.0
 
     def mend(self) -> None:
-        """Start what is missing.
-
-        Raises
-        ------
-        EvoLibraError : workers end before they have reached the scheduler, again and again.
-        """
+        """Start what is missing; an EvoLibraError where workers end again and again before they reach the scheduler."""
         names = self.arrived()
         for one in self._living:
             if str(one.process.pid) in names:
@@ -204,14 +195,7 @@ def _end_with_parent(folder: str) -> None:
 
 @dataclass(frozen=True)
 class LocalCluster:
-    """What was started for a batch on this machine.
-
-    Attributes
-    ----------
-    cluster : the scheduler.
-    workers : its workers.
-    folder : for their temporary files.
-    """
+    """What was started for a batch on this machine: a scheduler, its workers, a folder for their temporary files."""
 
     cluster: SpecCluster
     workers: LocalWorkers
@@ -240,11 +224,6 @@ def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: N
     """Start a scheduler in this process, and worker processes on this machine with a thread each.
 
     Nobody else can reach them; see `evo_libra.experiment.execution.private_cluster`.
-
-    Parameters
-    ----------
-    workers : processes.
-    on_news : as for `OnScheduler`.
     """
     from distributed import Client, SpecCluster  # noqa: PLC0415 - takes half a second
 

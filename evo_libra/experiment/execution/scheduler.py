@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.execution.executor import Job, Report, Undelivered
+from evo_libra.experiment.execution.executor import Report, Undelivered, run_task
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -22,29 +21,6 @@ if TYPE_CHECKING:
 _RESULT_SECONDS = 1.0
 _LOOK_SECONDS = 5.0
 _CONNECT_SECONDS = 20
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1"
-)
-"""Environment of a worker: it is one of many, each on a core of its own."""
-
-
-def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
-    """Execute a run.
-
-    Parameters
-    ----------
-    run : from `RunSpec.data`.
-    job : the fields of `evo_libra.experiment.execution.executor.Job`.
-    """
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
-    # Only now: NumPy and Polars count their threads when they are imported.
-    from evo_libra.experiment.execution.search_loop import on_workers  # noqa: PLC0415
-    from evo_libra.experiment.execution.worker import execute  # noqa: PLC0415
-
-    return execute(run, Job(**job), place=on_workers)
-
-
 TOLD_SECONDS = 30.0
 """Time without a sign of life after which a worker is reported."""
 DROPPED_SECONDS = 120.0
@@ -91,7 +67,7 @@ class Silence:
         return [name for name, time in quiet.items() if time > seconds]
 
 
-class Workers(Protocol):
+class OwnWorkers(Protocol):
     """What was started for a batch on this machine, to be ended with it."""
 
     def mend(self) -> None:
@@ -108,17 +84,16 @@ class Workers(Protocol):
 
 
 class OnScheduler:
-    """Executes runs on the workers of a Dask scheduler.
+    """Executes runs on the workers of the Dask scheduler that a client is connected to.
 
     Parameters
     ----------
-    client : connected to it.
     local : what was started for the batch on this machine, to be ended with it.
     on_news : called with a sentence when a worker is silent for long, or given up.
     """
 
     def __init__(
-        self, client: Client, local: Workers | None = None, on_news: Callable[[str], None] = lambda _news: None
+        self, client: Client, local: OwnWorkers | None = None, on_news: Callable[[str], None] = lambda _news: None
     ) -> None:
         self._client, self._local, self._on_news = client, local, on_news
         self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
@@ -165,12 +140,7 @@ class OnScheduler:
         raise FutureCancelledError(future.key, "the batch has ended")
 
     def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
-        """Return the reports that have come; wait so long for the first.
-
-        Raises
-        ------
-        EvoLibraError : the scheduler is gone.
-        """
+        """Return the reports that have come; wait so long for the first. An EvoLibraError if the scheduler is gone."""
         if self._local is not None:
             self._local.mend()
         self._look()
@@ -246,12 +216,7 @@ class Tls:
     key: Path | None = None
 
     def security(self) -> Security:
-        """Return what tells Dask to use them, and to speak with nobody who has none.
-
-        Raises
-        ------
-        InputError : a file is missing.
-        """
+        """Return what tells Dask to use them, and to speak with nobody who has none; refuse a missing file."""
         from distributed.security import Security  # noqa: PLC0415 - takes half a second
 
         named = {"ca_file": self.ca_file, "client_cert": self.cert, "client_key": self.key}
@@ -268,8 +233,6 @@ def join(scheduler: str, tls: Tls | None = None, on_news: Callable[[str], None] 
     Parameters
     ----------
     scheduler : its address, such as ``tls://10.0.0.1:8786``, or the path of its scheduler file.
-    tls : files to speak TLS with it; as Dask is configured when left out.
-    on_news : as for `OnScheduler`.
 
     Raises
     ------

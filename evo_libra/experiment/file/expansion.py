@@ -11,61 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import EngineError, InputError, Mistake
-from evo_libra.experiment.execution.search_loop import check
-from evo_libra.experiment.execution.start import genes_digest, genes_from
-from evo_libra.experiment.file.include import folder_of, read_with_includes
-from evo_libra.experiment.file.schema import SHARED, EngineSpec, ExperimentSpec, RunsSpec
-from evo_libra.experiment.run.origin import Origin, build, code_of, origin_of, refuse_code, source_of
-from evo_libra.experiment.run.spec import Experiment, RunSpec, run_of
+from evo_libra.experiment.execution.search_loop import planned_run
+from evo_libra.experiment.file.schema import (
+    SHARED,
+    EngineSpec,
+    ExperimentSpec,
+    RunsSpec,
+    folder_of,
+    read_with_includes,
+)  # fmt: skip
+from evo_libra.experiment.run.origin import Origin, origin_of
+from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.files.mistakes import short
 from evo_libra.files.source import KeyPath, Source, validate
 from evo_libra.problem.file.registry import problem_names
-
-
-def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = True, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
-    """Return a run of a problem, checked.
-
-    Parameters
-    ----------
-    origin : of the problem.
-    folder : what ``start_from`` is relative to; the current folder when left out.
-    run_code : run the code of a problem or an engine that is named as ``module:object``.
-    settings : as for `run_of`, and ``start_from``: where an earlier front is, or several are.
-
-    Raises
-    ------
-    InputError : as for `run_of` and `check`, or there is code that is not to be run.
-    """
-    start = _start_files(settings.pop("start_from", None))
-    if origin.data is None and not run_code:
-        refuse_code(code_of(origin.name), "it")
-    spec = run_of(origin, **settings)
-    if not run_code:
-        refuse_code(code_of("", spec.engine), "it", EngineError)
-    problem = build(origin)
-    if start:
-        paths = [(folder or Path()) / one for one in start]
-        genes = genes_from(problem, paths)
-        stable = tuple(str(path.resolve()) for path in paths)
-        spec = replace(spec, start_from=stable, start_digest=genes_digest(genes))
-    try:
-        check(spec, problem)
-    except EngineError as error:
-        if origin.data is None or settings.get("engine") is not None:
-            raise
-        source = source_of(origin)
-        raise EngineError(source.mistake(_ENGINE, mistake.message) for mistake in error.mistakes) from None
-    return spec
-
-
-_ENGINE = ("search", "engine")
-
-
-def _start_files(value: str | Path | Sequence[str | Path] | None) -> Sequence[str | Path]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, (str, Path)) else value
-
 
 MOST_RUNS = 100_000
 _MOST_MISTAKES = 20

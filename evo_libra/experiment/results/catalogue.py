@@ -1,6 +1,6 @@
 """All runs of a folder of results: an index in SQLite that is made from their files and may be deleted at any time.
 
-Reading does not write to the folder of results. Requests go through `evo_libra.experiment.store.control`.
+Reading does not write to the folder of results. Requests go through `evo_libra.experiment.store.messages`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ from evo_libra.experiment.results.index import (
     save,
 )
 from evo_libra.experiment.results.listing import can_be_read, folder_names, run_ids
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord
-from evo_libra.experiment.store.control import read_requests
-from evo_libra.experiment.store.control import request as _request
-from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, RunFolder
+from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord, program
+from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, PLAN, RunFolder
+from evo_libra.experiment.store.messages import read_requests
+from evo_libra.experiment.store.messages import request as _request
 from evo_libra.experiment.store.records import (
     BATCHES,
     HELD,
     Plan,
     Queue,
     file_stamp,
-    plan_stamp,
     queue_states,
     read_batch,
     read_plan,
@@ -103,7 +101,7 @@ class Catalogue:
     def refresh(self) -> None:
         """Read what has changed since the last time; for a finished run, three dates are compared."""
         with self._lock:
-            requests, self._notes = _as_lists(read_requests(self.results))
+            requests, self._notes = read_requests(self.results)
             planned = self._read_plans()
             queue = queue_states(self._batches, requests)
             present = run_ids(self.results, self._notes)
@@ -124,7 +122,7 @@ class Catalogue:
         batches = []
         for folder in [self.results / BATCHES / name for name in folder_names(self.results / BATCHES, self._notes)]:
             try:
-                stamp = plan_stamp(folder)
+                stamp = file_stamp(folder / PLAN)
                 known = self._plans.get(folder)
                 plan = known if known and known[0] == stamp else (stamp, read_plan(folder))
                 plans[folder] = plan
@@ -291,10 +289,6 @@ def _merged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Any]]:
             names = plan["experiment"] if known is None else f"{known['experiment']}, {plan['experiment']}"
             merged[run["id"]] = {**run, "experiment": names}
     return merged
-
-
-def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:
-    return found[0], list(found[1])
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.run.spec import problem_as_run
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.experiment.store.manifest import problem_as_run
+from evo_libra.files.integrity import canonical_hash
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 

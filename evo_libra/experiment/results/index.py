@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import COLUMNS, RunRecord
-from evo_libra.experiment.store.folder import FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.store.folder import CHECKPOINT, FRONT, MANIFEST, RunFolder
 from evo_libra.experiment.store.records import file_stamp
-from evo_libra.files.integrity import row_digest
+from evo_libra.files.integrity import read_archive, row_digest
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -153,12 +153,10 @@ def checkpoint_points(folder: RunFolder) -> dict[str, FloatArray] | None:
     ------
     InputError : the checkpoint or the manifest is damaged.
     """
-    from evo_libra.experiment.store.sealed import read_objectives  # noqa: PLC0415 - the index needs no arrays
-
-    values = read_objectives(folder)
-    if values is None:
+    found = read_archive(folder.path / CHECKPOINT)
+    if found is None:
         return None
-    objectives = folder.read_json(MANIFEST)["objectives"]
+    values, objectives = found[1]["archive/objectives"], folder.read_json(MANIFEST)["objectives"]
     return {one["column"]: row / one["scale"] for one, row in zip(objectives, values, strict=True)}
 
 

@@ -21,10 +21,16 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from evo_libra.experiment.store.folder import create_text, make_folder
-from evo_libra.experiment.store.json_files import parse_file
-from evo_libra.experiment.store.staging import STAGING, Staging, TakenOverError, remove_tree
+from evo_libra.experiment.store.staging import (
+    STAGING,
+    Staging,
+    TakenOverError,
+    create_text,
+    make_folder,
+    remove_tree,
+)  # fmt: skip
 from evo_libra.faults import StorageError, explained
+from evo_libra.files.checked_json import parse_file
 from evo_libra.files.integrity import DamagedError, open_regular, seal_json, unreadable
 
 LEASE_SECONDS = 60.0
@@ -57,16 +63,12 @@ class Holder:
         return f"{self.host}:{self.pid}" if self.host else ""
 
 
-_NOBODY = Holder("", "", "", "", 0, 0.0)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Claim(Holder):
     """A claim file.
 
     Attributes
     ----------
-    path : the file.
     number : the highest of a run is the valid one.
     renewed : when it was renewed last, by the clock of the file system, which may have jumped since.
     """
@@ -96,12 +98,7 @@ def current_claim(folder: Path) -> Claim | None:
 
 
 def acquire(folder: Path, batch: str) -> Claim | None:
-    """Claim a run; the folder is made when it is not there.
-
-    Returns
-    -------
-    The claim, or None while somebody else holds the run.
-    """
+    """Claim a run, whose folder is made when it is not there; None while somebody else holds the run."""
     make_folder(folder)
     try:
         held = current_claim(folder)
@@ -113,23 +110,20 @@ def acquire(folder: Path, batch: str) -> Claim | None:
     path = folder / f"claim-{1 + max((number for number, _ in _names(folder)), default=0):04d}.json"
     token = uuid.uuid4().hex
     staging = path.with_name(f"{STAGING}{token}")
+    claim = None
     try:
-        with explained(folder):
+        # Where there is no such folder any more, another process claimed the run meanwhile and took the folder for that
+        # of a dead writer.
+        with suppress(FileNotFoundError), explained(folder):
             staging.mkdir()
-            claim = _claimed(path, token, batch)
-    except (
-        FileNotFoundError
-    ):  # Another process claimed the run meanwhile and took the folder for that of a dead writer.
-        claim = None
-    except BaseException:
-        remove_tree(staging)
-        raise
-    if claim is None:
-        remove_tree(staging)
+            claim = _create(path, token, batch)
+    finally:
+        if claim is None:
+            remove_tree(staging)
     return claim
 
 
-def _claimed(path: Path, token: str, batch: str) -> Claim | None:
+def _create(path: Path, token: str, batch: str) -> Claim | None:
     """Create a claim file; return the claim, or None where somebody else has the run."""
     folder, staging = path.parent, path.with_name(f"{STAGING}{token}")
     me = Holder(token, batch, socket.gethostname(), kernel(), os.getpid(), _born(os.getpid()) or 0.0)
@@ -166,11 +160,9 @@ def holds(claim: Claim) -> bool:
 
 
 def release(claim: Claim) -> None:
-    """Give a run back, if it is still held: outbid claims first, so that none of them becomes valid again.
+    """Give a run back, if it is still held; a `StorageError` where there is no right to.
 
-    Raises
-    ------
-    StorageError : there is no right to.
+    Outbid claims go first, so that none of them becomes valid again.
     """
     staging = Staging(claim.staging)
     try:
@@ -235,26 +227,20 @@ def _of_nobody(path: Path, number: int) -> Claim | None:
         found = path.stat()
     except OSError:
         return None
-    # No holder has made a folder or a named pipe.
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(found.st_mode):  # no holder has made a folder or a named pipe
         return None
-    return Claim(path=path, number=number, renewed=found.st_mtime, **asdict(_NOBODY))
+    return Claim("", "", "", "", 0, 0.0, path=path, number=number, renewed=found.st_mtime)
 
 
 @cache
 def kernel() -> str:
     """Return what makes process numbers comparable: the host, its boot, the namespace of process numbers."""
-    parts = [socket.gethostname()]
-    for path, read in (("/proc/sys/kernel/random/boot_id", _text), ("/proc/self/ns/pid", os.readlink)):
-        try:
-            parts.append(read(path).strip())
-        except OSError:
-            parts.append("")
-    return "/".join(parts)
-
-
-def _text(path: str) -> str:
-    return Path(path).read_text(encoding="ascii")
+    boot = space = ""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    with suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - no path
+    return f"{socket.gethostname()}/{boot}/{space}"
 
 
 def _process_lives(pid: int, born: float) -> bool:
@@ -282,13 +268,7 @@ def _born_by_clock(pid: int) -> float | None:
 
 
 class Lease:
-    """A claim that a thread of this process renews until it is given back; a context.
-
-    Attributes
-    ----------
-    claim : the claim; None when somebody else holds the run.
-    staging : where the holder of the claim writes first; None without a claim.
-    """
+    """A claim that a thread of this process renews until it is given back; None when somebody else holds the run."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self.claim = acquire(folder, batch)

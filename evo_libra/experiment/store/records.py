@@ -10,26 +10,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.record import COLUMNS, BatchRecord, Column, RunRecord, Status
+from evo_libra.experiment.run.record import COLUMNS, BatchRecord, Column, RunRecord, Status, program
 from evo_libra.experiment.run.settings import SETTINGS
 from evo_libra.experiment.store.claim import Claim, current_claim
-from evo_libra.experiment.store.damage import check_written
-from evo_libra.experiment.store.events import last_progress
 from evo_libra.experiment.store.folder import (
     CHECKPOINT,
     DONE,
     EVENTS,
     FAILED,
     FRONT,
+    LISTED_FIELDS,
     MANIFEST,
     PLAN,
     RUNNER,
-    RunFolder,
+    check_written,
     read_file,
     without_manifest,
-)
-from evo_libra.experiment.store.json_files import LISTED_FIELDS
+)  # fmt: skip
+from evo_libra.experiment.store.messages import last_progress
 from evo_libra.files.integrity import DamagedError
 
 Queue = Literal["", "waiting", "paused"]
@@ -48,7 +46,6 @@ def read_run(
 
     Parameters
     ----------
-    results, run_id : where the run is.
     planned : the run in the plan of its batch, for a run that has no manifest yet.
     queue : what the run waits for while nobody works on it.
     """
@@ -146,11 +143,6 @@ def is_stale(manifest: Mapping[str, Any]) -> bool:
     return manifest.get("program") != program()
 
 
-def stale(folder: RunFolder) -> bool:
-    """Return whether another version of the program made the finished run of a folder."""
-    return is_stale(folder.read_json(MANIFEST))
-
-
 def _updated(folder: Path | str, status: Status) -> float:
     """Return the time of a run's last change; a finished run does not change any more."""
     names = (DONE,) if status in ("done", "stale") else (DONE, FAILED, EVENTS, MANIFEST)
@@ -159,17 +151,13 @@ def _updated(folder: Path | str, status: Status) -> float:
 
 def _live_claim(folder: Path) -> Claim | None:
     claim = current_claim(folder)
-    if claim is None:
-        return None
     # A reader does not write to ask the file system for its time.
-    return claim if claim.alive(time.time()) else None
+    return claim if claim is not None and claim.alive(time.time()) else None
 
 
 def _seconds(started: object) -> float:
-    if not isinstance(started, str):
-        return 0.0
     try:
-        return datetime.fromisoformat(started).timestamp()
+        return datetime.fromisoformat(started).timestamp() if isinstance(started, str) else 0.0
     except ValueError:
         return 0.0
 
@@ -184,9 +172,7 @@ def _modified(path: str) -> float:
 def signature(folder: Path) -> str:
     """Return a text that changes whenever a run's files do; it ends with `HELD` while there is a claim, valid or not.
 
-    Raises
-    ------
-    DamagedError : the folder cannot be read.
+    A folder that cannot be read is a `DamagedError`.
     """
     names = (FAILED, EVENTS, MANIFEST, CHECKPOINT)
     held = HELD if current_claim(folder) is not None else ""
@@ -203,27 +189,12 @@ def file_stamp(path: Path | str) -> str:
 
 
 def read_plan(folder: Path) -> Plan | None:
-    """Return the plan of a batch: experiment, file, and runs; None when there is no plan.
-
-    Raises
-    ------
-    DamagedError : the plan is not what the batch wrote.
-    """
+    """Return the plan of a batch: experiment, file, and runs; None when there is none; a `DamagedError` as usual."""
     return read_file(folder, PLAN)
 
 
-def plan_stamp(folder: Path) -> str:
-    """Return a text that changes whenever the plan of a batch does."""
-    return file_stamp(folder / PLAN)
-
-
 def read_batch(results: Path, folder: Path, plan: Plan) -> BatchRecord:
-    """Return a batch by its plan.
-
-    Raises
-    ------
-    DamagedError : the file of its last execution is not what the batch wrote.
-    """
+    """Return a batch by its plan; a `DamagedError` where the file of its last execution is damaged."""
     claim, runner = _live_claim(folder), read_file(folder, RUNNER) or {}
     return BatchRecord(
         folder.relative_to(results).as_posix(),
@@ -245,7 +216,7 @@ def queue_states(batches: Iterable[BatchRecord], requests: Mapping[str, str]) ->
     Parameters
     ----------
     batches : all batches of a folder of results.
-    requests : every request by its target; see `evo_libra.experiment.store.control.all_requested`.
+    requests : every request by its target, from `all_requested`.
     """
     paused: dict[str, Queue] = {target: "paused" for target, action in requests.items() if action == "pause"}
     stopped = {target for target, action in requests.items() if action == "stop"}

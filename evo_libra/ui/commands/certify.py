@@ -51,7 +51,7 @@ def certify(
     """
     from rich.status import Status
 
-    from evo_libra.experiment.execution.executor import catching_interrupts
+    from evo_libra.experiment.execution.worker import catching_interrupts
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.optimality.certificate import certificates
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import RunRecord, ending_text
-from evo_libra.experiment.store.events import Progress
+from evo_libra.experiment.store.messages import Progress
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
 from evo_libra.ui.terminal.queue_view import GLYPHS, Column, Row, overall, short_count, short_time, sort_name, summary

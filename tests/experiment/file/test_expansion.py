@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import EngineError, InputError
-from evo_libra.experiment.file.expansion import load_experiment, planned_run
-from evo_libra.experiment.file.include import read_with_includes
+from evo_libra.experiment.execution.search_loop import planned_run
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.file.schema import read_with_includes
 from evo_libra.experiment.results.estimate import estimate
 from evo_libra.experiment.run.origin import build, origin_of
 from evo_libra.experiment.run.spec import Experiment, RunSpec

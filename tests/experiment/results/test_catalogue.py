@@ -27,11 +27,9 @@ from evo_libra.experiment.results.index import cache_folder, kind_of, on_network
 from evo_libra.experiment.run.record import counts
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store import claim as claims
-from evo_libra.experiment.store import control
-from evo_libra.experiment.store.control import all_requested, requested
-from evo_libra.experiment.store.damage import damaged_files
-from evo_libra.experiment.store.events import read_progress
-from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder
+from evo_libra.experiment.store import messages
+from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder, damaged_files
+from evo_libra.experiment.store.messages import all_requested, read_progress, requested
 
 Make = Callable[..., RunSpec]
 LISTED = """
@@ -317,7 +315,7 @@ def test_runs_of_a_batch_at_work_wait_for_workers_or_to_be_resumed(make: Make, j
     (batch,) = catalogue.batches()
 
     def seen(target: str, action: str) -> tuple[str, ...]:
-        control.request(Path(job.results), target, action)
+        messages.request(Path(job.results), target, action)
         catalogue.refresh()
         assert opened(job).runs() == catalogue.runs()
         return tuple(found.status for found in catalogue.runs(sort="seed"))
