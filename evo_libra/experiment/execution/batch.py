@@ -48,10 +48,8 @@ class Summary:
     Attributes
     ----------
     reports : of its runs, by id; those that were never sent are not in it.
-    skipped : how many had ended before.
-    stale : how many of them were made by another version of the program.
+    skipped, stale : how many had ended before, and how many of them were made by another version of the program.
     seconds : from the first run sent to the last report.
-    interrupted : whether it was asked to stop.
     """
 
     reports: Mapping[str, Report]
@@ -79,18 +77,14 @@ def run_batch(
 ) -> Summary:
     """Execute the runs of an experiment that are not done yet; `planned`, from `plan_of`, is what is there of it.
 
+    Of the runs that have ended, those are run again that `again` names: ``stale``, ``failed``. Raises a `StorageError`
+    where results cannot be written; finished runs are intact.
+
     Parameters
     ----------
-    again : which runs that have ended are run again: ``stale``, ``failed``.
     interrupted : whether this process is asked to stop; workers then keep a checkpoint and end.
-    on_end : called when a run ends.
-    on_wait : called with the reason when nothing happens for a while, and the reason is a new one.
+    on_end, on_wait : called when a run ends, and with a new reason why nothing happens for a while.
     on_news : called with how far the runs at work are, when none has ended for a minute; and when they are to stop.
-
-    Raises
-    ------
-    StorageError : results cannot be written; finished runs are intact.
-    EvoLibraError : the scheduler is gone.
     """
     results = results.absolute()
     folder, todo = batch_folder(results, experiment.name), wanted(planned, again)

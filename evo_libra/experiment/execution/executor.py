@@ -37,8 +37,6 @@ class Job:
     program : digest of the program that planned the run.
     again : which runs that have ended are run again: ``stale``, ``failed``, ``all``.
     resume : go on from checkpoints.
-    checkpoint_seconds : time between checkpoints.
-    command : the words that started all this.
     """
 
     results: str

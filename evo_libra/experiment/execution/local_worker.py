@@ -60,6 +60,16 @@ class _Process:
     said: list[bytes] = field(default_factory=list)
     stopped: float = 0.0
 
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        """Close the pipe, at whose end the process ends."""
+        if self.process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
+
     def listen(self, errors: IO[bytes]) -> None:
         """Hand on what the process writes to its standard error until it ends."""
         for line in errors:
@@ -96,7 +106,7 @@ class LocalWorkers:
     _looked: float = 0.0
 
     def mend(self) -> None:
-        """Start what is missing; an EvoLibraError where workers end again and again before they reach the scheduler."""
+        """Start what is missing. Raises an EvoLibraError where too many workers end before they reach the scheduler."""
         names = self.arrived()
         for one in self._living:
             if str(one.process.pid) in names:
@@ -112,7 +122,7 @@ class LocalWorkers:
                 f"workers cannot be started on this machine{_reason(failed[-1])}; --workers 0 does without"
             )
         for one in ended:
-            _close(one.process)
+            one.close()
         self._living = [one for one in self._living if one not in ended]
         while len(self._living) < self.count:
             self._living.append(_start(self.place))
@@ -121,19 +131,17 @@ class LocalWorkers:
         """Kill the worker with a name; `mend` replaces it."""
         for one in self._living:
             if str(one.process.pid) == name:
-                one.process.kill()
-                one.process.wait()
+                one.kill()
 
     def end(self) -> None:
         """End all workers."""
         for one in self._living:
-            _close(one.process)
+            one.close()
         for one in self._living:
             try:
                 one.process.wait(_END_SECONDS)
             except subprocess.TimeoutExpired:
-                one.process.kill()
-                one.process.wait()
+                one.kill()
         self._living = []
 
     def _replace_stopped(self) -> None:
@@ -144,8 +152,7 @@ class LocalWorkers:
             one.stopped = one.stopped + passed if is_stopped(one.process.pid) else 0.0
             if one.stopped > STOPPED_SECONDS:
                 self.on_news(f"the worker process {one.process.pid} was stopped; another one takes its place")
-                one.process.kill()
-                one.process.wait()
+                one.kill()
 
 
 def _start(place: Place) -> _Process:
@@ -180,12 +187,6 @@ def _show(text: bytes) -> None:
         sys.stderr.flush()
 
 
-def _close(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
-
-
 def _end_with_parent(folder: str) -> None:
     """Wait for the end of the pipe from the program that started this one; whatever ended it, this one ends, too."""
     sys.stdin.buffer.read()
@@ -200,18 +201,6 @@ class LocalCluster:
     cluster: SpecCluster
     workers: LocalWorkers
     folder: tempfile.TemporaryDirectory[str]
-
-    def mend(self) -> None:
-        """Replace workers that have ended."""
-        self.workers.mend()
-
-    def kill(self, name: str) -> None:
-        """Kill the worker with a name."""
-        self.workers.kill(name)
-
-    def end(self) -> None:
-        """End all workers."""
-        self.workers.end()
 
     def close(self) -> None:
         """End the scheduler once the workers have ended."""

@@ -33,11 +33,8 @@ State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
 class PlannedRun:
     """A run, and what is there of it.
 
-    Attributes
-    ----------
-    state : ``begun`` has been worked on but not ended; ``stale`` was made by another version of the program; of
-        ``damaged`` ones a file is not what the run wrote.
-    reason : which file of a damaged one, and why.
+    A ``begun`` one has been worked on but not ended; a ``stale`` one was made by another version of the program; of a
+    ``damaged`` one a file, which the reason names, is not what the run wrote.
     """
 
     spec: RunSpec

@@ -39,13 +39,10 @@ Names = str | Path | Sequence[str | Path]
 
 
 def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = True, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
-    """Return a run of a problem, checked.
+    """Return a run of a problem, checked; the settings are as for `run_of`.
 
-    Parameters
-    ----------
-    folder : what ``start_from`` is relative to; the current folder when left out.
-    run_code : run the code of a problem or an engine that is named as ``module:object``.
-    settings : as for `run_of`, and ``start_from``: where an earlier front is, or several are.
+    Besides, ``start_from`` says where earlier fronts are, relative to the folder. Without `run_code`, the code of a
+    problem or an engine that is named as ``module:object`` is refused.
     """
     start: Names = settings.pop("start_from", None) or ()
     if origin.data is None and not run_code:
@@ -104,10 +101,8 @@ def _check_method(spec: RunSpec, *, expensive: bool) -> None:
 def with_processes(spec: RunSpec, problem: SearchProblem, results: Path | None, *, retry: bool) -> SearchProblem:
     """Return a run's problem, in worker processes where the run says so.
 
-    Parameters
-    ----------
-    results : evaluations are kept in ``<results>/<problem>/evaluations.sqlite``; None keeps nothing.
-    retry : evaluate designs again that failed before.
+    Evaluations are kept in ``<results>/<problem>/evaluations.sqlite``, if results are given; with `retry`, designs that
+    failed before are evaluated again.
     """
     if spec.workers is None:
         return problem
@@ -139,10 +134,8 @@ def snapshots(
 ) -> Generator[Snapshot, None, None]:
     """Yield the snapshots of a run; closing it ends the processes of its islands.
 
-    Parameters
-    ----------
-    observe : called with all genes that are evaluated, and their evaluation.
-    place : where its islands are, if it has several; decides nothing but the time.
+    `observe` is called with all genes that are evaluated, and their evaluation. The place of islands decides nothing
+    but the time.
     """
     options = _options(spec, problem, observe, warm=resume is None)
     numbers = {"population": spec.population, "seed": spec.seed, "evaluations": spec.evaluations}
@@ -252,7 +245,7 @@ def genes_from(problem: SearchProblem, paths: Sequence[Path]) -> FloatArray:
 
     The paths are folders of runs or files of fronts. For a problem of a problem file, designs are read in the notation,
     of whatever problem they are; for one in Python, from the last checkpoint of a run with the same genes. Designs that
-    the problem has no genes for are left out; an InputError where none remains.
+    the problem has no genes for are left out. Raises an InputError where none remains.
     """
     fronts = [_of_path(problem, path) for path in paths]
     genes = np.hstack(fronts)

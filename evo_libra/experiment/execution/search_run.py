@@ -66,7 +66,7 @@ _SCALES: dict[str, Scale | None] = {}
 
 
 def prepare(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
-    """Return a run's problem and its scale; an InputError where the problem is not the one that was planned."""
+    """Return a run's problem and its scale. Raises an InputError where the problem is not the one that was planned."""
     problem, digest = build(spec.origin), spec.problem_digest
     if digest_of(problem) != digest:
         raise InputError(
@@ -80,13 +80,9 @@ def prepare(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """What became of a run: every non-dominated design that was found, its figures, and designs that failed.
 
-    Attributes
-    ----------
-    front : every non-dominated design that was found.
-    stopped : why it stopped before its end, such as ``interrupt``; None when it is complete.
-    failures : designs that could not be evaluated, from `keep_failures`.
+    It stopped before its end for a reason such as ``interrupt``; None when it is complete.
     """
 
     folder: RunFolder
@@ -100,12 +96,8 @@ class Outcome:
 class Surroundings:
     """What a run knows of the program around it.
 
-    Attributes
-    ----------
-    asked : returns why to stop, or None; called after each generation.
-    on_generation : called after each generation with the snapshot and the seconds since the start.
-    command : the words that started all this.
-    place : where islands are.
+    After each generation, `asked` returns why to stop, or None, and `on_generation` is called with the snapshot and the
+    seconds since the start.
     """
 
     asked: Callable[[], str | None] = lambda: None
@@ -259,13 +251,9 @@ def check_front(manifest: Mapping[str, Any], front: Front) -> str:
     The problem is built from the text of the manifest and from nothing that is kept in memory, the designs are read in
     the notation. A problem written in Python has no notation; its designs are not evaluated again.
 
-    Returns
-    -------
-    Why the front could not be checked, such as a file of the problem that has changed; empty where it was checked.
-
-    Raises
-    ------
-    DisagreementError : the problem of the manifest is another one, or a design evaluates to other figures.
+    Returns why the front could not be checked, such as a file of the problem that has changed; empty where it was
+    checked. Raises a `DisagreementError` where the manifest's problem is another one, or a design evaluates to other
+    figures.
     """
     spec = spec_of(json.loads(json.dumps(manifest)))
     if spec.origin.data is None or not len(front):

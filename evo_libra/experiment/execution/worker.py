@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import time
 import traceback
@@ -11,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from evo_libra.errors import EvoLibraError, InputError
@@ -36,36 +34,6 @@ POLL_SECONDS = 0.25
 """Time between two looks at the requests."""
 _HOST = socket.gethostname()
 
-Watcher = Callable[[Snapshot, float], None]
-Finisher = Callable[[Outcome], None]
-
-
-@contextmanager
-def catching_interrupts() -> Iterator[Callable[[], bool]]:
-    """Return a function that tells whether SIGINT, SIGTERM or SIGHUP has come; a search asks it between generations.
-
-    A second signal does not wait for the generation and raises a KeyboardInterrupt.
-    """
-    caught: float | None = None
-
-    def catch(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal caught
-        # Programs that start others may pass on what the terminal has sent to both: that is one signal.
-        if caught is not None and time.monotonic() - caught > 1.0:
-            raise KeyboardInterrupt
-        caught = caught or time.monotonic()
-
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number, handler in before.items():
-        if handler is not signal.SIG_IGN:  # under nohup a hang-up is no reason to stop
-            signal.signal(number, catch)
-    try:
-        yield lambda: caught is not None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
 
 def execute(
     run: Mapping[str, Any], job: Job, interrupted: Callable[[], bool] = lambda: False, place: Place = in_this_process
@@ -87,23 +55,20 @@ def perform(
     job: Job,
     *,
     interrupted: Callable[[], bool] = lambda: False,
-    watch: Watcher = lambda *_: None,
-    finish: Finisher = lambda _: None,
+    watch: Callable[[Snapshot, float], None] = lambda *_: None,
+    finish: Callable[[Outcome], None] = lambda _: None,
     on_design: Callable[[], None] = lambda: None,
     place: Place = in_this_process,
 ) -> Report:
     """Execute a run in this process, until `interrupted` says that it is asked to stop.
+
+    Raises a `MachineError` where this machine cannot execute it now.
 
     Parameters
     ----------
     watch : called after each generation with the snapshot and the seconds since the start.
     finish : called with the outcome before the run is marked as done, to add files to its folder.
     on_design : called after each design that a worker process has evaluated.
-    place : of its islands, if it has several.
-
-    Raises
-    ------
-    MachineError : this machine cannot execute it now.
     """
     try:
         with _claimed(spec, job) as (folder, lease):
@@ -157,7 +122,7 @@ class _Attempt:
     folder: RunFolder
     asked: _Asked
     around: Surroundings
-    finish: Finisher
+    finish: Callable[[Outcome], None]
     on_design: Callable[[], None]
 
     def perform(self) -> Report:

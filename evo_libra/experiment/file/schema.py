@@ -108,9 +108,7 @@ _INCLUDE = "include"
 def read_with_includes(path: Path, above: tuple[Path, ...] = ()) -> Source:
     """Read a file and those it includes; mappings are merged key by key, of anything else the including file's stays.
 
-    Raises
-    ------
-    InputError : a file cannot be read, or includes itself.
+    Raises an `InputError` where a file cannot be read, or includes itself.
     """
     source = read_source(path)
     names = source.data.get(_INCLUDE) if isinstance(source.data, dict) else None

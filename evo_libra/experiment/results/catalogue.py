@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.results.filters import parse_filter, sort_runs
 from evo_libra.experiment.results.index import (
     cache_folder,
     checkpoint_points,
@@ -26,7 +25,7 @@ from evo_libra.experiment.results.index import (
     open_index,
     save,
 )
-from evo_libra.experiment.results.listing import can_be_read, folder_names, run_ids
+from evo_libra.experiment.results.listing import can_be_read, folder_names, parse_filter, run_ids, sort_runs
 from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord, program
 from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, PLAN, RunFolder
 from evo_libra.experiment.store.messages import read_requests
@@ -71,17 +70,10 @@ class Catalogue:
 
     @staticmethod
     def open(results: Path | str = "results", cache: Path | None = None) -> Catalogue:
-        """Open the catalogue of a folder of results and bring it up to date.
+        """Open the catalogue of a folder of results, empty where there is none yet, and bring it up to date.
 
-        Parameters
-        ----------
-        results : the folder; none there yet is an empty one.
-        cache : where the index lies; the user's cache folder, or one of this machine's where that is on a network file
-            system, when left out.
-
-        Raises
-        ------
-        InputError : `results` is a file, or cannot be read.
+        The index lies in the folder `cache`; when left out, in the user's cache folder, or one of this machine's where
+        that is on a network file system. Raises an `InputError` where `results` is a file, or cannot be read.
         """
         results = Path(results)
         there = can_be_read(results)
@@ -89,7 +81,8 @@ class Catalogue:
         # What is not there needs no index that stays.
         path = (cache or cache_folder()) / f"{name}.sqlite" if there else None
         catalogue = Catalogue(results, open_index(path))
-        catalogue._load()
+        for stamp, run in load(catalogue._index, results):
+            catalogue._runs[run.id], catalogue._stamps[run.id] = run, stamp
         catalogue.refresh()
         return catalogue
 
@@ -149,14 +142,8 @@ class Catalogue:
     def runs(self, query: str = "", sort: str = "id") -> list[RunRecord]:
         """Return runs.
 
-        Parameters
-        ----------
-        query : words that all hold, such as ``status:failed seed:3 evaluations>1000 4k``; see `parse_filter`.
-        sort : a field of `RunRecord`; ``-updated`` begins with the latest.
-
-        Raises
-        ------
-        InputError : the query or the order names no field.
+        The query has words that all hold, such as ``status:failed seed:3 evaluations>1000 4k``; see `parse_filter`.
+        They are sorted by a field of `RunRecord`; ``-updated`` begins with the latest.
         """
         accepts = parse_filter(query)
         with self._lock:
@@ -177,12 +164,7 @@ class Catalogue:
             return [self._runs[run_id] for run_id in batch.runs if run_id in self._runs]
 
     def find(self, name: str) -> RunRecord:
-        """Return the run that a path, an id, or a part of an id names.
-
-        Raises
-        ------
-        InputError : there is none, or there are several.
-        """
+        """Return the one run that a path, an id, or a part of an id names."""
         path = Path(name)
         with self._lock:
             if name in self._runs:
@@ -229,17 +211,11 @@ class Catalogue:
         with self._lock:
             keep_points(self._index, run, points)
 
-    def _load(self) -> None:
-        for stamp, run in load(self._index, self.results):
-            self._runs[run.id], self._stamps[run.id] = run, stamp
-
 
 def read_front(run: RunRecord) -> Front:
     """Return the front of a run; of one at work, that of its last checkpoint, with the objectives alone.
 
-    Raises
-    ------
-    InputError : there is none yet, or it is damaged.
+    Raises an InputError where there is none yet, or it is damaged.
     """
     folder = RunFolder(run.folder)
     if os.path.lexists(run.folder / FRONT):
@@ -265,12 +241,7 @@ def read_log(run: RunRecord, lines: int = 200) -> list[str]:
 
 
 def read_manifest(run: RunRecord) -> dict[str, Any]:
-    """Return problem, versions, git state, machine, seed and timings of a run.
-
-    Raises
-    ------
-    InputError : the run has not begun.
-    """
+    """Return problem, versions, git state, machine, seed and timings of a run that has begun."""
     return RunFolder(run.folder).read_json(MANIFEST)
 
 

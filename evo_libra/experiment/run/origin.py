@@ -65,7 +65,7 @@ def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None)
 
 
 def with_assignments(origin: Origin, assignments: Sequence[str]) -> Origin:
-    """Return the origin of the same problem with more values replaced; an InputError where it is written in Python."""
+    """Return the origin of the same problem with more values replaced; a problem in Python is refused."""
     if not assignments:
         return origin
     if origin.data is None:

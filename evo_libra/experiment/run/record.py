@@ -35,11 +35,9 @@ class Column:
     name : key of JSON output, field of filters.
     attribute : attribute of `RunRecord`, which is the name of all columns but ``folder``.
     kind : type of its values, as annotated.
-    place : where a value comes from: ``head`` is the manifest, or the plan before there is a manifest; ``plan`` is the
-        plan, or the manifest of a run without a plan; ``setting`` is a setting in the head; ``figure`` is a result.
+    place, key : where a value comes from: ``head`` is the manifest, or the plan before there is a manifest; ``plan`` is
+        the plan, or the manifest of a run without a plan; ``setting`` is a setting in the head; ``figure`` is a result.
         Other values follow from the files that are there.
-    key : key in that place.
-    heading : as tables head it.
     shown : tables show it ``always``, or only where they have room (``wide``); empty for never.
     required : whether a plan without it is damaged, or a ``done.json`` for a figure.
     """
@@ -167,7 +165,6 @@ class BatchRecord:
     ----------
     id : its folder below the folder of results, ``.batches/<name>``.
     experiment, file : the experiment's name, and the path of its file.
-    runs : ids of its runs, in their order.
     runner : ``host:pid`` of the program that executes it; empty for none.
     started : of the last execution, since the epoch [s].
     """

@@ -29,8 +29,7 @@ class RunSpec(Settings):
 
     Attributes
     ----------
-    name : of the problem.
-    problem : the identity of the validated problem, digests of the files that it reads included.
+    name, problem : the problem's name, and its identity, digests of the files that it reads included.
     origin : how to build the problem.
     experiment, label : the experiment that the run belongs to, and what distinguishes the run from its neighbours;
         neither is part of the run's identity.
@@ -97,14 +96,7 @@ class RunSpec(Settings):
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment.
-
-    Attributes
-    ----------
-    name, file : its name, under which a folder of results keeps its batch, and the path of its file.
-    runs : its runs, each once, with those that may share work next to each other.
-    checkpoint_seconds : time between checkpoints.
-    """
+    """An experiment: each of its runs once, with those that may share work next to each other."""
 
     name: str
     file: Path
@@ -115,9 +107,7 @@ class Experiment:
 def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Settings` has them
     """Return a run of a problem; the problem chooses what the settings leave out or have None for.
 
-    Raises
-    ------
-    InputError : the problem cannot be built, or a setting is out of range.
+    Raises an `InputError` where the problem cannot be built, or a setting is out of range.
     """
     problem = build(origin)
     asked = {key: value for key, value in settings.items() if value is not None}
@@ -132,10 +122,7 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Se
 def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str], folder: Path) -> dict[str, Any]:
     """Return problem, settings, versions, git state, machine and start of a run as JSON-able data.
 
-    Parameters
-    ----------
-    command : the words of the command line that started the run.
-    folder : of the run.
+    The command is the words of the command line that started the run; the folder is that of the run.
     """
     origin = spec.origin
     return {
@@ -178,7 +165,7 @@ def _source(origin: Origin) -> dict[str, Any]:
 
 
 def spec_of(manifest: Mapping[str, Any]) -> RunSpec:
-    """Return the run that a manifest describes; a KeyError where its version did not keep the problem's data."""
+    """Return the run that a manifest describes. Raises a KeyError where its version did not keep the problem's data."""
     source = manifest["source"]
     data = None if source["data"] is None else settable(source["data"])
     return RunSpec(
@@ -197,14 +184,8 @@ def spec_as_run(folder: RunFolder, *, trust_code: bool = False) -> RunSpec:
     The problem's own file is not read: its data is in the manifest. Other files that it names are looked for where they
     were, and, when the run and they have been moved together, where they are now.
 
-    Parameters
-    ----------
-    trust_code : run the code of a problem that the run names as ``module:object``.
-
-    Raises
-    ------
-    InputError : there is no manifest or it is of an older version, the problem is code that is not trusted, cannot be
-        built any more, or has changed.
+    Raises an `InputError` where there is no manifest or it is of an older version, or where the problem cannot be built
+    any more, has changed, or is ``module:object`` and its code is not trusted.
     """
     manifest = folder.read_json(MANIFEST)
     try:
@@ -237,9 +218,7 @@ def _check_problem(origin: Origin, spec: RunSpec, folder: RunFolder) -> None:
 def problem_as_run(folder: RunFolder) -> SearchProblem:
     """Return the problem of a run as its manifest has it, wherever its files are by now.
 
-    Raises
-    ------
-    InputError : as for `spec_as_run`, or the problem is written in Python.
+    Raises an `InputError` as for `spec_as_run`, or the problem is written in Python.
     """
     if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
         raise InputError(f"{folder.path} is of a problem written in Python, which evaluates genes, not designs")

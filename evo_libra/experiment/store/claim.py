@@ -65,12 +65,9 @@ class Holder:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim(Holder):
-    """A claim file.
+    """A claim file; the one of the highest number of a run is valid.
 
-    Attributes
-    ----------
-    number : the highest of a run is the valid one.
-    renewed : when it was renewed last, by the clock of the file system, which may have jumped since.
+    It was renewed last at a time of the clock of the file system, which may have jumped since.
     """
 
     path: Path
@@ -160,7 +157,7 @@ def holds(claim: Claim) -> bool:
 
 
 def release(claim: Claim) -> None:
-    """Give a run back, if it is still held; a `StorageError` where there is no right to.
+    """Give a run back, if it is still held. Raises a `StorageError` where there is no right to.
 
     Outbid claims go first, so that none of them becomes valid again.
     """

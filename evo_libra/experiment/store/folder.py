@@ -81,15 +81,9 @@ Content = Callable[[BinaryIO], None] | bytes
 
 
 def read_file(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any] | None:
-    """Return the content of a JSON file of a run or a batch; None where there is none.
+    """Return the content of a JSON file of a run or a batch, or only the fields that are needed; None without a file.
 
-    Parameters
-    ----------
-    fields : the keys that are needed; all when left out.
-
-    Raises
-    ------
-    DamagedError : it cannot be read, or is not what the program wrote.
+    Raises a `DamagedError` where it cannot be read, or is not what the program wrote.
     """
     path = f"{folder}/{name}"  # A path of its own would take a tenth of the time that listing runs takes.
     raw = read_bytes(path)
@@ -100,13 +94,9 @@ def read_file(folder: Path, name: str, fields: Fields | None = None) -> dict[str
 class RunFolder:
     """Where one run keeps its files.
 
-    What writes raises a `StorageError` where there is no space or no right to, and a `TakenOverError` once another
-    attempt has taken over the run.
-
-    Attributes
-    ----------
-    path : the folder.
-    staging : where the holder of the run's claim writes first; None for a reader, and for a folder without claims.
+    The holder of the run's claim writes to its staging folder first; None for a reader, and for a folder without
+    claims. What writes raises a `StorageError` where there is no space or no right to, and a `TakenOverError` once
+    another attempt has taken over the run.
     """
 
     path: Path
@@ -121,12 +111,9 @@ class RunFolder:
             return False
 
     def write(self, name: str, content: Content, *, sync: bool = True) -> None:
-        """Write one file so that it is there whole or not at all.
+        """Write one file, from bytes or a function that writes them, so that it is there whole or not at all.
 
-        Parameters
-        ----------
-        content : its bytes, or a function that writes them to a file.
-        sync : wait until the disk has it; what a later synced file of the folder stands for needs this.
+        With `sync`, wait until the disk has it; what a later synced file of the folder stands for needs this.
         """
         data = content if isinstance(content, bytes) else _bytes_of(content)
         with explained(self.path):
@@ -163,7 +150,7 @@ class RunFolder:
                 (self.path / name).unlink(missing_ok=True)
 
     def read_json(self, name: str) -> dict[str, Any]:
-        """Read a JSON file of the run; an InputError where it is not there, as `read_file` where it is damaged."""
+        """Read a JSON file of the run, as `read_file` does. Raises an InputError where it is not there."""
         data = read_file(self.path, name)
         if data is None:
             raise InputError(f"{self.path} is no folder of a result: it has no {name}")
@@ -172,9 +159,8 @@ class RunFolder:
     def read_front(self) -> Front:
         """Read the front.
 
-        Raises
-        ------
-        InputError : there is none, or it is not the one that the run wrote; `DamagedError` where it is damaged.
+        Raises an `InputError` where there is none, or it is not the one that the run wrote; `DamagedError` where it is
+        damaged.
         """
         from evo_libra.front.front import Front  # noqa: PLC0415 - an index of runs needs no frames
 
@@ -256,9 +242,7 @@ def drop_damaged(folder: RunFolder) -> list[str]:
 def check_written(path: Path | str, digest: str) -> None:
     """Check a table against the checksum that the mark of a finished run has of it; against its own where that is "".
 
-    Raises
-    ------
-    DamagedError : it is not what the run wrote, cannot be read, or is not there.
+    Raises a `DamagedError` where it is not what the run wrote, cannot be read, or is not there.
     """
     if digest and checksum(path) == digest:
         return

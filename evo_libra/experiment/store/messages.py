@@ -1,16 +1,19 @@
 """What a run reports while it runs, in lines of JSON, and what runs and batches are asked for, in files of requests.
 
 A request lies beside the runs, not in their folders, so that runs that have not begun can be asked, too. Runners and
-workers look at requests a few times a second.
+workers look at requests a few times a second. This process is asked to stop by a signal.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal, get_args
 from urllib.parse import quote, unquote
 
@@ -103,7 +106,7 @@ def add_progress(points: list[Progress], event: Mapping[str, Any]) -> None:
 
 
 def last_progress(folder: Path) -> Progress | None:
-    """Return the last progress of a run, from the end of its file alone; a `DamagedError` where it cannot be read."""
+    """Return the last progress of a run, from the end of its file alone."""
     file = open_regular(folder / EVENTS)
     if file is None:
         return None
@@ -125,15 +128,11 @@ def _events(raw: bytes) -> Iterator[dict[str, Any]]:
 
 
 def request(results: Path, target: str, action: str) -> None:
-    """Ask a run or a batch for something; a later request replaces an earlier one.
+    """Ask a run or a batch, by the id of its record, for something; a later request replaces an earlier one.
 
-    Parameters
-    ----------
-    results : the folder of results.
-    target : `RunRecord.id` of a run, or `BatchRecord.id` of a batch, which stands for all of its runs.
-    action : ``pause`` keeps a checkpoint and lets others run first until ``resume``; ``stop`` keeps a checkpoint and
-        ends the run for this batch; ``resume`` also takes back a stop; ``retry`` runs a failed, stopped or stale run
-        again. Any other is an InputError.
+    ``pause`` keeps a checkpoint and lets others run first until ``resume``; ``stop`` keeps a checkpoint and ends the
+    run for this batch; ``resume`` also takes back a stop; ``retry`` runs a failed, stopped or stale run again. A
+    request to a batch is one to all of its runs.
     """
     if action not in ACTIONS:
         raise InputError(unknown("action", action, ACTIONS))
@@ -182,3 +181,30 @@ def _read(path: Path) -> str | None:
 
 def _path(results: Path, target: str) -> Path:
     return results / _FOLDER / f"{quote(target, safe='')}.request"
+
+
+@contextmanager
+def catching_interrupts() -> Iterator[Callable[[], bool]]:
+    """Return a function that tells whether SIGINT, SIGTERM or SIGHUP has come; a search asks it between generations.
+
+    A second signal does not wait for the generation and raises a KeyboardInterrupt.
+    """
+    caught: float | None = None
+
+    def catch(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal caught
+        # Programs that start others may pass on what the terminal has sent to both: that is one signal.
+        if caught is not None and time.monotonic() - caught > 1.0:
+            raise KeyboardInterrupt
+        caught = caught or time.monotonic()
+
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:  # under nohup a hang-up is no reason to stop
+            signal.signal(number, catch)
+    try:
+        yield lambda: caught is not None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -44,10 +44,8 @@ def read_run(
 ) -> RunRecord | None:
     """Return a run, or None when there is none.
 
-    Parameters
-    ----------
-    planned : the run in the plan of its batch, for a run that has no manifest yet.
-    queue : what the run waits for while nobody works on it.
+    Before it has a manifest, it is as the plan of its batch has it. The queue is what it waits for while nobody works
+    on it.
     """
     try:
         return _read_sound(results / run_id, run_id, planned, queue)
@@ -189,12 +187,12 @@ def file_stamp(path: Path | str) -> str:
 
 
 def read_plan(folder: Path) -> Plan | None:
-    """Return the plan of a batch: experiment, file, and runs; None when there is none; a `DamagedError` as usual."""
+    """Return the plan of a batch: experiment, file, and runs; None when there is none."""
     return read_file(folder, PLAN)
 
 
 def read_batch(results: Path, folder: Path, plan: Plan) -> BatchRecord:
-    """Return a batch by its plan; a `DamagedError` where the file of its last execution is damaged."""
+    """Return a batch by its plan. Raises a `DamagedError` where the file of its last execution is damaged."""
     claim, runner = _live_claim(folder), read_file(folder, RUNNER) or {}
     return BatchRecord(
         folder.relative_to(results).as_posix(),
@@ -208,15 +206,10 @@ def read_batch(results: Path, folder: Path, plan: Plan) -> BatchRecord:
 
 
 def queue_states(batches: Iterable[BatchRecord], requests: Mapping[str, str]) -> dict[str, Queue]:
-    """Return by run id what runs wait for; a run that is missing waits for nothing.
+    """Return by run id what runs wait for, from all requests by target; a run that is missing waits for nothing.
 
     A pause of a whole batch holds as long as the batch is executed; the next execution begins without it. A run that
     was stopped, or whose batch was, waits for nothing.
-
-    Parameters
-    ----------
-    batches : all batches of a folder of results.
-    requests : every request by its target, from `all_requested`.
     """
     paused: dict[str, Queue] = {target: "paused" for target, action in requests.items() if action == "pause"}
     stopped = {target for target, action in requests.items() if action == "stop"}

@@ -60,9 +60,7 @@ def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None
 def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
     """Return where a search stopped, or None when it never wrote a checkpoint.
 
-    Raises
-    ------
-    InputError : the checkpoint is damaged, or of another search, format or version of the program.
+    Raises an `InputError` where the checkpoint is damaged, or of another search, format or version of the program.
     """
     path = folder.path / CHECKPOINT
     found = read_archive(path)
@@ -149,10 +147,7 @@ def _part(folder: RunFolder, start: int) -> Path:
 def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -> bool:
     """Make the files of a folder those of the first `count` designs; return whether there are so many, and sound.
 
-    Parameters
-    ----------
-    count : designs that the checkpoint of the run has seen.
-    source : the run whose files they are, where it is another one of the same search.
+    The files are those of the source, where that is another run of the same search.
     """
     files = designs_files((source or folder).path)
     starts = [int(path.stem.partition("-")[2]) for path in files]
@@ -184,9 +179,7 @@ def designs_files(folder: Path) -> list[Path]:
 def kept_designs(folder: Path) -> pl.LazyFrame:
     """Return every design that a run has kept, in the order of their evaluation, to be read as far as it is needed.
 
-    Raises
-    ------
-    DamagedError : a file is not what the run wrote.
+    Raises a `DamagedError` where a file is not what the run wrote.
     """
     files = designs_files(folder)
     for path in files:
@@ -223,7 +216,7 @@ def keep_failures(folder: RunFolder, problem: SearchProblem) -> list[dict[str, A
 
 
 def read_failures(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the designs of a run that could not be evaluated; a `DamagedError` where their list is damaged."""
+    """Return the designs of a run that could not be evaluated. Raises a `DamagedError` where their list is damaged."""
     found = read_file(folder.path, FAILURES)
     return [] if found is None else list(found["designs"])
 

@@ -36,13 +36,9 @@ class TakenOverError(EvoLibraError):
 
 
 class Staging:
-    """The folder of an attempt; it is there until the attempt ends or is taken over.
+    """The folder of an attempt, inside that of the run; it is there until the attempt ends or is taken over.
 
     Every method raises `TakenOverError` once the run is no longer this attempt's.
-
-    Attributes
-    ----------
-    path, run : the folder of the attempt, and that of the run.
     """
 
     def __init__(self, path: Path) -> None:
@@ -153,7 +149,7 @@ def remove_tree(path: Path) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those above it, where they are not there; a `StorageError` where that is impossible."""
+    """Make a folder and those above it, where they are not there. Raises a `StorageError` where that is impossible."""
     with explained(path):
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -177,17 +173,10 @@ def replace_file(path: Path, data: bytes, beside: Path, *, sync: bool) -> None:
 
 
 def create_text(path: Path, text: str, beside: Path) -> bool:
-    """Write a file unless it is there; of several writers exactly one does, and readers see all of it or nothing.
+    """Write a file unless it is there, and return whether it was this writer who did.
 
-    Where the file system has no hard links, readers may see it empty for a moment.
-
-    Parameters
-    ----------
-    beside : the folder for a temporary file.
-
-    Returns
-    -------
-    Whether it was this writer.
+    Of several writers exactly one does, and readers see all of it or nothing. Where the file system has no hard links,
+    readers may see it empty for a moment. The folder `beside` is for a temporary file.
     """
     with explained(path.parent), _temporary(beside, path.name, text.encode(), sync=False) as temporary:
         try:

@@ -129,8 +129,8 @@ def run(  # noqa: PLR0913 - each is an option of the command
     from evo_libra.experiment.execution.batch import run_batch
     from evo_libra.experiment.execution.plan import plan_of, wanted
     from evo_libra.experiment.execution.scheduler import Tls
-    from evo_libra.experiment.execution.worker import catching_interrupts
     from evo_libra.experiment.file.expansion import load_experiment
+    from evo_libra.experiment.store.messages import catching_interrupts
 
     again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
     options = RunOptions(results, workers, scheduler, Tls(tls_ca_file, tls_cert, tls_key), again)

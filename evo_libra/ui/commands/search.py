@@ -65,9 +65,10 @@ def search(
 
     from evo_libra.experiment.execution.executor import Job
     from evo_libra.experiment.execution.search_loop import in_processes, planned_run
-    from evo_libra.experiment.execution.worker import catching_interrupts, perform
+    from evo_libra.experiment.execution.worker import perform
     from evo_libra.experiment.run.origin import build, origin_of
     from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
+    from evo_libra.experiment.store.messages import catching_interrupts
     from evo_libra.ui.plots.pictures import figure_of
 
     origin = origin_of(problem, assignments)

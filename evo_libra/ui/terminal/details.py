@@ -16,7 +16,7 @@ from evo_libra.ui.terminal.queue_view import bar, clipped
 from evo_libra.ui.texts import time_unit
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Subject
     from evo_libra.problem.problem import Problem
 
 
@@ -71,7 +71,7 @@ class Breakdown:
 def _unlike(design: Design, baseline: Design | None) -> str:
     if baseline is None or baseline.run == design.run:
         return ""
-    from evo_libra.experiment.results.comparable import unlike
+    from evo_libra.experiment.results.comparison import unlike
 
     return unlike(design.subject, baseline.subject)
 

@@ -19,7 +19,7 @@ from evo_libra.ui.terminal.queue_view import run_names
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
-    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Subject
     from evo_libra.front.front import Front
 
 from evo_libra.experiment.store.messages import add_progress
@@ -278,7 +278,7 @@ def _with_front(run: RunRecord, data: RunData) -> RunData:
 
 
 def _subject(run: RunRecord) -> Subject | None:
-    from evo_libra.experiment.results.comparable import Subject  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparison import Subject  # noqa: PLC0415 - the first plot does not wait for problems
 
     try:
         return Subject.of_run(RunFolder(run.folder))

@@ -156,7 +156,7 @@ def _label(state: State, scene: Scene, run_id: str) -> str:
     selected = scene.data.get(state.run)
     if selected is None or run_id == state.run:
         return name
-    from evo_libra.experiment.results.comparable import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparison import unlike  # noqa: PLC0415 - the first plot does not wait for problems
 
     reason = unlike(selected.subject, scene.data[run_id].subject)
     return f"{name} ({reason})" if reason else name

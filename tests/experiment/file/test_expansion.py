@@ -163,7 +163,7 @@ def test_files_begin_with_others(tmp_path: Path) -> None:
 def test_mistakes_are_told_with_their_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, parts: list[str]
 ) -> None:
-    monkeypatch.setattr("evo_libra.experiment.file.expansion.MOST_RUNS", 150)
+    monkeypatch.setattr("evo_libra.experiment.file.expansion.MAX_RUNS", 150)
     found = mistakes(tmp_path, text)
     for part in parts:
         assert part in found

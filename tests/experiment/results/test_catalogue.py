@@ -22,8 +22,8 @@ from evo_libra.experiment.execution.plan import plan_of, tidy, write_plan
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.results import index as index_module
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log, read_manifest, request
-from evo_libra.experiment.results.filters import parse_filter, sort_runs
 from evo_libra.experiment.results.index import cache_folder, kind_of, on_network
+from evo_libra.experiment.results.listing import parse_filter, sort_runs
 from evo_libra.experiment.run.record import counts
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store import claim as claims
@@ -366,7 +366,7 @@ def test_a_plan_tells_what_is_there(make: Make, job: Job, newer_program: Callabl
 def test_network_file_systems_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = "/dev/sda / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0\nx /home/fast\\040disk xfs rw 0 0\n"
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: mounts)
-    monkeypatch.setattr(Path, "exists", lambda _: True)
+    monkeypatch.setattr(os.path, "exists", lambda _: True)
     monkeypatch.setattr(Path, "resolve", lambda self: self)
     assert kind_of(Path("/home/me/cache")) == "nfs4"
     assert on_network(Path("/home"))
