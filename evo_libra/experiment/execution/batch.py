@@ -288,8 +288,7 @@ class _Batch:
 
 def _chains(specs: Sequence[RunSpec]) -> dict[tuple[str, int], list[str]]:
     """Return the ids of the runs of each search and seed, the longest first."""
-    chains: dict[tuple[str, int], list[str]] = {}
+    chains: dict[tuple[str, int], list[str]] = {(spec.search, spec.seed): [] for spec in specs}
     for spec in sorted(specs, key=lambda spec: -spec.evaluations):
-        chains.setdefault((spec.search, spec.seed), []).append(spec.id)
-    order = dict.fromkeys((spec.search, spec.seed) for spec in specs)
-    return {key: chains[key] for key in order}
+        chains[spec.search, spec.seed].append(spec.id)
+    return chains

@@ -167,7 +167,8 @@ def _run_epochs(client: Client, spec: RunSpec, here: Callable[[Epoch], Epoch], e
     found: dict[int, Epoch] = {}
     try:
         for place in reversed(range(len(epochs))):
-            if place < len(others) and (ready := _finished(others[place])) is not None:
+            # None is an epoch that is left to this worker.
+            if place < len(others) and others[place].status == "finished" and (ready := others[place].result()):
                 found[place] = ready
                 continue
             begun = time.monotonic()
@@ -186,14 +187,6 @@ def _wait(others: Sequence[Future[Any]], seconds: float) -> None:
         if time.monotonic() > begun + patience:
             return
         time.sleep(_NAP)
-
-
-def _finished(other: Future[Any]) -> Epoch | None:
-    """Return an epoch that another worker has run; None for one that is left to this worker."""
-    if other.status != "finished":
-        return None
-    epoch: Epoch | None = other.result()
-    return epoch
 
 
 def run_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch | None:

@@ -88,13 +88,10 @@ class _Process:
 
 @dataclass
 class LocalWorkers:
-    """Worker processes, each with a thread of its own; those that die are replaced.
+    """As many worker processes as there are to be, each with a thread of its own; those that die are replaced.
 
-    Attributes
-    ----------
-    count : how many there are to be.
-    arrived : returns the names, which are process numbers, of the workers that have reached the scheduler.
-    on_news : called with a sentence when one that was stopped is replaced.
+    `arrived` returns the names, which are process numbers, of the workers that have reached the scheduler. `on_news` is
+    called with a sentence when one that was stopped is replaced.
     """
 
     place: Place

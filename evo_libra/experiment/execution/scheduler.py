@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _RESULT_SECONDS = 1.0
 _LOOK_SECONDS = 5.0
 _CONNECT_SECONDS = 20
-TOLD_SECONDS = 30.0
+SILENT_SECONDS = 30.0
 """Time without a sign of life after which a worker is reported."""
-DROPPED_SECONDS = 120.0
+DROP_SECONDS = 120.0
 """Time after which its runs go to others."""
 
 
@@ -55,11 +55,11 @@ class Silence:
             name: known[name] if name in known and known[name].sign == sign else _Seen(sign, now)
             for name, sign in signs.items()
         }
-        told = [name for name, seen in self._seen.items() if now - seen.since > TOLD_SECONDS * slowness]
-        newly = [name for name in told if not self._seen[name].reported]
+        silent = [name for name, seen in self._seen.items() if now - seen.since > SILENT_SECONDS * slowness]
+        newly = [name for name in silent if not self._seen[name].reported]
         for name in newly:
             self._seen[name].reported = True
-        return newly, [name for name in told if now - self._seen[name].since > DROPPED_SECONDS * slowness]
+        return newly, [name for name in silent if now - self._seen[name].since > DROP_SECONDS * slowness]
 
 
 class OnScheduler:
@@ -141,9 +141,9 @@ class OnScheduler:
         signs = {address: worker["last_seen"] for address, worker in workers.items()}
         silent, dropped = self._silence.look(self._looked, signs, max(len(signs) / 1000, 1.0))
         for address in silent:
-            more = DROPPED_SECONDS - TOLD_SECONDS
+            more = DROP_SECONDS - SILENT_SECONDS
             self._on_news(
-                f"the worker {address} has given no sign of life for {TOLD_SECONDS:.0f} s; "
+                f"the worker {address} has given no sign of life for {SILENT_SECONDS:.0f} s; "
                 f"in {more:.0f} s its runs go to others"
             )
         for address in dropped:

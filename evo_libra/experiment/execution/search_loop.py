@@ -167,14 +167,10 @@ def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a run begins: at its own checkpoint, at that of a shorter run, or at the very beginning.
+    """Where a run begins: ``started`` at nothing, ``resumed`` at its checkpoint, or ``extended`` from a shorter run's.
 
-    Attributes
-    ----------
-    kind : ``started``, ``resumed`` or ``extended``.
-    snapshot : the search there; None at the very beginning.
-    seconds : of work that earlier attempts of the run put into it.
-    reason : why a checkpoint that is there was not used, or whose checkpoint is used.
+    Earlier attempts put so many seconds of work into it. The reason is why a checkpoint that is there was not used, or
+    the folder whose checkpoint is used.
     """
 
     kind: str
@@ -231,7 +227,7 @@ def _first_genes(spec: RunSpec, problem: SearchProblem) -> FloatArray:
     genes = genes_from(problem, [Path(one) for one in spec.start_from])
     if _digest(genes) != spec.start_digest:
         raise InputError(
-            f"the designs of {' and '.join(spec.start_from)} to start from are others than when this was planned"
+            f"the designs of {' and '.join(spec.start_from)} to start from have changed since this was planned"
         )
     return genes
 

@@ -124,7 +124,9 @@ def read_with_includes(path: Path, above: tuple[Path, ...] = ()) -> Source:
             raise InputError(source.mistake(place, f"there is no file {other}"))
         if other.resolve() in [one.resolve() for one in (*above, path)]:
             raise InputError(source.mistake(place, f"'{name}' includes itself"))
-        part = _without_key(read_with_includes(other, (*above, path)))
+        part = read_with_includes(other, (*above, path))
+        if isinstance(part.data, dict):
+            part = replace(part, data={key: one for key, one in part.data.items() if key not in (_INCLUDE, "name")})
         merged = part if merged is None else _merged(merged, part)
     return source if merged is None else _merged(merged, source)
 
@@ -133,13 +135,6 @@ def folder_of(source: Source, path: KeyPath) -> Path:
     """Return the folder of the file in which a value was written; paths in the value are relative to it."""
     place = next(source.places[path[:n]] for n in range(len(path), -1, -1) if path[:n] in source.places)
     return Path(place.file).parent
-
-
-def _without_key(source: Source) -> Source:
-    if not isinstance(source.data, dict):
-        return source
-    data = {key: value for key, value in source.data.items() if key not in (_INCLUDE, "name")}
-    return replace(source, data=data)
 
 
 def _merged(base: Source, over: Source) -> Source:

@@ -42,13 +42,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run found, and the time it took.
+    """What a run found, an (m, k) front, and the seconds that it took, in all and in the engine itself.
 
-    Attributes
-    ----------
-    objectives : (m, k) its front.
-    evaluations : how many there were; fewer than asked for where the engine had nothing left to try.
-    wall, engine : seconds in all, and in the engine itself.
+    There are fewer evaluations than asked for where the engine had nothing left to try.
     """
 
     task: Task

@@ -187,7 +187,7 @@ class Catalogue:
         return f"; the nearest are {', '.join(dict.fromkeys(ends[end] for end in near))}"
 
     def frame(self, query: str = "", sort: str = "id") -> pl.DataFrame:
-        """Return runs as a Polars frame, a row a run; see `runs`.
+        """Return runs as a Polars frame, one row per run; see `runs`.
 
         >>> Catalogue.open("nowhere").frame().height
         0
@@ -246,7 +246,7 @@ def read_manifest(run: RunRecord) -> dict[str, Any]:
 
 
 def request(run: RunRecord | BatchRecord, action: str) -> None:
-    """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `control.request`."""
+    """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `messages.request`."""
     depth = len(Path(run.id).parts)
     _request(run.folder.parents[depth - 1], run.id, action)
 

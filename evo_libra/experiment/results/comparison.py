@@ -151,8 +151,7 @@ def _trained(workload: Mapping[str, Any]) -> list[Any]:
 
 def _rest(problem: Mapping[str, Any], varied: Iterable[str]) -> dict[str, Any]:
     """Return a problem without the values that are varied, and without figures that follow from them."""
-    rest = copy.deepcopy(dict(problem))
-    rest.pop("search", None)
+    rest = copy.deepcopy({key: value for key, value in problem.items() if key != "search"})
     for key in varied:
         path = _KEY.findall(key)
         # The degrees of one workload belong together.
@@ -187,11 +186,8 @@ _PAIR = 2
 class Measured:
     """A run beside the others, with the number of designs on its front.
 
-    Attributes
-    ----------
-    hypervolume : on log10 axes on which the best of all runs together reach from 0 to 1; reference point 1.1.
-    epsilon : the factor by which every objective would have to be better for the run to weakly dominate the best of all
-        runs together; 1 is the best.
+    The hypervolume is on log10 axes on which the best of all runs together reach from 0 to 1; reference point 1.1. By
+    the factor epsilon every objective would have to be better for the run to weakly dominate that best; 1 is the best.
     """
 
     hypervolume: float
@@ -242,19 +238,17 @@ def compare(objectives: tuple[str, ...], groups: Mapping[str, Sequence[FloatArra
     rest = iter([front[:, ~mask] for front, mask in zip(fronts, alone, strict=True)])
     contested = {name: [(front.shape[1], next(rest)) for front in group] for name, group in groups.items()}
     ideal, nadir = best.min(axis=1), best.max(axis=1)
+
+    def measured(front: FloatArray) -> Measured:
+        return Measured(hypervolume(front, ideal, nadir), _epsilon(front, best), front.shape[1])
+
     return Comparison(
-        objectives,
-        ideal,
-        nadir,
-        {name: tuple(_measured(front, best, ideal, nadir) for front in group) for name, group in groups.items()},
+        objectives, ideal, nadir,
+        {name: tuple(map(measured, group)) for name, group in groups.items()},
         {(a, b): _typical(_epsilon, groups[a], groups[b]) for a in groups for b in groups if a != b},
         {(a, b): _typical(_coverage, groups[a], contested[b]) for a in groups for b in groups if a != b},
         {name: _attainment(group) for name, group in groups.items() if len(objectives) in _ATTAINABLE},
-    )
-
-
-def _measured(front: FloatArray, best: FloatArray, ideal: FloatArray, nadir: FloatArray) -> Measured:
-    return Measured(hypervolume(front, ideal, nadir), _epsilon(front, best), front.shape[1])
+    )  # fmt: skip
 
 
 def _typical(measure: Callable[[FloatArray, Any], float], one: Sequence[FloatArray], other: Sequence[Any]) -> float:
@@ -279,9 +273,8 @@ def _repeated(designs: FloatArray) -> BoolArray:
     """Return (n,) which of (m, n) designs are equal to others."""
     order = np.lexsort(designs)
     same = (designs[:, order[1:]] == designs[:, order[:-1]]).all(axis=0)
-    found = np.zeros(len(order), dtype=np.bool_)
-    found[order[1:]] = same
-    found[order[:-1]] |= same
+    found = np.empty(len(order), dtype=np.bool_)
+    found[order] = np.append(False, same) | np.append(same, False)
     return found
 
 

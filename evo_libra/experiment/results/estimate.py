@@ -27,14 +27,10 @@ MAX_TRIALS, TRIAL_SECONDS = 8, 0.5
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long runs will take; an estimate, not a bound.
+    """How long runs will take on one core; an estimate, not a bound.
 
-    Attributes
-    ----------
-    seconds : of work of one core.
-    evaluations : of all runs, shorter ones that longer ones go on from counted once.
-    from_earlier, from_trial, from_similar : how many runs were estimated by earlier runs of the same search, by a trial
-        of up to half a second just now, and by those of the other runs.
+    Evaluations of shorter runs that longer ones go on from are counted once. The last three are how many runs were
+    estimated by earlier runs of the same search, by a trial of up to half a second just now, and by other runs.
     """
 
     seconds: float

@@ -76,8 +76,8 @@ def _test(word: str) -> Callable[[RunRecord], bool]:
         raise InputError(unknown("field", name, _FIELDS))
     if sign == ":":
         patterns = value.lower().split(",")
-        if name == "status":
-            _refuse_unknown(patterns)
+        if name == "status" and (wrong := [one for one in patterns if not fnmatch.filter(STATUSES, one)]):
+            raise InputError(unknown("status", wrong[0], STATUSES))
 
         def fits(run: RunRecord) -> bool:
             # A run may belong to several experiments.
@@ -88,12 +88,6 @@ def _test(word: str) -> Callable[[RunRecord], bool]:
         return fits
     compare, number = _ORDERS[sign], _number(word, value)
     return lambda run: turned ^ (isinstance(found := getattr(run, name), int | float) and compare(found, number))
-
-
-def _refuse_unknown(statuses: Sequence[str]) -> None:
-    for status in statuses:
-        if not fnmatch.filter(STATUSES, status):
-            raise InputError(unknown("status", status, STATUSES))
 
 
 def _number(word: str, text: str) -> float:

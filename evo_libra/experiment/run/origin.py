@@ -35,8 +35,8 @@ class Origin:
 
     Attributes
     ----------
-    name : what the user named: a path, a name or ``module:object``.
-    assignments : ``KEY=VALUE``, as for `load_problem`.
+    name, assignments : what the user named, a path, a name or ``module:object``, and ``KEY=VALUE``, as for
+        `load_problem`.
     data : the problem file with its assignments made; None for a problem in Python.
     folder : the folder that paths in the data are relative to; for a problem in Python, the folder of its module.
     """

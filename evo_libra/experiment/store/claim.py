@@ -41,13 +41,9 @@ _NAME = re.compile(r"claim-(\d{4,})\.json")
 
 @dataclass(frozen=True)
 class Holder:
-    """What a claim file says.
+    """What a claim file says of the process that holds it: its host, kernel and namespace, number and start.
 
-    Attributes
-    ----------
-    token : what tells holders apart.
-    batch : the batch that the holder works for; a later attempt of the same batch need not wait for the lease to end.
-    host, where, pid, born : the process that holds it: its host, kernel and namespace, number and start.
+    The token tells holders apart. A later attempt of the holder's batch need not wait for the lease to end.
     """
 
     token: str
@@ -84,8 +80,10 @@ class Claim(Holder):
 
         A date far ahead is as void as one long past: a holder that lives gives its claim a new date within seconds.
         """
-        if self.where == kernel() and not _process_lives(self.pid, self.born):
-            return False
+        if self.where == kernel():
+            born = _born(self.pid)
+            if born is None or abs(born - self.born) >= 1.0:
+                return False
         return abs(now - self.renewed) < LEASE_SECONDS
 
 
@@ -140,20 +138,18 @@ def _create(path: Path, token: str, batch: str) -> Claim | None:
 
 def renew(claim: Claim) -> bool:
     """Renew a claim; return whether it is still valid."""
-    try:
+    with suppress(OSError):
         os.utime(claim.path)
-    except OSError:
-        return False
-    return holds(claim)
+        return holds(claim)
+    return False
 
 
 def holds(claim: Claim) -> bool:
     """Return whether a claim is still the valid one of its run."""
-    try:
+    with suppress(DamagedError):
         now = current_claim(claim.path.parent)
-    except DamagedError:
-        return False
-    return now is not None and now.token == claim.token
+        return now is not None and now.token == claim.token
+    return False
 
 
 def release(claim: Claim) -> None:
@@ -238,11 +234,6 @@ def kernel() -> str:
     with suppress(OSError):
         space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - no path
     return f"{socket.gethostname()}/{boot}/{space}"
-
-
-def _process_lives(pid: int, born: float) -> bool:
-    started = _born(pid)
-    return started is not None and abs(started - born) < 1.0
 
 
 def _born(pid: int) -> float | None:

@@ -41,11 +41,7 @@ _TAIL = 16_384
 class Progress:
     """How far a run is; evaluations and seconds of work include those of earlier attempts.
 
-    Attributes
-    ----------
-    time : since the epoch [s].
-    front : number of non-dominated designs.
-    hypervolume : of the front, on the scale of the problem (see `.execution.search_run`); None without a scale.
+    The hypervolume is on the scale of the problem (see `scale_of`); None without a scale.
     """
 
     time: float

@@ -50,7 +50,9 @@ def read_run(
     try:
         return _read_sound(results / run_id, run_id, planned, queue)
     except DamagedError as error:
-        return _damaged(results / run_id, run_id, planned or _head(results / run_id), str(error))
+        known = {"id": run_id, "location": str(results / run_id), "status": "damaged", "error": str(error)}
+        head = planned or _head(results / run_id)
+        return _record(head, planned, {}, known if head else {**known, "problem": Path(run_id).parts[0]})
 
 
 def _read_sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, queue: Queue) -> RunRecord | None:
@@ -64,7 +66,8 @@ def _read_sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, qu
     if done is not None:
         _check_front(folder, done["files"].get(FRONT, ""))
         return _record(head, planned, done, {**known, "status": "stale" if is_stale(head) else "done"})
-    failed, claim, figures = read_file(folder, FAILED), _live_claim(folder), _figures_so_far(folder, manifest)
+    failed, claim, point = read_file(folder, FAILED), _live_claim(folder), last_progress(folder)
+    figures = {**(manifest or {}), **(point.figures() if point else {})}
     state = {
         "status": _status(manifest, failed, claim, queue),
         "worker": claim.process if claim else "",
@@ -90,38 +93,20 @@ def _head(folder: Path) -> Mapping[str, Any]:
         return {}
 
 
-def _figures_so_far(folder: Path, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the figures of a run that is not finished: those of its manifest, and of its last progress."""
-    point = last_progress(folder)
-    return {**(manifest or {}), **({} if point is None else point.figures())}
-
-
 def _record(
     head: Mapping[str, Any], planned: Mapping[str, Any] | None, figures: Mapping[str, Any], known: dict[str, Any]
 ) -> RunRecord:
+    """Return a run by its columns; what nothing is known of is empty."""
     sources = {"head": head, "plan": planned or head, "figure": figures}
-    values = {one.attribute: _value(one, sources) for one in COLUMNS if one.place}
-    values |= known
-    values["updated"] = _updated(known["location"], known["status"])
-    return RunRecord(**{"worker": "", "error": "", **values})
+    empty = {one.attribute: one.empty for one in COLUMNS}
+    values = {one.attribute: _value(one, sources) for one in COLUMNS if one.place and head}
+    return RunRecord(**{**empty, **values, **known, "updated": _updated(known["location"], known["status"])})
 
 
 def _value(column: Column, sources: Mapping[str, Mapping[str, Any]]) -> Any:  # noqa: ANN401 - of any kind
     if column.place == "setting":
         return SETTINGS[column.key].read(sources["head"])
     return sources[column.place].get(column.key, column.empty)
-
-
-def _damaged(folder: Path, run_id: str, planned: Mapping[str, Any], error: str) -> RunRecord:
-    """Return a run of which nothing is known but its plan, or its manifest."""
-    known = {one.attribute: one.empty for one in COLUMNS}
-    if planned:
-        sources = {"head": planned, "plan": planned, "figure": {}}
-        known |= {one.attribute: _value(one, sources) for one in COLUMNS if one.place}
-    else:
-        known["problem"] = Path(run_id).parts[0]
-    updated = _updated(folder, "damaged")
-    return RunRecord(**{**known, "id": run_id, "location": str(folder), "updated": updated, "error": error})
 
 
 def _status(
