@@ -71,8 +71,7 @@ def by_problem(subjects: Sequence[Subject]) -> list[list[int]]:
     They have the same objectives, measured in the same way, train the same models, and their problems are equal but for
     the values that one of them was given on purpose. Degrees of parallelism, NPUs and batch may be among these.
     """
-    varied = set().union(*(subject.assigned for subject in subjects))
-    found: dict[str, list[int]] = {}
+    varied, found = set().union(*(subject.assigned for subject in subjects)), dict[str, list[int]]()
     for place, subject in enumerate(subjects):
         found.setdefault(canonical_hash(_kind(subject, varied)), []).append(place)
     return list(found.values())
@@ -80,8 +79,8 @@ def by_problem(subjects: Sequence[Subject]) -> list[list[int]]:
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     """Return the keys whose values differ in the identities of two problems."""
-    keys = dict.fromkeys((*one, *other))
-    return [key for key in keys if key != "technologies" and one.get(key) != other.get(key)]
+    keys = dict.fromkeys(key for key in (*one, *other) if key != "technologies")
+    return [key for key in keys if one.get(key) != other.get(key)]
 
 
 def unlike(one: Subject | None, other: Subject | None) -> str:
@@ -103,9 +102,8 @@ def sequences(subjects: Sequence[Subject]) -> list[float] | None:
     sizes = [_sizes(subject) for subject in subjects]
     if not sizes[0] or any(size is None or len(size) != len(sizes[0]) for size in sizes):
         return None
-    known = [size for size in sizes if size is not None]
-    shares = {tuple(one / size[0] for one in size) for size in known}
-    return [float(size[0]) for size in known] if len(shares) == 1 else None
+    shares = {tuple(one / size[0] for one in size) for size in sizes if size}
+    return [float(size[0]) for size in sizes if size] if len(shares) == 1 else None
 
 
 def _work(subject: Subject) -> tuple[Any, Any]:

@@ -71,16 +71,11 @@ def reproduce(
             if snapshot.evaluations >= end:
                 break
     now = front_of(problem, archive)
-    return spec, Reproduction(
-        _bytes_of(now) == checksum(folder.path / FRONT),
-        len(before),
-        len(now),
-        _difference(before, now),
-        _changes(manifest),
-    )
+    same = _checksum_of(now) == checksum(folder.path / FRONT)
+    return spec, Reproduction(same, len(before), len(now), _difference(before, now), _changes(manifest))
 
 
-def _bytes_of(front: Front) -> str:
+def _checksum_of(front: Front) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / FRONT
         front.write(path)
