@@ -39,11 +39,11 @@ def certify(
     result:
         Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     problem:
-        The problem, where its file is no longer where the run found it.
+        The problem, if its file is no longer where the run found it.
     assignments:
         KEY=VALUE, as in the run; only together with --problem.
     seconds:
-        After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
+        Seconds after which a proof over a large space ends with the bounds of that moment; Ctrl-C ends it, too.
     trust_code:
         Run the code of a problem that the result names as module:object.
     as_json:

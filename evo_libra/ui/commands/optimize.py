@@ -28,18 +28,18 @@ def optimize(
     assignments: Assignments = (),
     as_json: Json = False,
 ) -> int:
-    """Find the best bandwidths of one network, exactly, with a proof and what holds them back.
+    """Find the best bandwidths of one network, exactly, with a proof and the limits that hold them back.
 
     Parameters
     ----------
     problem:
-        Path of a problem file, or name of a problem. Bounds of bandwidth that it leaves out do not exist here.
+        Path of a problem file, or name of a problem; a smallest or largest bandwidth that it leaves out is no limit.
     shape:
-        Such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
+        The network, such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
     total:
         GB/s per NPU over all dimensions, exactly.
     cost:
-        USD at most.
+        USD for the network, at most.
     constraint:
         As in a problem file, such as "bw[0] >= bw[1]"; may be repeated.
     objective:

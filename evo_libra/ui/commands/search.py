@@ -53,7 +53,7 @@ def search(
     results:
         Folder of results.
     resume:
-        Go on where an interrupted run of the same problem, engine and seed stopped.
+        Continue an interrupted run of the same problem, engine and seed.
     plot:
         Draw the front to front.png, which takes as long as 50,000 evaluations.
     assignments:
