@@ -111,7 +111,7 @@ def _show(exported: Exported, folder: Path) -> None:
             note = ", as it was searched" if len(times) > 1 and model == exported.models[0] else ""
             print(f"  time {model:9s}  {number(seconds * 1e3)} ms{note}")
         print(f"  ratio           {workload.ratio:.6g} of ASTRA-sim's to time {exported.models[0]}")
-    print("\nwhat differs:" if exported.differences else "\nnothing differs")
+    print("\ndifferences:" if exported.differences else "\nno differences")
     for sentence in exported.differences:
         print(f"- {sentence}")
     print(f"\nfiles   {folder}\nreadme  {folder / 'README.md'}")

@@ -142,7 +142,7 @@ def _show_allocation(found: Allocation, objective: str) -> None:
         print("\nno design of this network with equal bandwidths meets the limits;")
         print(f"no bandwidths are better by more than {found.gap:.1e}")
     if found.binding:
-        print("\nwhat holds it back:")
+        print("\nlimits that hold it back:")
     for binding in found.binding:
         print(f"  {binding.limit:34s} {_price(binding)}")
     if objective != "time" and found.exchange is not None:

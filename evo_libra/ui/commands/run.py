@@ -374,7 +374,7 @@ def _report(
             print(f"{before:,} had failed before; --retry-failed runs them again")
         print(f"results  {_query(experiment, options)}")
     if summary.interrupted:
-        print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
+        print("evo-libra: interrupted; finished work is kept, and the same command continues", file=sys.stderr)
         return _INTERRUPTED
     return _FAILURES if counts["failed"] or refused else _DONE
 

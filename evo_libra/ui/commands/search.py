@@ -199,11 +199,11 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
             file=sys.stderr,
         )
     if report.ending == "interrupt":
-        print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume goes on", file=sys.stderr)
+        print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume continues", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(
-            f"no design meets the constraints, of {report.figures.evaluations:,} that were evaluated; "
+            f"none of {counted(report.figures.evaluations, 'evaluated design')} meets the constraints; "
             "loosen them, or give more --evaluations"
         )
     return 0
