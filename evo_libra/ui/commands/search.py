@@ -203,7 +203,7 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(
-            f"none of {counted(report.figures.evaluations, 'evaluated design')} meets the constraints; "
+            f"no design meets the constraints among {report.figures.evaluations:,} evaluated ones; "
             "loosen them, or give more --evaluations"
         )
     return 0
