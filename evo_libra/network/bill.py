@@ -11,11 +11,6 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.network.blocks import ITEMS, Counts, Kit, Part
 from evo_libra.network.blocks.registry import BLOCKS
 
-__all__ = [
-    "ITEMS", "Scenario", "bill", "cost_by_item", "counting", "fits", "inner_npus", "part_figures",
-    "power_by_item", "relaxed_price",
-]  # fmt: skip
-
 Scenario = Literal["low", "value", "high"]
 """Which bound of a price that is a range."""
 

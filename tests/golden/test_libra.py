@@ -14,8 +14,7 @@ from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.bandwidth.solve import optimal_bandwidth, violation
 from evo_libra.collective import Collective, Pattern, time_per_byte, traffic, unit_traffic
-from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.network.cost import cost_by_part, network_cost, part_prices
+from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, network_cost, part_prices
 from evo_libra.workload.generators.dlrm import dlrm
 from evo_libra.workload.generators.transformer import transformer
 from evo_libra.workload.language_models import MODELS_FILE, load_models
