@@ -52,7 +52,6 @@ class Fidelity:
     algorithms : (block, choice) index into `ALGORITHMS`; of several the search chooses, for each dimension.
     latency : (t,) ns of a link of each technology.
     kits : what technologies are built of; with them, switches that a message passes add to its latency.
-    overheads : of the NPUs.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
@@ -109,12 +108,7 @@ class Fidelity:
         return np.array(found, dtype=np.int64).reshape(len(found), count)
 
     def read(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule:
-        """Return the schedules of networks that people write; what they leave out is the first choice there is.
-
-        Parameters
-        ----------
-        fabrics : the networks, with options.
-        block : (d, n) their blocks.
+        """Return the schedules of networks of (d, n) blocks that people write; what they leave out is the first choice.
 
         Raises
         ------
@@ -182,19 +176,10 @@ class Fidelity:
     ) -> FloatArray:
         """Return (n,) s of one collective of a process group that all its NPUs begin at once.
 
-        A group that holds a part of a dimension runs as on a dimension of its own size, with the share of its NPUs'
-        bandwidth that is given; without any with all of it, as in LIBRA.
-
-        Parameters
-        ----------
-        collective, size : what runs, and its bytes: the whole message, for an all-gather the shard.
-        extent : (d, n) NPUs of each dimension in the group.
-        designs : the networks, with their schedules.
-        share : (d, n) of the bandwidth of its NPUs that the group has; None for all.
-
-        Raises
-        ------
-        ValueError : an all-gather cannot be cut into so many chunks.
+        A group has (d, n) NPUs of each dimension. One that holds a part of a dimension runs as on a dimension of its
+        own size, with the (d, n) share of its NPUs' bandwidth; without any with all of it, as in LIBRA. The bytes are
+        those of the whole message, for an all-gather of the shard; a ValueError refuses one that cannot be cut into so
+        many chunks.
         """
         if share is not None:
             designs = replace(designs, bandwidth=designs.bandwidth * share)

@@ -19,14 +19,7 @@ class Handling(Enum):
 
 @dataclass(frozen=True)
 class Quirk:
-    """Something that ASTRA-sim does.
-
-    Attributes
-    ----------
-    name : in warnings, in JSON and on the docs page.
-    sentence : what ASTRA-sim does, and what a prediction has instead.
-    handling : what this program does about it.
-    """
+    """Something that ASTRA-sim does, and what a prediction has instead; the name is in warnings and on the page."""
 
     name: str
     sentence: str

@@ -29,13 +29,7 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class Accelerator:
-    """How long the computations of a trace take.
-
-    Attributes
-    ----------
-    peak, memory : FLOP/s and B/s of a roofline; None for recorded times.
-    scale : factor on recorded times.
-    """
+    """How long computations take: FLOP/s and B/s of a roofline, or where these are None, recorded times, scaled."""
 
     peak: float | None = None
     memory: float | None = None
@@ -44,15 +38,12 @@ class Accelerator:
 
 @dataclass(frozen=True)
 class TracedWorkload:
-    """Execution traces, compiled.
+    """Execution traces, compiled, for networks of some NPUs.
 
     Attributes
     ----------
-    name : what it is called in results.
-    program : what the classes of NPUs do.
     computing : (o,) s of each operation that is no communication.
     layouts : of the communicator groups that collectives run on, how their members lie, the innermost first.
-    npus : of every network.
     """
 
     name: str
@@ -98,11 +89,8 @@ class TraceTime:
 
     Attributes
     ----------
-    streams : what the rows of the argument are.
-    program : what the classes of NPUs do.
     computing : (o,) s of the operations that are no communication.
-    stream : (o,) the stream of a communication; -1 elsewhere.
-    units : (o,) how much of it.
+    stream : (o,) the stream of a communication; -1 elsewhere; `units` : (o,) how much of it.
     whole : whether times are whole nanoseconds.
     """
 
@@ -123,15 +111,7 @@ class TraceTime:
 
 
 def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accelerator: Accelerator) -> TracedWorkload:
-    """Compile traces for networks that are still to be chosen.
-
-    Parameters
-    ----------
-    name : what it is called in results.
-    traces : of each NPU, or one for all of them.
-    groups : communicator groups.
-    npus : of every network.
-    accelerator : how long computations take.
+    """Compile traces, of each NPU or one for all of them, for networks of some NPUs that are still to be chosen.
 
     Raises
     ------
@@ -160,13 +140,7 @@ def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accele
 
 
 def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
-    """Return the iteration time of traces.
-
-    Parameters
-    ----------
-    workload : the traces.
-    merging : which collectives are one stream.
-    """
+    """Return the iteration time of traces."""
     program, streams = workload.program, dict[Stream, int]()
     stream, units = np.full(len(program), -1), np.zeros(len(program))
     for at, operation in enumerate(program.operations):
@@ -197,11 +171,8 @@ def group_name(layout: Layout) -> str:
 def grid_of(members: Sequence[int], npus: int) -> Layout:
     """Return how a group lies among the NPUs: degrees of members and of what lies between them, the innermost first.
 
-    All NPUs are the empty layout.
-
-    Raises
-    ------
-    ValueError : the members are no grid of even strides that begins at a multiple of each.
+    All NPUs are the empty layout. A ValueError says that the members are no grid of even strides that begins at a
+    multiple of each.
 
     >>> grid_of([0, 2, 8, 10], 16)
     (('between', 2), ('member', 2), ('between', 2), ('member', 2))

@@ -44,8 +44,7 @@ class Race:
     Attributes
     ----------
     count : how many layers of the iteration are alike, times the weight of their workload.
-    compute : seconds of the two chains.
-    size : (2, s) units of each stream in the two chains.
+    compute : seconds of the two chains; `size` : (2, s) units of each stream in them.
     """
 
     count: float
@@ -61,9 +60,7 @@ class IterationTime:
 
     Attributes
     ----------
-    streams : what the rows of the argument are.
-    compute : seconds that nothing hides.
-    size : (s,) units of each stream that nothing hides.
+    compute : seconds that nothing hides; `size` : (s,) units of each stream that nothing hides.
     races : overlapped parts; empty without overlap.
     """
 
@@ -92,17 +89,12 @@ def _chain(size: FloatArray, time_per_unit: Sequence[FloatArray]) -> FloatArray 
 def iteration_time(
     workload: Workload, degrees: Mapping[str, int], overlap: str, *, merging: Merging = Merging.PATTERN
 ) -> IterationTime:
-    """Compile a workload's training loop.
+    """Compile a workload's training loop, with the degrees of its process groups.
 
-    Parameters
-    ----------
-    workload : the layers.
-    degrees : NPUs in each process group the workload names.
-    overlap : ``none``, where everything is added up (LIBRA's loop), or ``tp-dp``, where in the backward pass of each
-        layer the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes
-        the longer of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute +
-        its collective). The forward pass is the same in both.
-    merging : which collectives are one stream.
+    Without overlap, ``none``, everything is added up (LIBRA's loop). With ``tp-dp``, in the backward pass of each layer
+    the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes the longer
+    of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute + its
+    collective). The forward pass is the same in both.
     """
     stream = partial(_stream, merging=merging)
     phases = [phase for layer in workload.layers for phase in layer.phases]
@@ -116,9 +108,7 @@ def iteration_time(
         streams,
         float(sum(phase.compute for phase in forward)),
         size(forward),
-        tuple(
-            Race(count, compute, np.array(sizes).reshape(2, len(streams))) for (compute, sizes), count in races.items()
-        ),
+        tuple(Race(count, compute, np.array(sizes)) for (compute, sizes), count in races.items()),
     )
 
 

@@ -11,14 +11,7 @@ PHASES = ("forward", "input_gradient", "weight_gradient")
 
 @dataclass(frozen=True)
 class Phase:
-    """Compute, then at most one collective.
-
-    Attributes
-    ----------
-    compute : seconds.
-    collective : the collective, or None.
-    size : its bytes; for an all-gather the shard before gathering.
-    group : the process group it runs on.
+    """Seconds of compute, then at most one collective of some bytes, for an all-gather of a shard, on a process group.
     """
 
     compute: float
@@ -48,7 +41,6 @@ class IterationSize:
 
     Attributes
     ----------
-    layers : of the model that is trained.
     sequence : tokens in a sequence; None where a model has no sequences.
     batch : sequences, or samples, of each replica; `replicas` : of the model.
     """
@@ -62,24 +54,13 @@ class IterationSize:
     def figures(self) -> dict[str, int | None]:
         """What programs read of it."""
         total = None if self.batch is None or self.replicas is None else self.batch * self.replicas
-        return {
-            "layers": self.layers,
-            "sequence": self.sequence,
-            "batch_per_replica": self.batch,
-            "global_batch": total,
-        }
+        sizes = {"layers": self.layers, "sequence": self.sequence, "batch_per_replica": self.batch}
+        return sizes | {"global_batch": total}
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One training iteration of a model.
-
-    Attributes
-    ----------
-    name : what it is called in results.
-    layers : the layers in forward order; a model's layer may be several of them.
-    size : how much it is.
-    """
+    """One training iteration of a model: its layers in forward order, of which several may be one of the model's."""
 
     name: str
     layers: tuple[Layer, ...]
@@ -103,7 +84,5 @@ def scale_compute(workload: Workload, factor: float) -> Workload:
     def scaled(phase: Phase) -> Phase:
         return replace(phase, compute=phase.compute * factor)
 
-    return replace(
-        workload,
-        layers=tuple(Layer(layer.name, *(scaled(phase) for phase in layer.phases)) for layer in workload.layers),
-    )
+    layers = tuple(Layer(layer.name, *map(scaled, layer.phases)) for layer in workload.layers)
+    return replace(workload, layers=layers)

@@ -52,7 +52,6 @@ def finish(
     Raises
     ------
     TooLongError : all phases one after the other would take more than `max_bits`.
-    ValueError : chunks are missing.
     """
     shape = np.broadcast_shapes(server.shape, time.shape, (1, 1, 1 if count is None else len(count)))
     if 0 in shape:
@@ -81,25 +80,14 @@ def finish(
 
 
 def check_chunks(splits: int | IntArray) -> None:
-    """Raise an error for more chunks than the queue model runs.
-
-    Raises
-    ------
-    ValueError : there are more than `MOST_CHUNKS`.
-    """
+    """Raise a ValueError for more chunks than the queue model runs, `MOST_CHUNKS`."""
     most = int(np.max(splits))
     if most > MOST_CHUNKS:
         raise ValueError(f"{most} chunks (preferred-dataset-splits); the queue model runs at most {MOST_CHUNKS}")
 
 
 def tiles(count: IntArray, phases: int) -> Iterator[IntArray]:
-    """Give designs of about as many chunks each, so that the arrays of their phases stay small.
-
-    Parameters
-    ----------
-    count : (n,) chunks of each design.
-    phases : of a chunk.
-    """
+    """Give designs of about as many chunks of some phases each, so that the arrays of their phases stay small."""
     order = np.argsort(-count, kind="stable")
     while len(order):
         most = max(_TILE // (int(count[order[0]]) * phases), 1)

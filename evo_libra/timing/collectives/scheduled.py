@@ -72,14 +72,9 @@ def _way(collective: Collective, order: SmallArray, system: System) -> tuple[lis
 def _phase_times(
     kinds: list[Collective], dims: SmallArray, size: FloatArray, chunk: FloatArray, part: DesignGroup
 ) -> FloatArray:
-    """Return the (p, k, n) ns of phases.
+    """Return the (p, k, n) ns of phases of (p,) kinds in (p, k, n) dimensions; (p, k, 1) where designs do not differ.
 
-    Parameters
-    ----------
-    kinds : (p,) what runs.
-    dims : (p, k, n) where; (p, k, 1) where designs do not differ.
-    size : (k, n) bytes of each chunk, most of them those of (n,) `chunk`.
-    part : the designs.
+    Most of the (k, n) sizes are those of the (n,) chunks.
     """
     if dims.shape[2] == 1:
         ways, which = np.unique(dims[:, :, 0], axis=1, return_inverse=True)

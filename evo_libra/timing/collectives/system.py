@@ -52,7 +52,6 @@ class System:
     active : chunks that a dimension runs at a time (``active-chunks-per-dimension``).
     shrinking : whether an all-reduce scatters inwards and gathers back (``localBWAware``) or runs whole in each
         dimension (``baseline``).
-    overheads : of the NPUs.
     queues : of each dimension; the chunks at a time are spread over them.
     scheduler : which dimensions a chunk takes first; `policy` : which chunk a dimension takes first. ASTRA-sim has
         both, though no released version reads them from its files.
@@ -69,20 +68,13 @@ class System:
 
     @property
     def slots(self) -> int:
-        """Return how many chunks a queue runs at a time."""
+        """How many chunks a queue runs at a time."""
         return -(-self.active // self.queues)
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """How collectives are cut.
-
-    Attributes
-    ----------
-    size : (n,) bytes of a chunk.
-    count : (n,) chunks; a remainder is one more whole chunk.
-    whole : (n,) bytes of the collective.
-    """
+    """How n collectives of `whole` bytes are cut: bytes of a chunk, and chunks; a remainder is one more whole chunk."""
 
     size: IntArray
     count: IntArray
@@ -94,14 +86,9 @@ class Chunks:
 
 
 def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: int | IntArray) -> Chunks:
-    """Return the chunks of n collectives.
+    """Return the chunks of n collectives of some bytes that are to be split; bytes and splits are a number or (n,).
 
-    Parameters
-    ----------
-    collective : what is cut.
-    size : bytes, a number or (n,).
-    npus : (n,) the least bytes of a chunk, but of an all-gather's.
-    splits : chunks wanted, a number or (n,).
+    A chunk has as many bytes as there are (n,) NPUs at least, but an all-gather's.
 
     Raises
     ------
@@ -133,7 +120,6 @@ class DesignGroup:
     links : of each dimension, n designs each.
     implementations : of each dimension; the dimensions behind are not used.
     used : (d, n) whether a dimension takes part.
-    overheads : of the NPUs.
     """
 
     designs: IntArray

@@ -27,14 +27,7 @@ SmallArray = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Network:
-    """What a scheduler knows of n networks.
-
-    Attributes
-    ----------
-    npus : (d, n), above 1.
-    bandwidth : (d, n) of a link, in any unit.
-    involved : (d,) which dimensions take part; at least one.
-    """
+    """What a scheduler knows of n networks; the bandwidth of a link is in any unit, and some dimension takes part."""
 
     npus: IntArray
     bandwidth: FloatArray
@@ -58,14 +51,9 @@ class Plan:
 
 
 def plan(scheduler: Scheduler, collective: Collective, size: IntArray, chunk: IntArray, network: Network) -> Plan:
-    """Return the chunks of collectives and their ways.
+    """Return the chunks of collectives of (n,) bytes and their ways.
 
-    Parameters
-    ----------
-    scheduler, collective : what runs, and how.
-    size : (n,) bytes of the collective; `chunk` : of a chunk. A greedy scheduler gives the last chunk what is left, the
-        others a whole one.
-    network : the dimensions.
+    A greedy scheduler gives the last chunk what is left, the others a whole one.
     """
     if scheduler.greedy and collective is not Collective.ALL_TO_ALL:
         flexible = scheduler is Scheduler.OFFLINE_GREEDY_FLEX
@@ -90,13 +78,7 @@ def products(npus: IntArray | FloatArray) -> FloatArray:
 
 
 class _Greedy:
-    """Loads of the dimensions, and the list of dimensions that the simulator sorts again and again, stably.
-
-    Attributes
-    ----------
-    load : (d, n).
-    place : (d, n) of each dimension in the list.
-    """
+    """(d, n) loads of the dimensions, and their places in the list that the simulator sorts again and again, stably."""
 
     def __init__(self, network: Network, *, gathers: bool) -> None:
         depth, self.designs = network.npus.shape

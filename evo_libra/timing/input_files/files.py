@@ -40,19 +40,9 @@ def read_memory(path: Path) -> tuple[RemoteMemory, tuple[str, ...]]:
 
 
 def read_machine(network: Path, system: Path, memory: Path | None = None) -> tuple[Machine, tuple[str, ...]]:
-    """Read a cluster as released versions of ASTRA-sim 2 read it: without schedulers.
+    """Read a cluster as released versions of ASTRA-sim 2 read it, without schedulers, and the notices of its files.
 
-    Parameters
-    ----------
-    network, system, memory : its files; without the last there is no remote memory.
-
-    Returns
-    -------
-    The cluster, and the notices of its files, each with its file.
-
-    Raises
-    ------
-    InputError : a file is wrong.
+    Without a file of remote memory there is none. An InputError says what is wrong with a file.
     """
     links = read_network(network)
     file = read_system(system, links)
@@ -75,12 +65,7 @@ class _MemorySpec(BaseModel):
 
 
 def parse_memory(source: Source) -> tuple[RemoteMemory, tuple[str, ...]]:
-    """Return what a file of remote memory says, and notices of what ASTRA-sim passes over.
-
-    Raises
-    ------
-    InputError : a key is missing or wrong. All mistakes of a kind are listed.
-    """
+    """Return what a file of remote memory says, and notices of what ASTRA-sim passes over."""
     known, notices = known_keys(source, _MemorySpec, "file of remote memory")
     spec = validate(_MemorySpec, known)
     kind = MemoryKind(spec.memory_type)
@@ -99,13 +84,7 @@ def parse_memory(source: Source) -> tuple[RemoteMemory, tuple[str, ...]]:
 
 
 def memory_text(memory: RemoteMemory, npus: int = 1) -> str:
-    """Return the file that says this of a remote memory.
-
-    Parameters
-    ----------
-    memory : of the NPUs.
-    npus : how many they are, of which the number of nodes follows.
-    """
+    """Return the file that says this of the remote memory of some NPUs, of which the number of nodes follows."""
     keys: dict[str, object] = {"memory-type": memory.kind.value}
     if memory.kind is not MemoryKind.NONE:
         keys |= {"remote-mem-latency": memory.latency, "remote-mem-bw": memory.bandwidth}

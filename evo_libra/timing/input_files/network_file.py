@@ -37,7 +37,6 @@ class NetworkFile:
     Attributes
     ----------
     block : index into `evo_libra.network.blocks.registry.BLOCKS`.
-    npus : in the dimension.
     bandwidth : B/s of a link in each direction.
     latency : ns of a link.
     notices : what ASTRA-sim passes over, a sentence each.
@@ -102,17 +101,8 @@ def network_text(network: NetworkFile) -> str:
 def known_keys(source: Source, model: type[BaseModel], what: str) -> tuple[Source, tuple[str, ...]]:
     """Return a file without the keys that a model does not have, and a notice of each.
 
-    A key that resembles a required one that is missing stays: it is a slip of the pen, and validation says so.
-
-    Parameters
-    ----------
-    source : the file.
-    model : the keys that it may have.
-    what : it should be, as errors call it.
-
-    Raises
-    ------
-    InputError : the file has other keys only: it is a file of something else.
+    A key that resembles a required one that is missing stays: it is a slip of the pen, and validation says so. An
+    InputError refuses a file that has other keys only: it is not what it should be.
     """
     if not isinstance(source.data, dict):
         return source, ()

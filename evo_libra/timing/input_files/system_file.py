@@ -84,13 +84,12 @@ class _SystemSpec(BaseModel):
 
 @dataclass(frozen=True)
 class SystemFile:
-    """What a system file says.
+    """What a system file says: how collectives run in released versions of ASTRA-sim 2, and how long computations take.
 
     Attributes
     ----------
-    system : how collectives run in released versions of ASTRA-sim 2, which know neither scheduler nor policy.
-    compute : how long computations take.
-    scheduler, policy : what ``inter-dimension-scheduling`` and ``intra-dimension-scheduling`` ask for.
+    scheduler, policy : what ``inter-dimension-scheduling`` and ``intra-dimension-scheduling`` ask for: no released
+        version knows them.
     notices : what ASTRA-sim passes over, or leaves undefined, a sentence each.
     """
 
@@ -107,21 +106,16 @@ class SystemFile:
 
 
 def parse_system(source: Source, network: NetworkFile) -> SystemFile:
-    """Return what a system file says.
+    """Return what a system file of a network says.
 
     An algorithm that cannot run a collective at all, such as halving-doubling an all-to-all, leaves the system without
     that collective, which a notice tells.
 
-    Parameters
-    ----------
-    source : the file.
-    network : that it is for.
-
     Raises
     ------
     InputError : a key is missing or wrong; an algorithm is unknown, of one flat group, written as a trace, or cannot
-        run on the NPUs of its dimension, or no exact time is known of it; there are more algorithms than
-        dimensions; the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are listed.
+        run on the NPUs of its dimension, or no exact time is known of it; there are more algorithms than dimensions;
+        the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are listed.
     """
     known, notices = known_keys(source, _SystemSpec, "system file")
     spec = validate(_SystemSpec, known)

@@ -20,7 +20,6 @@ class Meetings:
 
     Attributes
     ----------
-    meetings : communicators and memories.
     scopes, members : of each communicator.
     communicator_of : of each NPU, the communicator of each scope of its script.
     memory_of : of each NPU, the memory that it shares, or None.
@@ -126,13 +125,9 @@ def _memories(scripts: Sequence[Script], groups: ProcessGroups) -> list[list[int
 
 @dataclass(frozen=True)
 class Peer:
-    """The other end of a channel.
+    """The other end of a channel: its NPU, and the channel's number there, -1 where nobody receives what is sent.
 
-    Attributes
-    ----------
-    npu : where it is.
-    number : of the channel there; -1 where nobody receives what is sent, which does no harm.
-    label : all that tells the channel from others of the same classes.
+    The label is all that tells the channel from others of the same classes.
     """
 
     npu: int
@@ -143,9 +138,7 @@ class Peer:
 def peers_of(scripts: Sequence[Script], machine: Machine | None) -> list[list[Peer]]:
     """Return the other end of every channel of every NPU.
 
-    Raises
-    ------
-    InputError : a message to or from an NPU that is not there, or a receive of what is not sent.
+    An InputError refuses a message to or from an NPU that is not there, and a receive of what is not sent.
     """
     if not any(script.channels for script in scripts):
         return [[] for _ in scripts]

@@ -24,14 +24,10 @@ Traces = Sequence[Sequence[Node]]
 
 
 def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> TraceProgram:
-    """Return what all NPUs do as one program.
+    """Return what all NPUs do as one program, from the nodes of each, or of all of them.
 
-    Parameters
-    ----------
-    traces : the nodes of each NPU, or of all of them.
-    groups : communicator groups.
-    network : the cluster; or just how many NPUs it has, for a program whose times the caller gives: then links and
-        algorithms do not tell NPUs apart, remote memory is not shared, and nothing is replayed.
+    The network is a cluster; or just how many NPUs it has, for a program whose times the caller gives: then links and
+    algorithms do not tell NPUs apart, remote memory is not shared, and nothing is replayed.
 
     Raises
     ------

@@ -79,11 +79,8 @@ def partition(
 ) -> Partition:
     """Return the coarsest partition in which NPUs of a class do the same.
 
-    Parameters
-    ----------
-    initial : of each NPU: what its trace says.
-    meetings : where NPUs meet.
-    peers : of each NPU: the other ends of its channels, and what tells those channels from others.
+    Of each NPU there is what its trace says, and the other ends of its channels with what tells those channels from
+    others.
     """
     at: list[list[tuple[int, int]]] = [[] for _ in initial]
     for number, meeting in enumerate(meetings):

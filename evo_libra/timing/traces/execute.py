@@ -22,13 +22,7 @@ from evo_libra.timing.traces.program import TraceProgram, disagreement, waiting_
 
 
 def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
-    """Return when every NPU does everything.
-
-    Parameters
-    ----------
-    traces : the nodes of each NPU, or of all of them.
-    groups : communicator groups, by the names that the nodes have for them.
-    machine : the cluster.
+    """Return when every NPU does everything, from the nodes of each NPU, or of all of them.
 
     Raises
     ------
@@ -39,17 +33,7 @@ def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
 
 
 def execute_program(program: TraceProgram, machine: Machine) -> Execution:
-    """Return when every NPU does everything.
-
-    Parameters
-    ----------
-    program : compiled for the machine.
-    machine : the cluster.
-
-    Raises
-    ------
-    InputError : as for `execute`.
-    """
+    """Return when every NPU does everything in a program that was compiled for the machine; errors as for `execute`."""
     return _State(program, machine).execution()
 
 

@@ -14,13 +14,9 @@ from evo_libra.timing.traces.program import TraceProgram
 
 @dataclass(frozen=True)
 class Span:
-    """When a class of NPUs did a node.
+    """When a class of NPUs did a node of the trace of the NPU that stands for it, in ns.
 
-    Attributes
-    ----------
-    npu_class : number of the class.
-    node, name : of the trace of the NPU that stands for the class.
-    start, end : ns; a collective starts when the NPU comes to it, not when the last one does.
+    A collective starts when the NPU comes to it, not when the last one does.
     """
 
     npu_class: int
@@ -32,14 +28,10 @@ class Span:
 
 @dataclass(frozen=True)
 class Execution:
-    """When everything happened.
+    """When everything happened, in (o,) ns of each operation.
 
-    Attributes
-    ----------
-    program : what was executed.
-    starts, ends : (o,) ns of each operation.
-    late : operations, collectives, whose members began apart and are taken to end together: of those the end is right
-        for the last member and too late for the others. Empty where all times are exact.
+    Late are operations, collectives, whose members began apart and are taken to end together: of those the end is right
+    for the last member and too late for the others. There are none where all times are exact.
     """
 
     program: TraceProgram

@@ -13,12 +13,10 @@ from evo_libra.timing.traces.operations import Scope, TraceOperation, mistake_in
 
 @dataclass(frozen=True)
 class Communicator:
-    """NPUs that run collectives together; of all that are the same to their classes, one.
+    """NPUs that run collectives together, in the order of their ring; of all that are the same to their classes, one.
 
     Attributes
     ----------
-    scope : the group and the dimensions.
-    members : NPUs, in the order of their ring.
     roles : class of each role: members of a class that know the communicator by the same number have the same role.
     seats : role of each member; -1 for one whose trace has no collective of the communicator.
     """
@@ -45,8 +43,7 @@ class TraceProgram:
 
     Attributes
     ----------
-    classes : NPUs of each class; its first one stands for it.
-    npus : (N,) class of each NPU.
+    classes : NPUs of each class; its first one stands for it; `npus` : (N,) class of each NPU.
     operations : class after class, in the order of the ids of their nodes; o of them.
     nodes, names : (o,) ids and names in the traces of the NPUs that stand for their classes.
     owner : (o,) class.
@@ -55,10 +52,7 @@ class TraceProgram:
     slots : (s,) class of each slot, ascending.
     waits : (o,) operations of its own class that it waits for.
     first_successor, successors : (o + 1,) and operations that wait for each.
-    communicator, role : (o,) of a collective; else -1.
-    communicators : see there.
-    exchange : (o,) what a collective is; else -1.
-    exchanges : see there.
+    communicator, role, exchange : (o,) of a collective; else -1.
     channel : (o,) of a message; else -1. Messages of a channel are distinguished by their order alone.
     peer : (o,) NPU to or from which the NPU that stands for the class has a message; else -1.
     server : (o,) memory that classes share; else -1.
@@ -104,12 +98,7 @@ def disagreement(program: TraceProgram, operations: Sequence[int]) -> InputError
 
 
 def waiting_for_ever(program: TraceProgram, operations: Sequence[int]) -> InputError:
-    """Return the error of traces that wait for each other.
-
-    Parameters
-    ----------
-    program : of the traces.
-    operations : collectives and receives that have begun and never end.
+    """Return the error of traces that wait for each other, with what has begun and never ends: collectives and receives.
     """
     joined = {(program.communicator[at], program.role[at]) for at in operations}
     mistakes = []

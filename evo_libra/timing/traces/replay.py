@@ -15,13 +15,7 @@ from evo_libra.timing.traces.replay_numpy import replay_numpy
 
 @dataclass(frozen=True)
 class Finish:
-    """When n designs have done everything.
-
-    Attributes
-    ----------
-    all : (n,) the last NPU.
-    classes : (c, n) the NPUs of each class.
-    """
+    """When n designs have done everything: (n,) the last NPU, and (c, n) the NPUs of each class."""
 
     all: FloatArray
     classes: FloatArray
@@ -30,10 +24,10 @@ class Finish:
 def replay_population(program: TraceProgram, durations: FloatArray, *, compiled: bool = True) -> Finish:
     """Return when all NPUs of each design have done everything.
 
-    The rules are those of `evo_libra.timing.traces.execute.execute`, with one difference: a collective begins when
-    its last member comes to it and then ends for all members together, after the longest of the durations that its
-    classes have for it. That is exact where members come together; where they do not, the end is right for the last
-    one and too late for those of a ring that came before.
+    The rules are those of `evo_libra.timing.traces.execute.execute`, with one difference: a collective begins when its
+    last member comes to it and then ends for all members together, after the longest of the durations that its classes
+    have for it. That is exact where members come together; where they do not, the end is right for the last one and too
+    late for those of a ring that came before.
 
     Parameters
     ----------

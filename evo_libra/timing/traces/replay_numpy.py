@@ -17,16 +17,9 @@ _ONE = np.uint64(1)
 
 
 def replay_numpy(schedule: ProgramArrays, durations: FloatArray) -> FloatArray:
-    """Return (c, n) when each class of NPUs ends in each design.
+    """Return (c, n) when each class of NPUs ends in each design, from (o, n) times of the operations.
 
-    Parameters
-    ----------
-    schedule : what is executed.
-    durations : (o, n) times of the operations.
-
-    Raises
-    ------
-    InputError : members of a group come to different collectives, or traces wait for each other for ever.
+    An InputError says that members of a group come to different collectives, or traces wait for each other for ever.
     """
     return _NumpyReplay(schedule, durations).run()
 
