@@ -43,8 +43,7 @@ class MemoryKind(Enum):
 
 @dataclass(frozen=True)
 class RemoteMemory:
-    """A remote memory, with ns of a transfer and bytes per ns; a shared one transfers for one NPU at a time, in order.
-    """
+    """A remote memory: ns of a transfer, bytes per ns; a shared one transfers for one NPU at a time, in order."""
 
     kind: MemoryKind = MemoryKind.NONE
     latency: float = 0.0

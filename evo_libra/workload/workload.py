@@ -11,8 +11,7 @@ PHASES = ("forward", "input_gradient", "weight_gradient")
 
 @dataclass(frozen=True)
 class Phase:
-    """Seconds of compute, then at most one collective of some bytes, for an all-gather of a shard, on a process group.
-    """
+    """Seconds of compute, then at most one collective of a group; its bytes are a shard's in an all-gather."""
 
     compute: float
     collective: Collective | None = None

@@ -98,8 +98,7 @@ def disagreement(program: TraceProgram, operations: Sequence[int]) -> InputError
 
 
 def waiting_for_ever(program: TraceProgram, operations: Sequence[int]) -> InputError:
-    """Return the error of traces that wait for each other, with what has begun and never ends: collectives and receives.
-    """
+    """Return the error of traces that wait for each other, from the collectives and receives that never end."""
     joined = {(program.communicator[at], program.role[at]) for at in operations}
     mistakes = []
     for at in operations:
