@@ -20,7 +20,7 @@ from evo_libra.chakra.groups import read_groups
 from evo_libra.chakra.read import read_nodes, trace_files
 from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
-from evo_libra.timing.input_files.files import read_machine
+from evo_libra.timing.input_files.system_file import read_machine
 from evo_libra.timing.traces.execute import execute
 from evo_libra.workload.parallelism import members_of
 

@@ -6,18 +6,19 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.files.source import KeyPath, Source, validate
+from evo_libra.files.source import KeyPath, Source, read_source, validate
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Overheads, phase_time
 from evo_libra.timing.collectives.system import SEVERAL_IN_A_TREE, Choice, System
-from evo_libra.timing.input_files.network_file import NetworkFile, known_keys
-from evo_libra.timing.machine import ComputeModel
+from evo_libra.timing.input_files.network_file import HyphenModel, NetworkFile, known_keys, parse_memory, parse_network
+from evo_libra.timing.machine import ComputeModel, Machine, RemoteMemory
 from evo_libra.timing.names import (
     ASTRA_POLICIES,
     ASTRA_SCHEDULERS,
@@ -46,11 +47,7 @@ _Switch = Annotated[int, Field(ge=0, le=1)]
 _Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class _SystemSpec(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, alias_generator=lambda key: key.replace("_", "-")
-    )
-
+class _SystemSpec(HyphenModel):
     scheduling_policy: Literal["LIFO", "FIFO", "EXPLICIT"] = "LIFO"
     endpoint_delay: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] = _ENDPOINT_NS
     active_chunks_per_dimension: _Chunks = 1
@@ -147,6 +144,19 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
         Policy.of(spec.intra_dimension_scheduling or "FIFO"),
         tuple(all_notices),
     )  # fmt: skip
+
+
+def read_machine(network: Path, system: Path, memory: Path | None = None) -> tuple[Machine, tuple[str, ...]]:
+    """Read a cluster as released versions of ASTRA-sim 2 read it, without schedulers, and the notices of its files.
+
+    Without a file of remote memory there is none. An InputError says what is wrong with a file.
+    """
+    links = parse_network(read_source(network))
+    file = parse_system(read_source(system), links)
+    remote, notices = (RemoteMemory(), ()) if memory is None else parse_memory(read_source(memory))
+    all_notices = [(network, links.notices), (system, file.notices), (memory, notices)]
+    machine = Machine(links.links, file.system, file.compute, remote)
+    return machine, tuple(f"{path}: {notice}" for path, some in all_notices for notice in some)
 
 
 _UNREAD = ("inter-dimension-scheduling", "intra-dimension-scheduling")
