@@ -68,9 +68,7 @@ _DIMENSION = re.compile(
 def parse_fabric(text: str) -> Fabric:
     """Read the notation of a network; bandwidth is in GB/s, technology and bandwidth may be left out.
 
-    Raises
-    ------
-    InputError : the text is no network; the sentence names the dimension that cannot be read.
+    An InputError names the dimension that cannot be read.
 
     >>> parse_fabric("RI(4)_SW(8) chunks=16 algorithms=ring,direct").options
     (('chunks', '16'), ('algorithms', 'ring,direct'))
@@ -121,9 +119,7 @@ def _gigabytes(bandwidth: float) -> str:
 def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth: int = 1) -> Population:
     """Pack networks into a population, padded with unused dimensions of size 1 up to some depth at least.
 
-    Raises
-    ------
-    InputError : a dimension lacks its technology or bandwidth, or names a technology that the catalogue has not.
+    An InputError names a dimension that lacks its technology or bandwidth, or whose technology the catalogue has not.
     """
     depth = max([depth, *(len(fabric.dimensions) for fabric in fabrics)])
     npus = np.ones((depth, len(fabrics)), dtype=np.int64)

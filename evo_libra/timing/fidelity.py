@@ -110,9 +110,7 @@ class Fidelity:
     def read(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule:
         """Return the schedules of networks of (d, n) blocks that people write; what they leave out is the first choice.
 
-        Raises
-        ------
-        InputError : an option is none of the choices.
+        An InputError names an option that is none of the choices.
         """
         chunks, scheduler, algorithm = [], [], self.algorithms[block, 0]
         for n, fabric in enumerate(fabrics):

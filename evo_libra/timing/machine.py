@@ -17,14 +17,10 @@ from evo_libra.timing.collectives.system import System
 
 @dataclass(frozen=True)
 class ComputeModel:
-    """How long computations take.
+    """How long computations take: with so many FLOP/s of an NPU (``peak-perf``).
 
-    Attributes
-    ----------
-    peak : FLOP/s of an NPU (``peak-perf``).
-    roofline : whether computations take the time of a roofline, with the memory bandwidth of the system's overheads, or
-        their recorded one (``roofline-enabled``).
-    replay : whether everything, communication too, takes its recorded time (``replay-only``).
+    They take the time of a roofline, with the memory bandwidth of the system's overheads, or their recorded one
+    (``roofline-enabled``). In a replay everything, communication too, takes its recorded time (``replay-only``).
     """
 
     peak: float = 0.0

@@ -38,12 +38,9 @@ class Accelerator:
 
 @dataclass(frozen=True)
 class TracedWorkload:
-    """Execution traces, compiled, for networks of some NPUs.
+    """Execution traces, compiled, for networks of some NPUs, with (o,) s of each operation that is no communication.
 
-    Attributes
-    ----------
-    computing : (o,) s of each operation that is no communication.
-    layouts : of the communicator groups that collectives run on, how their members lie, the innermost first.
+    Layouts say how the members of communicator groups that collectives run on lie, the innermost first.
     """
 
     name: str
@@ -87,11 +84,7 @@ class TracedWorkload:
 class TraceTime:
     """Iteration time of traces as a function of the seconds per unit of each stream.
 
-    Attributes
-    ----------
-    computing : (o,) s of the operations that are no communication.
-    stream : (o,) the stream of a communication; -1 elsewhere; `units` : (o,) how much of it.
-    whole : whether times are whole nanoseconds.
+    Each operation takes (o,) s, or if it communicates, (o,) units of its (o,) stream, else -1. Times may be whole ns.
     """
 
     streams: tuple[Stream, ...]
@@ -113,10 +106,9 @@ class TraceTime:
 def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accelerator: Accelerator) -> TracedWorkload:
     """Compile traces, of each NPU or one for all of them, for networks of some NPUs that are still to be chosen.
 
-    Raises
-    ------
-    InputError : as `compile_program` and `replay_population`; or a collective names dimensions of one certain network,
-        a group is no grid, a computation lacks what a roofline needs, or remote memory is used.
+    Errors are those of `compile_program` and `replay_population`; an InputError refuses, too, collectives that name
+    dimensions of one certain network, groups that are no grid, computations that lack what a roofline needs, and remote
+    memory.
     """
     for npu, trace in enumerate(traces):
         for node in trace:

@@ -23,14 +23,11 @@ def parts_of(group: str) -> tuple[str, ...]:
 
 
 def lay_groups(npus: IntArray, degrees: IntArray) -> tuple[IntArray, BoolArray]:
-    """Lay process groups of (g,) or (g, n) degrees on (d, n) dimensions, the first group innermost.
+    """Return (g, d, n) how many of (d, n) NPUs belong to each group of some degree, and (n,) whether all found theirs.
 
-    Each group takes from each dimension, inner to outer, the greatest common divisor of what is left of the group and
-    of what is left of the dimension, so that a dimension may be split between groups (LIBRA's communicators).
-
-    Returns
-    -------
-    (g, d, n) how many NPUs of each dimension belong to one group, and (n,) whether every group found all its NPUs.
+    Each group, the innermost first, takes from each dimension, inner to outer, the greatest common divisor of what is
+    left of the group and of what is left of the dimension, so that a dimension may be split between groups (LIBRA's
+    communicators). Degrees are (g,) or (g, n).
     """
     left_of_dimension = npus.copy()
     extent = np.empty((len(degrees), *npus.shape), dtype=np.int64)
@@ -90,9 +87,7 @@ def offsets(source: int, target: int, npus: IntArray) -> IntArray:
 def complete_degrees(given: Mapping[str, int], npus: int) -> dict[str, int]:
     """Return the degree of every group, innermost first; ``dp`` takes the NPUs that are left when it is missing.
 
-    Raises
-    ------
-    InputError : a degree does not divide the NPUs, or the degrees do not multiply to them.
+    An InputError says that a degree does not divide the NPUs, or the degrees do not multiply to them.
     """
     product = 1
     for name, degree in given.items():

@@ -40,9 +40,7 @@ _LARGEST = 2**63
 def read_astra_sim_text(path: Path, name: str | None = None) -> Workload:
     """Read a workload file; the workload has the file's stem as its name when none is given.
 
-    Raises
-    ------
-    InputError : the file cannot be read, or a line of it is wrong; all wrong lines are named.
+    An InputError says that the file cannot be read, or names all its wrong lines.
     """
     try:
         with opened(path) as file:

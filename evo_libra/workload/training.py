@@ -39,12 +39,9 @@ class Merging(Enum):
 
 @dataclass(frozen=True)
 class Race:
-    """Layers in which two chains run side by side and the longer one counts.
+    """Layers in which two chains run side by side and the longer one counts; so many, times the weight of a workload.
 
-    Attributes
-    ----------
-    count : how many layers of the iteration are alike, times the weight of their workload.
-    compute : seconds of the two chains; `size` : (2, s) units of each stream in them.
+    Each chain has seconds of compute and (2, s) units of each stream.
     """
 
     count: float
@@ -56,12 +53,8 @@ class Race:
 class IterationTime:
     """Iteration time as a function of the seconds per unit (byte or operation) of each stream.
 
-    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chain 0, chain 1)``
-
-    Attributes
-    ----------
-    compute : seconds that nothing hides; `size` : (s,) units of each stream that nothing hides.
-    races : overlapped parts; empty without overlap.
+    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chain 0, chain 1)``, where nothing hides ``compute``
+    seconds and (s,) units of ``size``.
     """
 
     streams: tuple[Stream, ...]

@@ -36,12 +36,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class IterationSize:
-    """How much one training iteration is, as far as it is known.
+    """How much one training iteration is, as far as it is known: None where a model has no layers or sequences.
 
-    Attributes
-    ----------
-    sequence : tokens in a sequence; None where a model has no sequences.
-    batch : sequences, or samples, of each replica; `replicas` : of the model.
+    The batch is sequences, or samples, of each replica of the model.
     """
 
     layers: int | None = None

@@ -109,9 +109,7 @@ class Kit:
 class Counts:
     """How many items there are: ``linear * ports + step * ceil(ports * slope)`` with some ports per NPU.
 
-    Attributes
-    ----------
-    linear, step, slope : (item, ...), items in the order of `ITEMS`; 0 in unused dimensions.
+    Each array is (item, ...), with the items in the order of `ITEMS`; 0 in unused dimensions.
     """
 
     linear: FloatArray

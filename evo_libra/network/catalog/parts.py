@@ -124,9 +124,7 @@ def is_parts(name: str, folder: Path = Path()) -> bool:
 def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
     """Load a catalogue that comes with the package, or a YAML file: a path that ends in .yaml, relative to a folder.
 
-    Raises
-    ------
-    InputError : no such catalogue, or its file is wrong.
+    An InputError says that there is no such catalogue, or what is wrong in its file.
     """
     spec = load_parts_spec(name, folder)
     parts = {name: _part(name, part) for name, part in spec.parts.items()}

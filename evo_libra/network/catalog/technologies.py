@@ -153,9 +153,7 @@ def catalog_names(*, parts: bool = False) -> list[str]:
 def load_catalog(name: str, folder: Path = Path()) -> Catalog:
     """Load a catalogue that comes with the package, or a YAML file: a path that ends in .yaml, relative to a folder.
 
-    Raises
-    ------
-    InputError : no such catalogue, or its file is wrong.
+    An InputError says that there is no such catalogue, or what is wrong in its file.
     """
     return _catalog_of(read_source(catalog_file(name, folder)))
 

@@ -154,12 +154,8 @@ def all_reduce_bound(
     dimension take ``k / c`` times their sum, between what the dimensions around it take in one chunk. Most designs
     reach it: in three dimensions 95 % of them, in four 91 %; the others take 11 % more at most where that was measured.
 
-    Parameters are those of `collective_time`; the system has one queue a dimension and the baseline scheduler.
-
-    Raises
-    ------
-    ValueError : an algorithm cannot run it, an all-reduce of this system does not scatter, or it has several queues or
-        another scheduler.
+    Parameters and errors are those of `collective_time`; a ValueError refuses a system with several queues a dimension,
+    with another scheduler than the baseline, or whose all-reduce does not scatter.
     """
     if not system.shrinking:
         raise ValueError("an all-reduce that runs whole in each dimension has an exact closed form")

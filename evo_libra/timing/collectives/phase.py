@@ -172,11 +172,9 @@ def phase_time(
 ) -> FloatArray:
     """Return (n,) ns of a phase that (n,) bytes enter: the message, for an all-gather the shard.
 
-    Raises
-    ------
-    ValueError : the algorithm cannot run the collective, or not on this number of NPUs: ASTRA-sim would hang; or no
-        exact time is known: of a double binary tree on a ring, and where messages share links, of halving-doubling on a
-        ring and of a window.
+    A ValueError says that the algorithm cannot run the collective, or not on this number of NPUs: ASTRA-sim would hang;
+    or that no exact time is known: of a double binary tree on a ring, and where messages share links, of
+    halving-doubling on a ring and of a window.
     """
     algorithm = implementation.algorithm
     run = _TABLE.get((algorithm, collective))

@@ -23,9 +23,7 @@ _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL
 def scheduled_time(collective: Collective, chunks: Chunks, part: DesignGroup, system: System) -> FloatArray:
     """Return (n,) ns of collectives whose chunks a scheduler orders, each design's in its own way.
 
-    Raises
-    ------
-    ValueError : dimensions have several queues, or an implementation cannot run it.
+    A ValueError says that dimensions have several queues, or an implementation cannot run it.
     """
     if system.queues > 1:
         raise ValueError("schedulers and policies are known with one queue a dimension only")

@@ -78,11 +78,7 @@ class Chunks:
 def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: int | IntArray) -> Chunks:
     """Return the chunks of n collectives of some bytes that are to be split; bytes and splits are a number or (n,).
 
-    A chunk has as many bytes as there are (n,) NPUs at least, but an all-gather's.
-
-    Raises
-    ------
-    ValueError : there are no chunks, or they are empty.
+    A chunk has as many bytes as there are (n,) NPUs at least, but an all-gather's: a ValueError refuses empty ones.
     """
     shape, least, splits, whole = npus.shape, npus, np.atleast_1d(splits), np.atleast_1d(size)
     if (npus == npus[:1]).all():

@@ -36,13 +36,10 @@ class Network:
 
 @dataclass(frozen=True)
 class Plan:
-    """The chunks of n collectives in the order in which they are issued.
+    """The (n,) chunks of n collectives in the order in which they are issued, of (k, n) bytes, 0 behind the last.
 
-    Attributes
-    ----------
-    size : (k, n) bytes of each chunk, 0 behind the last one of a design.
-    order : (d, k, n) the dimensions that take part, as each chunk takes them; (d, k, 1) where designs do not differ.
-    count : (n,) chunks of each design.
+    The order is (d, k, n) the dimensions that take part, as each chunk takes them; (d, k, 1) where designs do not
+    differ.
     """
 
     size: FloatArray

@@ -44,14 +44,9 @@ class _NetworkSpec(StrictModel):
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """What a network file says of each dimension, the innermost first.
+    """What a network file says of each dimension, the innermost first: index of the block, B/s and ns of a link.
 
-    Attributes
-    ----------
-    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
-    bandwidth : B/s of a link in each direction.
-    latency : ns of a link.
-    notices : what ASTRA-sim passes over, a sentence each.
+    Notices say what ASTRA-sim passes over, a sentence each.
     """
 
     block: tuple[int, ...]
@@ -70,10 +65,8 @@ class NetworkFile:
 def parse_network(source: Source) -> NetworkFile:
     """Return what a network file says.
 
-    Raises
-    ------
-    InputError : a key is missing or wrong, lists are not of one length, a dimension has fewer than two NPUs, a
-        bandwidth is not above 0, a latency is below 0. All mistakes of a kind are listed.
+    An InputError lists all mistakes of a kind: keys that are missing or wrong, lists that are not of one length,
+    dimensions of fewer than two NPUs, bandwidths not above 0, latencies below 0.
     """
     known, notices = known_keys(source, _NetworkSpec, "network file")
     spec = validate(_NetworkSpec, known)

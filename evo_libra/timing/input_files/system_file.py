@@ -83,11 +83,8 @@ class _SystemSpec(HyphenModel):
 class SystemFile:
     """What a system file says: how collectives run in released versions of ASTRA-sim 2, and how long computations take.
 
-    Attributes
-    ----------
-    scheduler, policy : what ``inter-dimension-scheduling`` and ``intra-dimension-scheduling`` ask for: no released
-        version knows them.
-    notices : what ASTRA-sim passes over, or leaves undefined, a sentence each.
+    Scheduler and policy are what ``inter-dimension-scheduling`` and ``intra-dimension-scheduling`` ask for. Notices say
+    what ASTRA-sim passes over, or leaves undefined, a sentence each.
     """
 
     system: System
@@ -106,13 +103,9 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
     """Return what a system file of a network says.
 
     An algorithm that cannot run a collective at all, such as halving-doubling an all-to-all, leaves the system without
-    that collective, which a notice tells.
-
-    Raises
-    ------
-    InputError : a key is missing or wrong; an algorithm is unknown, of one flat group, written as a trace, or cannot
-        run on the NPUs of its dimension, or no exact time is known of it; there are more algorithms than dimensions;
-        the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are listed.
+    that collective, which a notice tells. An InputError lists all mistakes of a kind: a key is missing or wrong; an
+    algorithm is unknown, of one flat group, written as a trace, or cannot run on the NPUs of its dimension, or no exact
+    time is known of it; there are more algorithms than dimensions; the memory bus is modelled; a roofline lacks a roof.
     """
     known, notices = known_keys(source, _SystemSpec, "system file")
     spec = validate(_SystemSpec, known)

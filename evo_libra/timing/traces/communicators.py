@@ -16,13 +16,9 @@ from evo_libra.timing.traces.process_groups import ProcessGroups, group_shape
 
 @dataclass(frozen=True)
 class Meetings:
-    """The meetings of all NPUs, communicators first.
+    """The meetings of all NPUs, communicators first, with the scopes and members of these.
 
-    Attributes
-    ----------
-    scopes, members : of each communicator.
-    communicator_of : of each NPU, the communicator of each scope of its script.
-    memory_of : of each NPU, the memory that it shares, or None.
+    Each NPU has a communicator for each scope of its script, and the memory that it shares, or None.
     """
 
     meetings: list[Meeting]
@@ -35,10 +31,8 @@ class Meetings:
 def find_meetings(scripts: Sequence[Script], groups: ProcessGroups) -> Meetings:
     """Return where NPUs meet.
 
-    Raises
-    ------
-    InputError : an NPU runs a collective of a group that it is not in, or on links for which its algorithm is not
-        known; or it has no remote memory for what it loads or stores.
+    An InputError names NPUs that run a collective of a group that they are not in, or on links for which its algorithm
+    is not known, or that have no remote memory for what they load or store.
     """
     scopes, members, communicator_of = _communicators(scripts, groups)
     known_by = [{communicator: number for number, communicator in enumerate(row)} for row in communicator_of]

@@ -23,12 +23,8 @@ from evo_libra.units import roofline_ns
 def durations(program: TraceProgram, machine: Machine, times: CollectiveTimes | None = None) -> FloatArray:
     """Return (o,) ns of each operation; of a collective, until the last of members that begin together ends.
 
-    A receive takes no time once its message is there. All is rounded down to a ns, as ASTRA-sim does it.
-
-    Raises
-    ------
-    InputError : a computation lacks what the roofline needs, or a collective cannot run. All operations that are wrong
-        are listed.
+    A receive takes no time once its message is there. All is rounded down to a ns, as ASTRA-sim does it. An InputError
+    lists all computations that lack what the roofline needs, and all collectives that cannot run.
     """
     times = CollectiveTimes(machine, program.communicators) if times is None else times
     found, mistakes = np.zeros(len(program)), list[Mistake]()
@@ -123,9 +119,8 @@ class CollectiveTimes:
     def together(self, number: int, exchange: SizedCollective) -> FloatArray:
         """Return (r,) the ns that each role of a communicator takes when all begin together.
 
-        Raises
-        ------
-        ValueError : an algorithm cannot run the collective, or its chunks would be empty: ASTRA-sim would hang.
+        A ValueError says that an algorithm cannot run the collective, or its chunks would be empty: ASTRA-sim would
+        hang.
         """
         key, communicator = (number, exchange), self.communicators[number]
         if key not in self._together:

@@ -62,12 +62,9 @@ def _period(rows: Sequence[Hashable]) -> int:
 
 @dataclass(frozen=True)
 class Partition:
-    """Classes of NPUs.
+    """The class of each NPU, numbered by their first NPUs, and the kind of each meeting.
 
-    Attributes
-    ----------
-    colours : class of each NPU; classes are numbered by their first NPU.
-    kinds : of each meeting, the number of its kind: meetings of one kind are the same to their classes.
+    Meetings of one kind are the same to their classes.
     """
 
     colours: tuple[int, ...]

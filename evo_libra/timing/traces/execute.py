@@ -124,10 +124,8 @@ class Execution:
 def execute(traces: Traces, groups: Groups, machine: Machine) -> Execution:
     """Return when every NPU does everything, from the nodes of each NPU, or of all of them.
 
-    Raises
-    ------
-    InputError : anything that `compile_program` or `durations` refuses; members of a group come to different
-        collectives; or traces wait for each other for ever.
+    An InputError is one of `compile_program` or `durations`, or says that members of a group come to different
+    collectives, or that traces wait for each other for ever.
     """
     return execute_program(compile_program(traces, groups, machine), machine)
 

@@ -20,10 +20,8 @@ from evo_libra.timing.traces.operations import MESSAGES, Action, Scope, TraceOpe
 class Communicator:
     """NPUs that run collectives together, in the order of their ring; of all that are the same to their classes, one.
 
-    Attributes
-    ----------
-    roles : class of each role: members of a class that know the communicator by the same number have the same role.
-    seats : role of each member; -1 for one whose trace has no collective of the communicator.
+    A role is a class: members of a class that know the communicator by the same number have the same one. Seats are the
+    roles of the members; -1 for one whose trace has no collective of the communicator.
     """
 
     scope: Scope
@@ -160,9 +158,8 @@ class ProgramArrays:
 def arrays_of_program(program: TraceProgram) -> ProgramArrays:
     """Return a program as arrays; those of the last few programs are kept.
 
-    Raises
-    ------
-    InputError : messages with the same ends, tag and size have no order, and so it is open which receive gets which.
+    An InputError says that messages with the same ends, tag and size have no order: it is open which receive gets
+    which.
     """
     place = np.full(len(program), -1, dtype=np.int64)
     on_slot = [np.flatnonzero(program.slot == s) for s in range(len(program.slots))]

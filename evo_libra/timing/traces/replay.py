@@ -29,11 +29,9 @@ def replay_population(program: TraceProgram, durations: FloatArray, *, compiled:
     have for it. That is exact where members come together; where they do not, the end is right for the last one and too
     late for those of a ring that came before.
 
-    Parameters
-    ----------
-    program : of the traces; one that is compiled without a network is good for designs with different networks.
-    durations : (o, n) of the operations, in any unit, finite and not negative; those of receives are not used.
-    compiled : whether to use the compiled executions where numba is installed; they have the same results.
+    A program that is compiled without a network is good for designs with different networks. The (o, n) durations are
+    in any unit; those of receives are not used. Both ways to run, compiled where numba is installed and not, have the
+    same results.
 
     Raises
     ------
