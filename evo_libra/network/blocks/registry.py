@@ -38,7 +38,7 @@ def _registered() -> list[Block]:
 
 
 def distinct(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Return blocks as a tuple; an InputError refuses two of one code or name, and codes that are no capital letters."""
+    """Return blocks as a tuple; an InputError refuses two of one code or name, and codes of other than capitals."""
     blocks = tuple(blocks)
     for index, block in enumerate(blocks):
         if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):

@@ -107,18 +107,6 @@ def paper_time(
     return time
 
 
-def all_reduce_time(
-    size: float,
-    fabrics: Fabrics,
-    *,
-    chunks: int | IntArray = 64,
-    greedy: bool = True,
-    policy: Policy = Policy.SMALLEST_CHUNK_FIRST,
-) -> FloatArray:
-    """Return (n,) ns of an all-reduce, which the paper's figures are of: `paper_time` has the parameters."""
-    return paper_time(_AR, size, fabrics, chunks=chunks, greedy=greedy, policy=policy)
-
-
 def ideal_time(
     collective: Collective, size: float, fabrics: Fabrics, involved: Sequence[bool] | None = None
 ) -> FloatArray:

@@ -59,7 +59,7 @@ class NetworkFile:
     def links(self) -> tuple[Link, ...]:
         """Links of each dimension, of one design."""
         rows = zip(self.block, self.npus, self.bandwidth, self.latency, strict=True)
-        return tuple(Link(*(np.array([figure]) for figure in row)) for row in rows)
+        return tuple(Link(*(np.array([figure]) for figure in row), shared=False) for row in rows)
 
 
 def parse_network(source: Source) -> NetworkFile:
