@@ -58,8 +58,9 @@ class NetworkFile:
     @property
     def links(self) -> tuple[Link, ...]:
         """Links of each dimension, of one design."""
-        rows = zip(self.block, self.npus, self.bandwidth, self.latency, strict=True)
-        return tuple(Link(*(np.array([figure]) for figure in row), shared=False) for row in rows)
+        columns = (np.array(values)[:, None] for values in (self.block, self.npus, self.bandwidth, self.latency))
+        block, npus, bandwidth, latency = columns
+        return tuple(Link(*row) for row in zip(block, npus, bandwidth, latency, strict=True))
 
 
 def parse_network(source: Source) -> NetworkFile:
