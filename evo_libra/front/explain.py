@@ -17,8 +17,7 @@ from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.cost import PARTS, cost_by_part, part_prices
 from evo_libra.problem.pricing.parts import hardware_of_designs
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.process_groups import Placement, relative_bytes
-from evo_libra.problem.time_models.time_model import WeightedLoop
+from evo_libra.problem.time_models.time_model import Placement, WeightedLoop, relative_bytes
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.workload.parallelism import ALL, offsets
 from evo_libra.workload.training import Message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,50 @@ import polars as pl
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, InvalidFrontError
-from evo_libra.files.integrity import DamagedError, read_bytes
+from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 from evo_libra.front.archive import Archive
-from evo_libra.front.table import parse_table, write_table
-from evo_libra.problem.designs import violations
+from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Objective, SearchProblem
+
+
+def write_table(target: Path | BinaryIO, frame: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a table to a path or to an open file; the same table gives the same bytes."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", metadata={**(metadata or {}), CHECKSUM: BLANK})
+    raw = seal_table(buffer.getvalue())
+    if isinstance(target, Path):
+        target.write_bytes(raw)
+    else:
+        target.write(raw)
+
+
+def read_table(path: Path) -> tuple[pl.DataFrame, Mapping[str, str]]:
+    """Return a table and its metadata.
+
+    Raises
+    ------
+    InputError : there is none; `DamagedError` as for `parse_table`.
+    """
+    raw = read_bytes(path)
+    if raw is None:
+        raise InputError(f"{path} cannot be read: no such file or directory")
+    return parse_table(path, raw)
+
+
+def parse_table(path: Path, raw: bytes) -> tuple[pl.DataFrame, Mapping[str, str]]:
+    """Return the table and the metadata that the bytes of a file hold.
+
+    Raises
+    ------
+    DamagedError : `write_table` did not write them so.
+    """
+    check_table(path, raw)
+    try:
+        return pl.read_parquet(io.BytesIO(raw)), pl.read_parquet_metadata(io.BytesIO(raw))
+    except pl.exceptions.PolarsError:
+        raise DamagedError(f"{path} is no Parquet file") from None
+
 
 NOISE = 1e-9
 """Relative difference of an objective that is rounding: times of solved bandwidths are exact to about that."""
@@ -154,3 +193,58 @@ def _without_noise(archive: Archive) -> Archive:
 
 def _objective_columns(objectives: Sequence[Objective], archive: Archive) -> Mapping[str, Any]:
     return {o.column: values / o.scale for o, values in zip(objectives, archive.objectives, strict=True)}
+
+
+_DESIGN = "design"
+
+
+@dataclass(frozen=True)
+class Known:
+    """Designs of a front that a problem has, too.
+
+    Attributes
+    ----------
+    genes : (g, k) of them.
+    left_out : the others, in the notation: those outside the search space.
+    """
+
+    genes: FloatArray
+    left_out: tuple[str, ...]
+
+
+def front_genes(problem: Problem, front: Front) -> Known:
+    """Return the genes of a front's designs, which may come from a search with other limits, prices or times.
+
+    Parameters
+    ----------
+    problem : that is to be searched.
+    front : designs in the notation, of a problem file.
+
+    Raises
+    ------
+    InputError : the front has no designs in the notation, or none of them is in the search space.
+
+    >>> from evo_libra import load_problem, search
+    >>> earlier = search(load_problem("gpt3-4k"), evaluations=500)
+    >>> front_genes(load_problem("gpt3-4k", ["fabric.max_dimensions=2"]), earlier).genes.shape[0]
+    6
+    """
+    if _DESIGN not in front.frame.columns:
+        raise InputError("the front has no column 'design': it is not that of a problem file")
+    designs = front.frame[_DESIGN].to_list()
+    if not designs:
+        raise InputError("the front is empty: there is nothing to start from")
+    try:
+        return Known(genes_of(problem, problem.read(designs)), ())
+    except InputError:
+        pass  # One by one, to tell which.
+    found, left_out, reason = [], [], ""
+    for design in designs:
+        try:
+            found.append(genes_of(problem, problem.read(design)))
+        except InputError as error:
+            left_out.append(design)
+            reason = str(error)
+    if not found:
+        raise InputError(f"no design of the front is in the search space of '{problem.name}': {reason}")
+    return Known(np.concatenate(found, axis=1), tuple(left_out))

@@ -12,17 +12,15 @@ import numpy as np
 from evo_libra.arrays import GIGA, TILE, FloatArray, IntArray, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.fabric import Fabric, fabrics_of
+from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
 from evo_libra.problem.allocate import TrafficTable, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.notation import read_fabrics
 from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, values
+from evo_libra.problem.pricing.catalog import pricing_of, with_kits
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
-from evo_libra.problem.pricing.registry import pricing_of
-from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
+from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
 from evo_libra.problem.sections.registry import Sections
 from evo_libra.problem.sections.section import Draft, Rules
 from evo_libra.problem.space import Space
@@ -284,3 +282,46 @@ def _joined(tiles: Sequence[Evaluation]) -> Evaluation:
         np.concatenate([tile.objectives for tile in tiles], axis=1),
         np.concatenate([tile.violation for tile in tiles]),
     )
+
+
+def read_fabrics(designs: str | Sequence[str], npus: int, depth: int, catalog: Catalog, time: TimeModel) -> Population:
+    """Return the networks of designs in the notation.
+
+    Parameters
+    ----------
+    designs : with technologies and bandwidths in GB/s.
+    npus, depth : NPUs of every design, and the most dimensions of one.
+    catalog : the technologies.
+    time : which says how collectives run, and whether the process groups fit.
+
+    Raises
+    ------
+    InputError : a design cannot be read, has another number of NPUs, or cannot hold a process group.
+    """
+    fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
+    for fabric in fabrics:
+        _check(fabric, npus, depth, catalog)
+    population = with_kits(population_of(fabrics, catalog.names, depth), catalog)
+    population = replace(population, schedule=time.schedule(fabrics, population.block))
+    for fabric, fits in zip(fabrics, time.fits(population.npus), strict=True):
+        if not fits:
+            groups = ", ".join(
+                dict.fromkeys(f"{n} {group}" for loop in time.loops for group, n in loop.degrees.items())
+            )
+            raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
+    return population
+
+
+def _check(fabric: Fabric, npus: int, depth: int, catalog: Catalog) -> None:
+    if fabric.npus != npus:
+        raise InputError(f"the design '{fabric}' has {fabric.npus} NPUs; the problem has {npus}")
+    if len(fabric.dimensions) > depth:
+        raise InputError(f"the design '{fabric}' has {len(fabric.dimensions)} dimensions, more than {depth}")
+    for dimension in fabric.dimensions:
+        block, name = BLOCKS[dimension.block].name, dimension.technology
+        allowed = [known for t in catalog.technologies if t.name == name for known in t.blocks]
+        if allowed and block not in allowed:
+            raise InputError(
+                f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {name}; "
+                f"allowed: {', '.join(allowed)}"
+            )

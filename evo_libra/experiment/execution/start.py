@@ -19,8 +19,7 @@ from evo_libra.experiment.store.evaluated import copy_failures, keep_first, read
 from evo_libra.experiment.store.events import last_progress
 from evo_libra.experiment.store.folder import FRONT, RunFolder
 from evo_libra.experiment.store.sealed import read_genes
-from evo_libra.front.designs import front_genes
-from evo_libra.front.front import Front
+from evo_libra.front.front import Front, front_genes
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.loop import Snapshot

@@ -12,8 +12,7 @@ from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import front as non_dominated_in_order
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.epsilon import largest_factor
-from evo_libra.front.indicators import hypervolume
+from evo_libra.front.indicators import hypervolume, largest_factor
 
 LEVELS = (0, 50, 100)
 """Attainment surfaces: what the best run attains, half of them, and all of them [% of the runs]."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evo_libra.arrays import FloatArray
 from evo_libra.experiment.store.folder import DESIGNS, FAILURES, RunFolder, read_file
 from evo_libra.files.integrity import DamagedError, check_table, read_bytes
-from evo_libra.front.table import read_table, write_table
+from evo_libra.front.front import read_table, write_table
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 

@@ -13,16 +13,14 @@ from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.file.catalog import catalog_paths, technologies_of
-from evo_libra.problem.file.fabric import FabricLoader
+from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership
-from evo_libra.problem.pricing.kits import kits_of, port_constraints
+from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
-from evo_libra.problem.pricing.registry import pricing_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
 from evo_libra.problem.space import MAX_STRUCTURES, DimensionRule, Space, enumerate_structures

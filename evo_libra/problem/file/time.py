@@ -16,7 +16,7 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
-from evo_libra.problem.pricing.kits import kits_of
+from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop

@@ -15,8 +15,8 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.problem.allocate import TrafficTable, allocate
 from evo_libra.problem.constraints import Constraint, linear_rows
-from evo_libra.problem.genome import Gene
 from evo_libra.problem.pricing.pricing import DimensionChoice
+from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
 
 _OVERSHOOT = 100.0

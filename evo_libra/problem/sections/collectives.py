@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.problem.genome import Gene
+from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
 from evo_libra.timing.fidelity import Fidelity
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, Population
-from evo_libra.problem.genome import Genome, genome_of
+from evo_libra.problem.protocol import Genome, genome_of
 from evo_libra.problem.sections.bandwidth import BandwidthSection
 from evo_libra.problem.sections.collectives import CollectiveSection
 from evo_libra.problem.sections.section import Draft, Rules, Section

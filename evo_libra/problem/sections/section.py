@@ -11,8 +11,8 @@ from typing import ClassVar
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.genome import Gene
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
+from evo_libra.problem.protocol import Gene
 from evo_libra.problem.time_models.time_model import TimeModel
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.problem.genome import Gene
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing
+from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
 from evo_libra.problem.space import Space, padded
 

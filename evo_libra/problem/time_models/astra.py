@@ -11,8 +11,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
 from evo_libra.collective import Collective, SizedCollective
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placement, bandwidth_share
-from evo_libra.problem.time_models.time_model import Channel, TimeModel
+from evo_libra.problem.time_models.time_model import Channel, Placement, TimeModel, bandwidth_share
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.workload.training import Message
 

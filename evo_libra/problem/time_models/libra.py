@@ -13,8 +13,7 @@ from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import Collective, SizedCollective, pattern_of, time_per_byte, traffic, unit_traffic
 from evo_libra.errors import InputError
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placement, relative_bytes
-from evo_libra.problem.time_models.time_model import Channel, Load, TimeModel, channel_of
+from evo_libra.problem.time_models.time_model import Channel, Load, Placement, TimeModel, channel_of, relative_bytes
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import IterationTime, Message, Race
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -14,8 +14,13 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
 from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.cost import part_prices
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.pricing.parts import BillOfMaterials
+from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
+from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, choice_tables
+from evo_libra.problem.space import Space
 
 
 @dataclass(frozen=True)
@@ -90,3 +95,37 @@ def with_kits(population: Population, catalog: Catalog) -> Population:
     for d, n in np.argwhere(population.npus > 1):
         technology[d, n] = place[kits[technology[d, n]].technology, int(population.block[d, n])]
     return replace(population, technology=technology)
+
+
+def _per_bandwidth(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool  # noqa: ARG001 - parts need it
+) -> Pricing | None:  # fmt: skip
+    return PerBandwidth(space, npus, *choice_tables(choices), part_prices(catalog).sum(axis=0))
+
+
+def _bill_of_materials(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool
+) -> Pricing | None:
+    kits = kits_of(catalog)
+    return BillOfMaterials(space, npus, *choice_tables(choices), kits, fractional) if kits else None
+
+
+PRICINGS: tuple[Callable[..., Pricing | None], ...] = (_bill_of_materials, _per_bandwidth)
+"""The first one that is for a catalogue is its pricing; the others return None."""
+
+
+def pricing_of(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool
+) -> Pricing:
+    """Return the pricing of a catalogue.
+
+    Parameters
+    ----------
+    catalog : the technologies.
+    choices : of each dimension.
+    npus : of the network.
+    space : the structures that are priced.
+    fractional : whether parts come in any fraction.
+    """
+    made = (make(catalog, choices, npus, space, fractional=fractional) for make in PRICINGS)
+    return next(pricing for pricing in made if pricing is not None)
