@@ -32,12 +32,7 @@ def write_table(target: Path | BinaryIO, frame: pl.DataFrame, metadata: Mapping[
 
 
 def read_table(path: Path) -> tuple[pl.DataFrame, Mapping[str, str]]:
-    """Return a table and its metadata.
-
-    Raises
-    ------
-    InputError : there is none; `DamagedError` as for `parse_table`.
-    """
+    """Return a table and its metadata; an `InputError` says that there is none, a `DamagedError` that it is damaged."""
     raw = read_bytes(path)
     if raw is None:
         raise InputError(f"{path} cannot be read: no such file or directory")
@@ -45,12 +40,7 @@ def read_table(path: Path) -> tuple[pl.DataFrame, Mapping[str, str]]:
 
 
 def parse_table(path: Path, raw: bytes) -> tuple[pl.DataFrame, Mapping[str, str]]:
-    """Return the table and the metadata that the bytes of a file hold.
-
-    Raises
-    ------
-    DamagedError : `write_table` did not write them so.
-    """
+    """Return the table and the metadata of bytes; a `DamagedError` says that `write_table` did not write them so."""
     check_table(path, raw)
     try:
         return pl.read_parquet(io.BytesIO(raw)), pl.read_parquet_metadata(io.BytesIO(raw))
@@ -106,12 +96,7 @@ class Front:
 
     @staticmethod
     def read(path: Path) -> Front:
-        """Read a front from its Parquet file.
-
-        Raises
-        ------
-        InputError : there is no such file; `DamagedError` where it is not a front as it was written.
-        """
+        """Read a front from its Parquet file; the errors are those of `read_table`."""
         raw = read_bytes(path)
         if raw is None:
             raise InputError(f"the front {path} cannot be read: no such file or directory")
@@ -119,12 +104,7 @@ class Front:
 
     @staticmethod
     def of_bytes(path: Path, raw: bytes) -> Front:
-        """Return the front that the bytes of a Parquet file hold.
-
-        Raises
-        ------
-        DamagedError : `write` did not write them so.
-        """
+        """Return the front that the bytes of a file hold; a `DamagedError` says that `write` did not write them so."""
         frame, metadata = parse_table(path, raw)
         objectives = tuple(metadata.get("objectives", "").split(","))
         if {"id", *objectives} - set(frame.columns):
@@ -173,10 +153,7 @@ def _check(problem: SearchProblem, archive: Archive) -> None:
 
 
 def _without_noise(archive: Archive) -> Archive:
-    """Drop designs that rounding alone keeps on a front of two objectives.
-
-    Different structures may take the same time but for the last digits, whatever they cost.
-    """
+    """Drop designs that rounding alone keeps on a front of two objectives: of structures of equal time, for one."""
     if len(archive.objectives) != 2:  # noqa: PLR2004 - only there neighbours are next to each other
         return archive
     kept = np.arange(len(archive))
@@ -200,13 +177,7 @@ _DESIGN = "design"
 
 @dataclass(frozen=True)
 class Known:
-    """Designs of a front that a problem has, too.
-
-    Attributes
-    ----------
-    genes : (g, k) of them.
-    left_out : the others, in the notation: those outside the search space.
-    """
+    """Designs of a front that a problem has, too: their (g, k) genes, and the notation of those outside its space."""
 
     genes: FloatArray
     left_out: tuple[str, ...]
@@ -214,11 +185,6 @@ class Known:
 
 def front_genes(problem: Problem, front: Front) -> Known:
     """Return the genes of a front's designs, which may come from a search with other limits, prices or times.
-
-    Parameters
-    ----------
-    problem : that is to be searched.
-    front : designs in the notation, of a problem file.
 
     Raises
     ------

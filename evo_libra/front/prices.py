@@ -52,7 +52,7 @@ class Priced:
 
 
 def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Score = "mean") -> Priced:
-    """Return the designs of a front with their costs in scenarios of prices.
+    """Return the designs of a front of time and cost with their costs in scenarios of prices.
 
     The mean is over the scenarios that are drawn. The worst case is over all of them, those of `NAMED` included, so
     that it is the cost with all prices at the upper ends of their ranges. The regret is, in each scenario, how much
@@ -62,10 +62,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
 
     Parameters
     ----------
-    front : the designs, in the notation, with ``time_ms`` among its objectives.
-    problem : that they are designs of, built of parts.
-    drawn : scenarios to draw, at least 1.
-    seed : of the draws; the first of more scenarios are those of fewer.
+    front, problem : designs in the notation, and the problem that they are designs of, built of parts.
+    drawn, seed : scenarios to draw, at least 1; the first of more scenarios are those of fewer.
     score : which of the three decides the rank, and which designs are on the front.
 
     Raises

@@ -32,8 +32,7 @@ class VariantBounds:
     structure : (v,) index of the structure, -1 for one that is not in a table.
     npus, technology, gene : (d, v) sizes, technologies and block genes.
     base, kappa : (v,) time is at least ``base + kappa / cost``.
-    min_time : (v,) seconds that no budget undercuts.
-    min_cost : (v,) USD that no feasible bandwidths undercut.
+    min_time, min_cost : (v,) seconds that no budget, and USD that no feasible bandwidths undercut.
     """
 
     structure: IntArray
@@ -64,13 +63,9 @@ class VariantBounds:
 
 
 def bound_variants(problem: Problem) -> VariantBounds:
-    """Return bounds of every variant of a space.
+    """Return bounds of every variant of a space; of a dimension's blocks, of those that `variants` returns.
 
-    Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
-
-    Raises
-    ------
-    InputError : the problem does not minimise time.
+    An `InputError` says that the problem does not minimise time, or that the space has no table.
     """
     if TIME.name not in [objective.name for objective in problem.objectives]:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")

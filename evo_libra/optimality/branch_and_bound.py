@@ -93,8 +93,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     Parameters
     ----------
     problem : which designs there are.
-    cost : (k,) USD, ascending.
-    time : (k,) seconds that are known to be reached at these costs; infinity where none are.
+    cost, time : (k,) USD, ascending, and the seconds known to be reached at these; infinity where none are.
     """
     space = problem.counted
     ideal = replace(empty_ideal(cost, len(problem.choices)), time=time)

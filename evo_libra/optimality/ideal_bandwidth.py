@@ -208,17 +208,9 @@ def tiles(bounds: VariantBounds) -> Iterator[IntArray]:
 
 
 def ideal_of(problem: Problem, cost: FloatArray, bounds: VariantBounds | None = None) -> Ideal:
-    """Return the least time at each of (k,) costs in USD, over every design of the space.
+    """Return the least time at each of (k,) costs in USD, over every design of the space; infinite below the cheapest.
 
-    Parameters
-    ----------
-    problem : which designs there are.
-    cost : the budgets; those below the cheapest design have time infinity.
-    bounds : from `bound_variants`, if they are known.
-
-    Raises
-    ------
-    InputError : the problem does not minimise time.
+    The bounds are those of `bound_variants`, if they are known. An `InputError` says that time is no objective.
     """
     bounds = bounds or bound_variants(problem)
     ideal = empty_ideal(np.sort(np.asarray(cost, dtype=np.float64)), len(problem.choices))

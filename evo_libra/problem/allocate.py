@@ -20,13 +20,7 @@ from evo_libra.problem.time_models.time_model import TimeModel
 
 @dataclass(frozen=True)
 class TrafficTable:
-    """The traffic of the topologies of a space, looked up where there is a table of its structures.
-
-    Attributes
-    ----------
-    space : the structures.
-    time : the time model.
-    """
+    """The traffic of the topologies of a space, looked up where there is a table of its structures."""
 
     space: Space
     time: TimeModel
@@ -154,10 +148,7 @@ def cheapest(program: BandwidthProgram, price: FloatArray, rows: int) -> FloatAr
 
 
 def shrunk(program: BandwidthProgram, bandwidth: FloatArray) -> FloatArray:
-    """Return the least bandwidths that make every pattern as fast as these do.
-
-    Where a constraint asks for bandwidth they are returned as they are.
-    """
+    """Return the least bandwidths that make every pattern as fast; the given ones, where a row asks for bandwidth."""
     if program.equality.any() or (program.rows < 0).any():
         return bandwidth
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -144,8 +144,7 @@ def parse_constraint(
     Parameters
     ----------
     text : the constraint, with units.
-    dimensions : most dimensions of a design.
-    technologies : names that ``bw[...]`` may use.
+    dimensions, technologies : how many dimensions, and which names ``bw[...]`` may use.
     tco : figures of the total cost of ownership, where there are some.
 
     Raises
@@ -190,12 +189,7 @@ def _constraint(
 
 
 def _check_units(parser: _Parser, present: Sequence[str], found: set[str]) -> None:
-    """Refuse a constraint that does not limit one thing, in the units of that thing.
-
-    Raises
-    ------
-    InputError : the sentence names the quantities that are compared.
-    """
+    """Refuse a constraint that does not limit one quantity, in the units of that quantity."""
     if len(present) != 1:
         listed = " and ".join(present) or "only numbers"
         raise parser.error(f"it compares {listed}; one of {', '.join([BANDWIDTH, *MEASURES])} is needed")

@@ -61,14 +61,10 @@ def _broken_ports(problem: Problem, one: Population) -> list[str]:
 
 
 def genes_of(problem: Problem, designs: Population) -> FloatArray:
-    """Return the (g, n) genes of designs.
+    """Return the (g, n) genes of designs; an `InputError` says that one is not in the search space.
 
     They decode to the same designs, bandwidths to within rounding; where these are solved for, to the best ones for the
     money that a design costs.
-
-    Raises
-    ------
-    InputError : a design is not in the search space.
 
     >>> from evo_libra import load_problem
     >>> problem = load_problem("gpt3-4k")

@@ -36,12 +36,11 @@ class Objective:
 
 @dataclass(frozen=True)
 class TotalCostOfOwnership:
-    """Figures of the total cost of ownership of a network.
+    """Figures of the total cost of ownership of a network that runs all the time.
 
     Attributes
     ----------
-    years : of continuous operation.
-    price : USD per kWh.
+    years, price : of operation; USD per kWh.
     pue : power usage effectiveness: power of the whole site over that of the network.
     """
 
@@ -58,12 +57,7 @@ class TotalCostOfOwnership:
 class Figures:
     """The figures of n designs that objectives are computed from.
 
-    Attributes
-    ----------
-    time : (n,) s of an iteration.
-    cost : (n,) USD; `watts` : (n,) W.
-    npus, block : (d, n); `bandwidth` : (d, n) B/s per NPU.
-    tco : figures of the total cost of ownership, where the problem has some.
+    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU.
     """
 
     time: FloatArray

@@ -40,14 +40,12 @@ def optimize(
 
     Parameters
     ----------
-    problem : name or path of a problem file, whose least and largest bandwidths, caps and constraints hold; bounds that
-        it leaves out do not exist here. Or a problem, with its own bounds, and without the next four parameters.
+    problem : name or path of a problem file, whose smallest and largest bandwidths, caps and constraints hold, and
+        nothing else. Or a problem, with its own bounds, and without the next four parameters.
     shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None allows every network of the problem.
-    total : B/s per NPU over all dimensions, exactly.
-    cost : USD at most.
-    constraints : more of them, as in a problem file.
+    total, cost : B/s per NPU over all dimensions, exactly; USD at most.
+    constraints, assignments : more constraints, and ``KEY=VALUE`` as for `load_problem`.
     objective : ``time``, or ``time-cost``, the product of both (LIBRA's perf-per-cost).
-    assignments : ``KEY=VALUE``, as for `evo_libra.problem.file.registry.load_problem`.
 
     Raises
     ------
@@ -76,12 +74,7 @@ def _positive(name: str, value: float) -> float:
 
 
 def every_network(problem: Problem) -> Structures:
-    """Return the table of a problem's networks.
-
-    Raises
-    ------
-    InputError : there are too many of them for a table.
-    """
+    """Return the table of a problem's networks; an `InputError` says that there are too many for a table."""
     if problem.structures.table is None:
         raise InputError(
             f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
@@ -139,12 +132,7 @@ def _least_bandwidth(program: BandwidthProgram, price: FloatArray, bandwidth: Fl
 
 
 def _check_least_time(problem: Problem, time: float) -> None:
-    """Refuse upper limits of time that even the least time breaks.
-
-    Raises
-    ------
-    ConflictError : nothing is as fast as asked for.
-    """
+    """Refuse upper limits of time that even the least time breaks."""
     for constraint in problem.constraints:
         late = constraint.quantity == TIME.name and constraint.at_most
         if late and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
@@ -155,12 +143,7 @@ def _check_least_time(problem: Problem, time: float) -> None:
 
 
 def _check_rest(problem: Problem, network: Population, goal: str) -> None:
-    """Refuse constraints that are not linear in the bandwidths, unless the best network happens to meet them.
-
-    Raises
-    ------
-    InputError : the sentence names the constraint.
-    """
+    """Refuse constraints that are not linear in the bandwidths, unless the best network happens to meet them."""
     for constraint in problem.constraints:
         if not constraint.linear and problem.excess(constraint, problem.measure(network), network)[0] > 0:
             raise InputError(

@@ -37,17 +37,11 @@ class Problem:
 
     Attributes
     ----------
-    name : of the problem.
     npus : NPUs of every design.
     catalog : the technologies of the space, innermost first.
-    structures : sizes and technologies of the dimensions, every structure of the space.
+    structures : sizes and technologies of the dimensions; `counted` : the same as they grow, dimension by dimension.
     choices : the open choices of each dimension.
-    time : iteration time.
-    objectives : quantities to minimise.
-    constraints : limits that designs must meet.
-    settings : default settings of a search.
     spec : the validated problem file as plain data.
-    counted : the structures as they grow, dimension by dimension.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
     tco : figures of the total cost of ownership, where the file has some.
     """
@@ -69,9 +63,7 @@ class Problem:
     def relaxed(self) -> Problem:
         """Return the problem that bounds this one from below: LIBRA's time, parts in any fraction, solved bandwidths.
 
-        Raises
-        ------
-        InputError : the time may be less than LIBRA's.
+        An `InputError` says that the time may be less than LIBRA's.
         """
         if self.time.exact and not self.pricing.kits:
             return self
@@ -136,11 +128,8 @@ class Problem:
     def encode(self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray) -> FloatArray:
         """Return the (g, n) genes of designs of a problem under LIBRA's time.
 
-        Parameters
-        ----------
-        structure : (n,) index of the structure; `block` : (d, n) place of each block among its choices.
-        bandwidth : (d, n) B/s, within the box.
-        budget : (n,) USD that the bandwidths are the best ones for; only used where bandwidths are solved for.
+        They have (n,) structures, (d, n) places of blocks among their choices, and (d, n) B/s within the box, the best
+        ones for (n,) USD; the budget is only used where bandwidths are solved for.
         """
         return self.sections.encode(Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget))
 
@@ -159,13 +148,9 @@ class Problem:
         return replace(found, violation=found.violation + ~self.time.fits(designs.npus))
 
     def evaluate_prepared(self, designs: Population, topologies: Topologies, traffic: FloatArray) -> Evaluation:
-        """Return the objectives and the violation of designs whose prices and traffic are known, in tiles.
+        """Return the objectives and the violation of designs, in tiles.
 
-        Parameters
-        ----------
-        designs : the networks.
-        topologies : from `Pricing.built` or `Pricing.topologies`.
-        traffic : (c, d, n) from `TimeModel.traffic`.
+        Their topologies are those of their pricing, their traffic that of `TimeModel.traffic`.
         """
         tiles = (slice(start, start + TILE) for start in range(0, len(designs), TILE))
         return _joined([
@@ -223,13 +208,8 @@ class Problem:
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
         """Return the objectives and the violation of any designs with the problem's number of NPUs.
 
-        Parameters
-        ----------
-        designs : a population, or designs in the notation with technologies and bandwidths in GB/s.
-
-        Returns
-        -------
-        Objectives in SI (seconds, USD), in the order of `objectives`, and the violation of the constraints, of the
+        The designs are a population, or written in the notation with technologies and bandwidths in GB/s. Objectives
+        are in SI (seconds, USD), in the order of `objectives`. The violation is that of the constraints, of the
         smallest and largest bandwidths, of ports, and of the sizes of dimensions.
 
         Raises

@@ -15,12 +15,11 @@ from evo_libra.problem.objectives import COST, TIME, Objective
 
 @dataclass(frozen=True)
 class Genome:
-    """Bounds and kinds of the genes.
+    """Bounds and kinds of the genes: an array of fixed length always decodes to a legal design.
 
     Attributes
     ----------
-    names : of the genes.
-    lower, upper : (g,) bounds, inclusive.
+    names, lower, upper : of the (g,) genes; the bounds are inclusive.
     categorical : (g,) genes that are whole numbers, without a distance between them unless they are `ordered`.
     ordered : (g,) those of the categorical genes whose near numbers stand for similar things, so that steps between
         them make sense; empty for none.
@@ -61,14 +60,9 @@ class Genome:
 
 @dataclass(frozen=True)
 class Gene:
-    """A gene.
+    """A gene with its bounds, inclusive.
 
-    Attributes
-    ----------
-    name : of it.
-    lower, upper : bounds, inclusive.
-    whole : whether it is a whole number: a place in a list of choices.
-    ordered : whether near numbers stand for similar choices.
+    A `whole` number is a place in a list of choices; near numbers of `ordered` ones stand for similar choices.
     """
 
     name: str
@@ -96,13 +90,7 @@ __all__ = ["COST", "TIME", "Evaluation", "Objective", "SearchProblem", "SearchSe
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Objectives and constraint violation of a population.
-
-    Attributes
-    ----------
-    objectives : (m, n) values in SI, above 0; all are minimised.
-    violation : (n,) total relative constraint violation; 0 where a design is feasible.
-    """
+    """Objectives (m, n) in SI, above 0 and minimised, and violation (n,), the relative ones of constraints, summed."""
 
     objectives: FloatArray
     violation: FloatArray
@@ -110,12 +98,9 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Default settings of a search.
+    """Default settings of a search, as for `evo_libra.searching.generations.search`.
 
-    Attributes
-    ----------
-    engine, evaluations, population, seed : as for `evo_libra.searching.generations.search`.
-    memetic : share of the evaluations that are designs with better bandwidths; None for the engine's default.
+    `memetic` is the share of the evaluations that are designs with better bandwidths; None for the engine's default.
     """
 
     engine: str = "nsga2"

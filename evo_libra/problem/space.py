@@ -81,13 +81,7 @@ class Space(Protocol):
 
 @dataclass(frozen=True)
 class DimensionRule:
-    """What one dimension may be: None leaves it open.
-
-    Attributes
-    ----------
-    npus : pinned size.
-    technologies : indices of the technologies it may have.
-    """
+    """Technologies that one dimension may have, and its pinned size, if any."""
 
     npus: int | None
     technologies: tuple[int, ...]

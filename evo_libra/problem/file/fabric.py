@@ -67,10 +67,7 @@ _LOWEST, _HIGHEST = 0.1 * GIGA, 1000 * GIGA
 class FabricLoader:
     """Reads the keys of a problem file that say which networks may be built.
 
-    Parameters
-    ----------
-    file : the problem file.
-    open_box : solve for bandwidths; bounds that the file leaves out are 0 and infinity.
+    In an open box bandwidths are solved for, and bounds that the file leaves out are 0 and infinity.
     """
 
     def __init__(self, file: ProblemFile, *, open_box: bool) -> None:

@@ -33,13 +33,9 @@ _PARTS = "a catalogue of parts: others have no watts"
 
 
 def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Problem:
-    """Build a problem from the data of a problem file.
+    """Build a problem from the data of a problem file; paths in it are relative to its folder.
 
-    Parameters
-    ----------
-    source : the data, with the place of every key.
-    folder : of the file, which paths in it are relative to.
-    open_box : solve for bandwidths; bounds that the file leaves out are 0 and infinity instead of the schema's.
+    With `open_box` bandwidths are solved for, and bounds that the file leaves out are 0 and infinity.
 
     Raises
     ------
@@ -86,13 +82,9 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
 
 
 def files_of(source: Source, folder: Path) -> list[Path]:
-    """Return every file that a problem is read from beside its own; the parameters are those of `problem_of`.
+    """Return every file that is there and that a problem is read from, beside its own.
 
-    Files that are not there are left out.
-
-    Raises
-    ------
-    InputError : the data does not follow the schema.
+    An `InputError` says that the data does not follow the schema.
     """
     file = ProblemFile.of(source, folder)
     return [*catalog_paths(file), *WorkloadLoader(file).paths()]

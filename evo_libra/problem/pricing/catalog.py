@@ -25,12 +25,7 @@ from evo_libra.problem.space import Space
 
 @dataclass(frozen=True)
 class KitTechnology(Technology):
-    """A kit as a technology, whose cost is that of its parts.
-
-    Attributes
-    ----------
-    kit : the parts.
-    """
+    """A kit as a technology, whose cost is that of its parts."""
 
     kit: Kit | None = None
 
@@ -52,14 +47,7 @@ def _fits(kit: Kit, npus: int, inside: int) -> bool:
 
 
 def catalog_of(parts: PartsCatalog, technologies: Sequence[str] | None, blocks: Sequence[str] | None) -> Catalog:
-    """Return the kits of a catalogue as technologies.
-
-    Parameters
-    ----------
-    parts : the catalogue.
-    technologies : names of those that may be used, the innermost first; None for all.
-    blocks : names of the blocks that may be used; None for all.
-    """
+    """Return the kits of a catalogue as technologies: of some names, the innermost first, and blocks; None for all."""
     names = tuple(technologies or parts.technologies)
     kits = [kit for name in names for kit in parts.kits if kit.technology == name]
     allowed = [kit for kit in kits if blocks is None or BLOCK_NAMES[kit.block] in blocks]
@@ -117,15 +105,6 @@ PRICINGS: tuple[Callable[..., Pricing | None], ...] = (_bill_of_materials, _per_
 def pricing_of(
     catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool
 ) -> Pricing:
-    """Return the pricing of a catalogue.
-
-    Parameters
-    ----------
-    catalog : the technologies.
-    choices : of each dimension.
-    npus : of the network.
-    space : the structures that are priced.
-    fractional : whether parts come in any fraction.
-    """
+    """Return the pricing of a catalogue; `fractional` says that parts come in any fraction."""
     made = (make(catalog, choices, npus, space, fractional=fractional) for make in PRICINGS)
     return next(pricing for pricing in made if pricing is not None)

@@ -25,42 +25,31 @@ _PORTS = Constraint("ports of a technology", "bandwidth", False, (), (), 0.0, 1.
 
 @dataclass(frozen=True)
 class BuiltTopologies(Topologies):
-    """Networks whose dimensions are built of parts, in any fraction.
-
-    Attributes
-    ----------
-    hardware : ports and parts.
-    """
+    """Networks whose dimensions are built of the parts of some hardware, in any fraction."""
 
     hardware: Hardware
 
     def select(self, designs: IntArray | slice) -> Self:
-        """Return some of the designs."""
         hardware = self.hardware.part(designs) if isinstance(designs, slice) else self.hardware.select(designs)
         arrays = {name: array[..., designs] for name, array in vars(self).items() if name != "hardware"}
         return type(self)(**arrays, hardware=hardware)
 
     @property
     def watts(self) -> FloatArray:
-        """(d, n) W per B/s of the whole network that no whole number of parts undercuts."""
         return self.hardware.relaxed_watts
 
     @property
     def shared_rows(self) -> Rows | None:
-        """Rows of the technologies that several dimensions share."""
         return port_rows(self.hardware.shared)
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) USD and (n,) W of parts in any fraction."""
         watts = (self.watts * bandwidth).sum(axis=0) if power else np.zeros(bandwidth.shape[1])
         return network_cost(1, self.price, bandwidth), watts
 
     def excess(self, bandwidth: FloatArray) -> FloatArray:
-        """Return (n,) the relative violation of the ports that dimensions of one technology share."""
         return self.hardware.excess(bandwidth)
 
     def repaired(self, bandwidth: FloatArray, rows: Rows) -> FloatArray:
-        """Return the (d, n) bandwidths moved into the ports and onto the constraints."""
         found = within_ports(self.hardware, bandwidth)
         if not rows:
             return found
@@ -71,15 +60,12 @@ class WholeTopologies(BuiltTopologies):
     """Networks whose dimensions are built of whole ports and whole parts."""
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) USD and (n,) W of whole parts."""
         return self.hardware.totals(self.hardware.ports(bandwidth), power=power)
 
     def repaired(self, bandwidth: FloatArray, rows: Rows) -> FloatArray:
-        """Return the (d, n) bandwidths of whole ports."""
         return whole_ports(self.hardware, super().repaired(bandwidth, rows), rows)
 
     def nearest(self, bandwidth: FloatArray) -> FloatArray:
-        """Return the (d, n) B/s of the nearest numbers of ports."""
         return self.hardware.ports(bandwidth) * self.hardware.rate
 
     def equal_bandwidths(self, low: float, high: float, *, largest: bool) -> FloatArray:  # noqa: ARG002 - all are given
@@ -94,38 +80,28 @@ class WholeTopologies(BuiltTopologies):
 
 @dataclass(frozen=True)
 class BillOfMaterials(Pricing):
-    """Prices of parts.
-
-    Attributes
-    ----------
-    parts : of each technology of the space, each of one block.
-    fractional : whether parts come in any fraction.
-    """
+    """Prices of parts: those of each technology of the space, of one block each."""
 
     parts: tuple[Kit, ...]
     fractional: bool = False
 
     @property
     def kits(self) -> tuple[Kit, ...]:
-        """The parts of each technology."""
         return self.parts
 
     @property
     def whole(self) -> bool:
-        """Whether bandwidths come in whole ports."""
         return not self.fractional
 
     def topologies_of(
         self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None  # noqa: ARG002 - others have several blocks
     ) -> Topologies:  # fmt: skip
-        """Return the topologies of (d, n) sizes and technologies, each of one block."""
         known = self._table if structure is not None and (structure >= 0).all() else None
         index = np.full(npus.shape[1], -1) if structure is None else structure
         hardware = self.hardware_of(npus, technology) if known is None else known.select(index)
         return self._topologies(index, npus, technology, np.take(self._kit_blocks, technology), hardware)
 
     def built(self, designs: Population) -> Topologies:
-        """Return the topologies of designs."""
         hardware = self.hardware_of(designs.npus, designs.technology)
         return self._topologies(np.full(len(designs), -1), designs.npus, designs.technology, designs.block, hardware)
 
@@ -142,25 +118,20 @@ class BillOfMaterials(Pricing):
         return hardware_of(self.parts, npus, technology).within(*self.box(technology))
 
     def cheapest(self, technology: IntArray) -> IntArray:
-        """Return (d, n) zeros: a technology has one block."""
         return np.zeros_like(technology)
 
     @cached_property
     def min_price(self) -> FloatArray:
-        """(d, t) USD per NPU and B/s of each technology at its cheapest size."""
         return np.broadcast_to(self._prices[0], self.low.shape)
 
     @property
     def lowest_price(self) -> float:
-        """USD per NPU and B/s of the cheapest kit that costs anything."""
         return float(self.min_price[(self.min_price > 0) & np.isfinite(self.min_price)].min())
 
     def max_cost(self) -> float:
-        """Return USD that no design exceeds: every dimension as expensive and as wide as it may be."""
         return float((self._prices[1] * self.high).max(axis=1).sum()) * self.npus
 
     def max_prices(self, designs: Topologies) -> FloatArray:
-        """Return (d, n) their prices: a technology has one block."""
         return designs.price
 
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
@@ -209,11 +180,7 @@ def port_rows(shared: FloatArray) -> Rows:
 def whole_ports(hardware: Hardware, bandwidth: FloatArray, constraints: Rows) -> FloatArray:
     """Return the (d, n) bandwidths of the nearest numbers of ports; of fewer, or of more, where that breaks less.
 
-    Parameters
-    ----------
-    hardware : of the designs.
-    bandwidth : (d, n) B/s.
-    constraints : linear ones beside the ports of technologies, each with its (d, n) coefficients.
+    The constraints are linear ones beside the ports of technologies, each with its (d, n) coefficients.
     """
     found = hardware.ports(bandwidth) * hardware.rate
     broken = _broken(hardware, found, constraints)

@@ -25,33 +25,24 @@ class PricedTopologies(Topologies):
 
     @property
     def watts(self) -> FloatArray:
-        """(d, n) zeros."""
         return np.zeros(self.price.shape)
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:  # noqa: ARG002 - parts need it
-        """Return (n,) USD, and zeros."""
         return network_cost(1, self.price, bandwidth), np.zeros(bandwidth.shape[1])
 
     def repaired(self, bandwidth: FloatArray, rows: Rows) -> FloatArray:
-        """Return the (d, n) bandwidths moved into the box and onto the constraints."""
         return project(bandwidth, self.low, self.high, rows)
 
 
 @dataclass(frozen=True)
 class PerBandwidth(Pricing):
-    """Prices per bandwidth.
-
-    Attributes
-    ----------
-    prices : (block, technology) USD per NPU and B/s.
-    """
+    """Prices per bandwidth: (block, technology) USD per NPU and B/s."""
 
     prices: FloatArray
 
     def topologies_of(
         self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None
     ) -> Topologies:
-        """Return the topologies of (d, n) sizes, technologies and block genes."""
         depth, kinds, choices_each = self.blocks.shape
         used = (npus > 1).astype(np.float64)
         row = np.arange(depth)[:, None] * kinds + technology
@@ -65,7 +56,6 @@ class PerBandwidth(Pricing):
         return PricedTopologies(index, npus, technology, block, price, low, high, used)
 
     def built(self, designs: Population) -> Topologies:
-        """Return the topologies of designs."""
         used = designs.npus > 1
         price = self.prices[designs.block, designs.technology] * used * self.npus
         low, high = (np.where(used, bound, 0.0) for bound in self.box(designs.technology))
@@ -73,13 +63,11 @@ class PerBandwidth(Pricing):
         return PricedTopologies(index, designs.npus, designs.technology, designs.block, price, low, high, numbers)
 
     def cheapest(self, technology: IntArray) -> IntArray:
-        """Return (d, n) the gene of the cheapest block of each dimension, from (d, n) technologies."""
         gene = self._block_prices.argmin(axis=2)
         return np.asarray(gene[np.arange(len(technology))[:, None], technology])
 
     @cached_property
     def min_price(self) -> FloatArray:
-        """(d, t) USD per NPU and B/s of the cheapest block of each dimension in each technology."""
         return np.asarray(self._block_prices.min(axis=2))
 
     @cached_property
@@ -88,15 +76,12 @@ class PerBandwidth(Pricing):
 
     @property
     def lowest_price(self) -> float:
-        """USD per NPU and B/s of the cheapest block that costs anything."""
         return float(self.prices[(self.prices > 0) & np.isfinite(self.prices)].min())
 
     def max_cost(self) -> float:
-        """Return USD that no design exceeds: every dimension as expensive and as wide as it may be."""
         return float((self.prices.max(axis=0) * self.high).max(axis=1).sum()) * self.npus
 
     def max_prices(self, designs: Topologies) -> FloatArray:
-        """Return (d, n) USD per B/s of the most expensive blocks of the dimensions of topologies."""
         return np.asarray(np.take(self.prices.max(axis=0), designs.technology) * designs.used * self.npus)
 
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:

@@ -170,9 +170,7 @@ class Pricing(ABC):
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
         """Return the structures that can be built and that some bandwidths within the linear constraints serve.
 
-        Raises
-        ------
-        ConflictError : no structure is left; the sentence names constraints that conflict.
+        A `ConflictError` names constraints that conflict, where no structure is left.
         """
 
     def box(self, technology: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -31,13 +31,11 @@ class BandwidthSection(Section):
 
     @staticmethod
     def of(rules: Rules) -> BandwidthSection:
-        """Return the section of a problem."""
         if rules.optimal:
             return SolvedBandwidths(rules.traffic, rules.constraints, rules.budgets)
         return SearchedBandwidths(rules.choices, rules.constraints)
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:  # noqa: ARG002 - others need them
-        """Return (n,) ones: bandwidths are moved into the space."""
         return np.ones(len(designs), dtype=np.bool_)
 
 
@@ -49,7 +47,6 @@ class SearchedBandwidths(BandwidthSection):
     constraints: tuple[Constraint, ...]
 
     def genes(self) -> Sequence[Gene]:
-        """Return level and shares."""
         depth = len(self.choices)
         low = min(float(choice.low[choice.high > 0].min()) for choice in self.choices)
         high = max(float(choice.high.max()) for choice in self.choices)
@@ -58,7 +55,6 @@ class SearchedBandwidths(BandwidthSection):
         return [level, *(Gene(f"share{d}", spread, 0.0, whole=False) for d in range(depth))]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with bandwidths that can be built and, where possible, meet the linear constraints."""
         networks = draft.networks
         share = np.exp(genes[1:]) * networks.used
         bandwidth = share * (np.exp(genes[0]) / share.sum(axis=0))
@@ -66,11 +62,9 @@ class SearchedBandwidths(BandwidthSection):
         return replace(draft, bandwidth=networks.repaired(bandwidth, rows), in_box=networks.repairs_box)
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the bandwidths of designs."""
         return replace(draft, bandwidth=designs.bandwidth)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (1 + d, n) genes."""
         bandwidth = draft.bandwidth
         assert bandwidth is not None  # noqa: S101 - our mistake
         share = bandwidth / bandwidth.max(axis=0)
@@ -80,27 +74,19 @@ class SearchedBandwidths(BandwidthSection):
 
 @dataclass(frozen=True)
 class SolvedBandwidths(BandwidthSection):
-    """The logarithm of the budget in USD; no gene where no cost is traded against time.
-
-    Attributes
-    ----------
-    traffic, constraints : of the problem.
-    budgets : the smallest and the largest budget in USD; None without a gene.
-    """
+    """The logarithm of the budget in USD; no gene without budgets, where no cost is traded against time."""
 
     traffic: TrafficTable
     constraints: tuple[Constraint, ...]
     budgets: tuple[float, float] | None
 
     def genes(self) -> Sequence[Gene]:
-        """Return the level."""
         if self.budgets is None:
             return []
         lower, upper = map(float, np.log(self.budgets))
         return [Gene("level", lower, upper, whole=False)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with the best bandwidths that the budget buys."""
         budget = np.exp(genes[0]) if len(genes) else None
         return replace(draft, bandwidth=allocate(self.traffic, self.constraints, draft.networks, budget))
 
@@ -110,6 +96,5 @@ class SolvedBandwidths(BandwidthSection):
         return replace(draft, bandwidth=designs.bandwidth, budget=budget)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (1, n) gene, or none."""
         assert draft.budget is not None  # noqa: S101 - our mistake
         return np.empty((0, len(draft.budget))) if self.budgets is None else np.log(draft.budget)[None]

@@ -58,12 +58,7 @@ class Draft:
 class Rules:
     """The parts of a problem that sections need.
 
-    Attributes
-    ----------
-    choices : the open choices of each dimension.
-    pricing, time, traffic, constraints : of the problem.
-    optimal : whether bandwidths are solved for.
-    budgets : smallest and largest useful budget in USD, where a budget is traded against time.
+    `budgets` are the smallest and the largest useful budget in USD, where a budget is traded against time.
     """
 
     choices: tuple[DimensionChoice, ...]

@@ -24,7 +24,6 @@ class StructureSection(Section):
 
     @classmethod
     def of(cls, rules: Rules) -> Self:
-        """Return the section of a problem."""
         return cls(rules.pricing.space)
 
     def genes(self) -> Sequence[Gene]:
@@ -32,21 +31,17 @@ class StructureSection(Section):
         return [Gene("structure", 0.0, len(self.space) - 1.0, ordered=True)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with its structures."""
         return replace(draft, structure=genes[0].astype(np.int64))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the structures of designs."""
         found = self.space.find(designs.npus, padded(designs.npus, designs.technology))
         return replace(draft, structure=found)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (1, n) gene."""
         assert draft.structure is not None  # noqa: S101 - our mistake
         return draft.structure[None]
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:  # noqa: ARG002 - others need them
-        """Return (n,) whether the space has the structures of designs."""
         return np.asarray(genes[0] >= 0)
 
 
@@ -60,22 +55,18 @@ class BlockSection(Section):
 
     @classmethod
     def of(cls, rules: Rules) -> Self:
-        """Return the section of a problem."""
         return cls(rules.pricing, rules.choices)
 
     def genes(self) -> Sequence[Gene]:
-        """Return the genes, innermost dimension first."""
         counts = (max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.choices)
         return [Gene(f"block{d}", 0.0, float(highest)) for d, highest in enumerate(counts)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with its topologies."""
         assert draft.structure is not None  # noqa: S101 - our mistake
         block = genes.astype(np.int64)
         return replace(draft, block=block, topologies=self.pricing.topologies(draft.structure, block))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the blocks of designs."""
         technology = padded(designs.npus, designs.technology)
         choices = self.pricing.blocks[np.arange(len(technology))[:, None], technology]
         same = choices == designs.block[..., None]
@@ -83,10 +74,8 @@ class BlockSection(Section):
         return replace(draft, block=block, topologies=self.pricing.built(designs))
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (d, n) genes."""
         assert draft.block is not None  # noqa: S101 - our mistake
         return draft.block
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:
-        """Return (n,) whether the blocks of all dimensions in use are among the choices."""
         return np.asarray(((genes >= 0) | (designs.npus <= 1)).all(axis=0))

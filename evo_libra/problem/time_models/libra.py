@@ -24,16 +24,14 @@ class LibraTime(TimeModel):
 
     @property
     def exact(self) -> bool:
-        """True."""
         return True
 
     @property
     def lower_bound(self) -> TimeModel | None:
-        """The time itself."""
         return self
 
     def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:
-        """Return the (c, d, n) bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
+        """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
         placed = self.placed(npus)
         rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
         return np.array(rows).reshape(len(rows), *npus.shape)
@@ -50,14 +48,12 @@ class LibraTime(TimeModel):
         return unit * relative_bytes(self.kits, pattern, collective, placed, npus, technology)
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds per unit of each channel; the traffic is computed unless it is known."""
         # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
         bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
         rows = self.traffic(designs.npus, designs.technology) if known is None else known
         return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
 
     def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
-        """Return (n,) seconds of a collective."""
         sent = traffic(collective, size, placed.extent)
         if self.kits:
             pattern = pattern_of(collective)
@@ -65,24 +61,12 @@ class LibraTime(TimeModel):
         return time_per_byte(sent, np.where(designs.bandwidth > 0, designs.bandwidth, 1.0))
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:  # noqa: ARG002 - others need it
-        """Return None: nothing is left open of how collectives run.
-
-        Raises
-        ------
-        InputError : a network has options.
-        """
         for fabric in fabrics:
             if fabric.options:
                 raise InputError(f"the design '{fabric}' has options; under LIBRA's time there are none")
         return None
 
     def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:
-        """Return the convex program of the best bandwidths in a box, without linear constraints.
-
-        Raises
-        ------
-        InputError : a workload is a trace.
-        """
         size, base, races = np.zeros(len(self.channels)), 0.0, []
         for loop in self.loops:
             if not isinstance(loop.time, IterationTime):

@@ -28,13 +28,7 @@ from evo_libra.workload.workload import IterationSize, Workload
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the process groups of a kind lie.
-
-    Attributes
-    ----------
-    extent : (d, n) NPUs of each dimension in a group.
-    stride : (d, n) how far apart they are there.
-    """
+    """Where the process groups of a kind lie: (d, n) NPUs of a dimension in a group, and how far apart they are."""
 
     extent: IntArray
     stride: IntArray
@@ -65,16 +59,10 @@ def relative_bytes(
     npus: IntArray,
     kit_index: IntArray,
 ) -> FloatArray:
-    """Return (d, n) the time that the bytes of a group take, over that with all the bandwidth of its NPUs for itself.
+    """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
 
-    More where a group gets only a share of the bandwidth, less where the network itself reduces.
-
-    Parameters
-    ----------
-    kits : of the catalogue.
-    pattern, collective : what the group runs.
-    placed : where it lies.
-    npus, kit_index : (d, n) of the dimensions; a kit of -1 is a dimension that is still open, and costs no more.
+    More where a group gets only a share of the bandwidth, less where the network itself reduces. A dimension with a kit
+    of -1 is still open, and costs no more.
     """
 
     def of_block(block: Block, mine: IntArray) -> FloatArray:
@@ -173,10 +161,7 @@ def channel_of(loop: WeightedLoop, stream: Stream) -> Channel:
 class TimeModel(ABC):
     """Iteration time of all workloads together.
 
-    Attributes
-    ----------
-    loops : the workloads.
-    kits : the parts of dimensions; without any, every group has all the bandwidth of its NPUs, as in LIBRA.
+    Without any kits, every group has all the bandwidth of its NPUs, as in LIBRA.
     """
 
     loops: tuple[WeightedLoop, ...]
@@ -208,13 +193,7 @@ class TimeModel(ABC):
 
     @abstractmethod
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds per unit of each channel.
-
-        Parameters
-        ----------
-        designs : the networks.
-        traffic : (c, d, n) from `traffic`, where it is known.
-        """
+        """Return (n,) seconds per unit of each channel; `traffic` is that of the designs, where it is known."""
 
     @abstractmethod
     def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
@@ -224,9 +203,7 @@ class TimeModel(ABC):
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
         """Return how collectives run on networks that people write, from their options and (d, n) blocks.
 
-        Raises
-        ------
-        InputError : an option is none of the choices.
+        An `InputError` says that an option is none of the choices.
         """
 
     def named(self, fabrics: list[Fabric], designs: Population) -> list[Fabric]:  # noqa: ARG002 - some models need it
@@ -240,11 +217,7 @@ class TimeModel(ABC):
     def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:  # noqa: ARG002 - exact ones need it
         """Return the convex program of the best bandwidths in a box, without linear constraints.
 
-        The parameters are those of `BandwidthProgram`; `traffic` is that of `traffic`.
-
-        Raises
-        ------
-        InputError : the time is not exact, or a workload is a trace.
+        An `InputError` says that the time is not exact, or that a workload is a trace.
         """
         raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
 
