@@ -21,7 +21,7 @@ from evo_libra.optimality.bounds import VariantBounds, bounds_of, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, with_variants
 from evo_libra.problem.allocate import variants
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space_size import CountedStructures
+from evo_libra.problem.space import CountedStructures
 
 _BATCH = 256
 _STEPS = 8

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.errors import InputError
@@ -19,8 +19,7 @@ from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.problem.allocate import variants
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
-from evo_libra.problem.space import columns
-from evo_libra.problem.space_size import CountedStructures, Every
+from evo_libra.problem.space import CountedStructures, Every
 
 MAX_PRUNED = 5_000_000
 """More structures than that are not looked at one by one."""

@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.bandwidth.program import BandwidthProgram, merged, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.objectives import COST, MEASURES
 from evo_libra.problem.pricing.pricing import Pricing, Topologies
-from evo_libra.problem.space import Space, columns
+from evo_libra.problem.space import Space
 from evo_libra.problem.time_models.time_model import TimeModel
 
 
@@ -29,7 +29,7 @@ class TrafficTable:
         """Return the (c, d, n) traffic of topologies, as from `TimeModel.traffic`."""
         if self._traffic is None or (designs.structure < 0).any():
             return self.time.traffic(designs.npus, designs.technology)
-        return _planes(self._traffic, designs.structure)
+        return columns(self._traffic, designs.structure)
 
     def program(self, designs: Topologies) -> BandwidthProgram:
         """Return the program of the best bandwidths of topologies, without linear constraints."""
@@ -38,7 +38,7 @@ class TrafficTable:
             return self.time.program(traffic, designs.low, designs.high)
         empty = np.empty((0, *designs.low.shape))
         return replace(
-            self._program, traffic=_planes(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
+            self._program, traffic=columns(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
             low=designs.low, high=designs.high, rows=empty, limit=np.empty((0, designs.low.shape[1])),
         )  # fmt: skip
 
@@ -53,11 +53,6 @@ class TrafficTable:
             return None
         box = np.zeros(self.space.table.npus.shape)
         return merged(self.time.program(self._traffic, box, box))
-
-
-def _planes(table: FloatArray, chosen: IntArray) -> FloatArray:
-    planes, depth, structures = table.shape
-    return columns(table.reshape(planes * depth, structures), chosen).reshape(planes, depth, len(chosen))
 
 
 def program_for(

@@ -23,8 +23,7 @@ from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologi
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
 from evo_libra.problem.sections.registry import Sections
 from evo_libra.problem.sections.section import Draft, Rules
-from evo_libra.problem.space import Space
-from evo_libra.problem.space_size import CountedStructures
+from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 
 _DECADES = 1e4

@@ -13,7 +13,7 @@ from evo_libra import load_problem
 from evo_libra.errors import InputError
 from evo_libra.problem.designs import genes_of, in_space
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space_size import CountedStructures
+from evo_libra.problem.space import CountedStructures
 
 OPEN = "time={model: astra, chunks: [1, 4], scheduler: [baseline, offline-greedy], algorithms: search, latency_ns: 500}"
 PROBLEMS = {

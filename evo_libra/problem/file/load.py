@@ -23,8 +23,7 @@ from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
-from evo_libra.problem.space import MAX_STRUCTURES, DimensionRule, Space, enumerate_structures
-from evo_libra.problem.space_size import CountedStructures, count_structures
+from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.training import Merging
 
@@ -173,12 +172,20 @@ class _Loader:
     ) -> CountedStructures:
         built = (tuple(t for t, blocks in enumerate(choice.blocks) if blocks) for choice in choices)
         rules = [DimensionRule(pins[d].npus if d in pins else None, mine) for d, mine in enumerate(built)]
-        one_each = self.spec.fabric.one_dimension_per_technology
-        try:
-            min_dimensions = self.fabric.min_dimensions(pins)
-            return count_structures(self.spec.npus, catalog.technologies, rules, min_dimensions, one_each=one_each)
-        except InputError as error:
-            raise self.fail(("fabric",), str(error)) from None
+        found = CountedStructures(
+            self.spec.npus,
+            catalog.technologies,
+            tuple(rules),
+            self.fabric.min_dimensions(pins),
+            self.spec.fabric.one_dimension_per_technology,
+        )
+        if found.total >= MAX_INDEX:
+            raise self.fail(
+                ("fabric",),
+                f"the space has {found.total:.3g} topologies, more than {MAX_INDEX:.3g}; fewer dimensions or "
+                "technologies, or a largest dimension in the catalogue, make it smaller",
+            )
+        return found
 
     def _space(
         self,
@@ -191,9 +198,7 @@ class _Loader:
         """Return the structures of the space: a table where it is small enough, else a counter."""
         if counted.total > MAX_STRUCTURES:
             return counted
-        structures = enumerate_structures(
-            counted.npus, counted.technologies, counted.rules, counted.min_dimensions, one_each=counted.one_each
-        )
+        structures = counted.listed()
         if not len(structures):
             place: KeyPath = ("fabric", "shape") if self.spec.fabric.shape is not None else ("npus",)
             raise self.fail(
