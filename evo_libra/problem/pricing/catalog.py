@@ -88,7 +88,7 @@ def with_kits(population: Population, catalog: Catalog) -> Population:
 def _per_bandwidth(
     catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool  # noqa: ARG001 - parts need it
 ) -> Pricing | None:  # fmt: skip
-    return PerBandwidth(space, npus, *choice_tables(choices), part_prices(catalog).sum(axis=0))
+    return PerBandwidth(space, npus, *choice_tables(choices), part_prices(catalog))
 
 
 def _bill_of_materials(

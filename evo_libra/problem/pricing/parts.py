@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population
-from evo_libra.network.bill import fits, relaxed_price
-from evo_libra.network.blocks import Kit
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.network.bill import bill, cost_by_item, fits, power_by_item, relaxed_price
+from evo_libra.network.blocks import ITEMS, Kit, Part
 from evo_libra.network.cost import network_cost
 from evo_libra.problem.constraints import Constraint, project, violation
-from evo_libra.problem.feasibility import reaching_structures
 from evo_libra.problem.pricing.hardware import Hardware, HardwareTable, buildable, hardware_of, tabulated
-from evo_libra.problem.pricing.pricing import Pricing, Rows, Topologies
+from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
 from evo_libra.problem.space import Structures, divisors_of
 
 _ROUNDING = 1e-9
@@ -139,9 +138,56 @@ class BillOfMaterials(Pricing):
         mine = buildable(self.parts, structures.npus, structures.technology)
         structures = structures.select(mine) if mine.any() else structures
         # The cost of a kit depends on its size: no linear program holds for all structures of some kits.
+        linear = [c for c in constraints if c.linear and c.relaxed and not c.ports]
+        if not linear:
+            return structures
         left = replace(self, space=structures)
-        every, gene = np.arange(len(structures)), np.zeros_like(structures.npus)
-        return reaching_structures(structures, lambda: left.topologies(every, gene), constraints)
+        topologies = left.topologies(np.arange(len(structures)), np.zeros_like(structures.npus))
+        # Whole parts cost no less than fractions of them.
+        reach = [_reaches(constraint, topologies) for constraint in linear]
+        together = np.logical_and.reduce(reach)
+        if not together.any():
+            alone = [constraint for constraint, some in zip(linear, reach, strict=True) if not some.any()]
+            raise conflicting(alone[:1] or linear)
+        return structures.select(together)
+
+    def items(self, designs: Population) -> FloatArray:
+        """Return the (item, d, n) pieces of the bills of designs, with their ports from their bandwidths."""
+        ports = self.hardware_of(designs.npus, designs.technology).ports(designs.bandwidth)
+        return bill(self.parts, designs.technology, designs.npus, ports.astype(np.int64))
+
+    def bill(self, designs: Population) -> list[dict[str, Any]]:
+        return [] if self.fractional else self._bill(designs.select([0]))
+
+    def _bill(self, one: Population) -> list[dict[str, Any]]:
+        items = self.items(one)
+        usd, watts = cost_by_item(items, self.parts, one.technology), power_by_item(items, self.parts, one.technology)
+        rows = []
+        for d, i in [(d, i) for d in range(len(one.npus)) for i in range(len(ITEMS)) if items[i, d, 0] > 0]:
+            part = parts_in(self.parts[int(one.technology[d, 0])])[i]
+            rows.append({
+                "dimension": d, "item": ITEMS[i], "part": None if part is None else part.name,
+                "pieces": round(float(items[i, d, 0])), "unit_usd": None if part is None else part.price.value,
+                "cost_usd": float(usd[i, d, 0]), "power_W": float(watts[i, d, 0]),
+            })  # fmt: skip
+        return rows
+
+    def breakdown(self, designs: Population) -> list[dict[str, Any]]:
+        one = designs.select([0])
+        hardware, rows, found = self.hardware_of(one.npus, one.technology), self.bill(one), []
+        for d in np.flatnonzero(one.npus[:, 0] > 1).tolist():
+            bandwidth = float(one.bandwidth[d, 0])
+            ports = bandwidth / self.parts[int(one.technology[d, 0])].port_rate
+            if self.fractional:
+                each = (hardware.relaxed_price[d, 0], hardware.relaxed_watts[d, 0])
+                cost, power = (float(figure * bandwidth) for figure in each)
+            else:
+                ports = round(ports)
+                cost, power = (
+                    sum(row[key] for row in rows if row["dimension"] == d) for key in ("cost_usd", "power_W")
+                )
+            found.append({"ports": ports, "cost_usd": cost, "power_W": power})
+        return found
 
     @cached_property
     def _table(self) -> HardwareTable | None:
@@ -165,11 +211,21 @@ class BillOfMaterials(Pricing):
         return np.array([kit.block for kit in self.parts])
 
 
-def hardware_of_designs(pricing: Pricing, designs: Population) -> Hardware:
-    """Return the ports and parts of designs of a pricing that has some."""
-    found = pricing.built(designs)
-    assert isinstance(found, BuiltTopologies), "only parts are built"  # noqa: S101 - our mistake
-    return found.hardware
+def parts_in(kit: Kit) -> tuple[Part | None, ...]:
+    """Return the parts that a kit buys, in the order of `ITEMS`."""
+    return kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch
+
+
+def _reaches(constraint: Constraint, designs: Topologies) -> BoolArray:
+    """Return (n,) whether some bandwidths in the box of each design meet a constraint."""
+    found = np.ones(designs.npus.shape[1], dtype=np.bool_)
+    slack = SLACK * abs(constraint.limit)
+    for row in constraint.rows(designs):
+        ends = row * np.stack([designs.low, designs.high])
+        found &= ends.min(axis=0).sum(axis=0) <= constraint.limit + slack
+        if constraint.equality:
+            found &= ends.max(axis=0).sum(axis=0) >= constraint.limit - slack
+    return found
 
 
 def port_rows(shared: FloatArray) -> Rows:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population
-from evo_libra.network.cost import network_cost
-from evo_libra.problem.constraints import Constraint, project
-from evo_libra.problem.feasibility import solvable_structures
-from evo_libra.problem.pricing.pricing import Pricing, Rows, Topologies
+from evo_libra.network.cost import PARTS, cost_by_part, network_cost
+from evo_libra.problem.constraints import BANDWIDTH, Constraint, project
+from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
+from evo_libra.problem.protocol import COST
 from evo_libra.problem.space import Structures
 
 
@@ -36,9 +36,21 @@ class PricedTopologies(Topologies):
 
 @dataclass(frozen=True)
 class PerBandwidth(Pricing):
-    """Prices per bandwidth: (block, technology) USD per NPU and B/s."""
+    """Prices per bandwidth: (part, block, technology) USD per NPU and B/s, the parts in the order of `PARTS`."""
 
-    prices: FloatArray
+    part_prices: FloatArray
+
+    @cached_property
+    def prices(self) -> FloatArray:
+        """(block, technology) USD per NPU and B/s."""
+        return np.asarray(self.part_prices.sum(axis=0))
+
+    def breakdown(self, designs: Population) -> list[dict[str, Any]]:
+        cost = cost_by_part(designs, self.part_prices)[..., 0].T[designs.npus[:, 0] > 1]
+        return [
+            {**{f"{part}_usd": usd for part, usd in zip(PARTS, each, strict=True)}, "cost_usd": float(np.sum(each))}
+            for each in cost.tolist()
+        ]
 
     def topologies_of(
         self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None
@@ -86,4 +98,87 @@ class PerBandwidth(Pricing):
 
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
         """Return the structures that some bandwidths within the box and the linear constraints serve."""
-        return solvable_structures(structures, self.low, self.high, self.min_price * self.npus, constraints)
+        return _solvable_structures(structures, self.low, self.high, self.min_price * self.npus, constraints)
+
+
+def _solvable_structures(
+    structures: Structures, low: FloatArray, high: FloatArray, price: FloatArray, constraints: Sequence[Constraint]
+) -> Structures:
+    """Return the structures that some bandwidths within the box and the linear constraints can serve.
+
+    The answer depends on the technologies of the dimensions alone, so one small linear program is solved for each
+    distinct combination of them, with the cheapest block wherever cost is constrained from above. The box in B/s and
+    the price in USD per B/s of the cheapest block are (d, t).
+    """
+    linear = [constraint for constraint in constraints if constraint.quantity in (BANDWIDTH, COST.name)]
+    if not linear:
+        return structures
+    key = np.where(structures.npus > 1, structures.technology, -1)
+    kinds, inverse = np.unique(key, axis=1, return_inverse=True)
+    row = np.arange(len(key))
+    boxes = [
+        (np.where(kind >= 0, low[row, kind], 0.0), np.where(kind >= 0, high[row, kind], 0.0),
+         np.where(kind >= 0, price[row, kind], 0.0))
+        for kind in kinds.T
+    ]  # fmt: skip
+    meets = np.array([_solvable(kind, box, linear) for kind, box in zip(kinds.T, boxes, strict=True)])
+    if not meets.any():
+        raise conflicting(_conflict(kinds.T, boxes, linear))
+    return structures.select(meets[inverse.ravel()])
+
+
+Box = tuple[FloatArray, FloatArray, FloatArray]
+"""Smallest and largest bandwidth and the lowest price of the dimensions of one kind of structure: (d,) each."""
+
+
+def _solvable(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
+    """Return whether some bandwidths meet all constraints."""
+    if len(constraints) != 1:
+        return _meet_together(kind, box, constraints)
+    (only,), (low, high, price) = constraints, box
+    row = _row(only, kind, price)
+    with np.errstate(invalid="ignore"):
+        ends = np.where(row != 0, row * np.stack([low, high]), 0.0)
+    lowest, highest, slack = ends.min(axis=0).sum(), ends.max(axis=0).sum(), SLACK * abs(only.limit)
+    meets = lowest <= only.limit + slack and (not only.equality or highest >= only.limit - slack)
+    return bool(meets and (low <= high).all())
+
+
+def _row(constraint: Constraint, kind: IntArray, price: FloatArray) -> FloatArray:
+    """Return the (d,) coefficients of the bandwidths of one kind of structure; its (d,) prices are 0 where unused."""
+    if constraint.quantity == COST.name:
+        return np.asarray(constraint.objective * price)
+    return constraint.coefficients(np.maximum(kind, 0)[:, None])[:, 0] * (kind >= 0)
+
+
+def _meet_together(kind: IntArray, box: Box, constraints: Sequence[Constraint]) -> bool:
+    from scipy.optimize import linprog  # noqa: PLC0415 - takes a third of a second, and few problems need it
+
+    low, high, price = box
+    rows: dict[bool, list[FloatArray]] = {True: [], False: []}
+    limits: dict[bool, list[float]] = {True: [], False: []}
+    for constraint in constraints:
+        row = _row(constraint, kind, price)
+        reach = np.where(np.isfinite(high), high, np.maximum(low, 1e9))
+        size = float(np.abs(row * reach).max()) or 1.0
+        rows[constraint.equality].append(row * 1e9 / size)
+        limits[constraint.equality].append(constraint.limit / size)
+    result = linprog(
+        np.zeros(len(kind)),
+        A_ub=rows[False] or None,
+        b_ub=limits[False] or None,
+        A_eq=rows[True] or None,
+        b_eq=limits[True] or None,
+        bounds=np.stack([low, high], axis=1) / 1e9,
+    )
+    return bool(result.status == 0)
+
+
+def _conflict(kinds: IntArray, boxes: Sequence[Box], constraints: Sequence[Constraint]) -> list[Constraint]:
+    """Drop constraints as long as what is left still cannot be met by any structure."""
+    conflict = list(constraints)
+    for constraint in constraints:
+        rest = [other for other in conflict if other is not constraint]
+        if not any(_solvable(kind, box, rest) for kind, box in zip(kinds, boxes, strict=True)):
+            conflict = rest
+    return conflict

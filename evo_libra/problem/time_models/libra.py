@@ -13,7 +13,7 @@ from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import Collective, SizedCollective, pattern_of, time_per_byte, traffic, unit_traffic
 from evo_libra.errors import InputError
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.time_model import Channel, Load, Placement, TimeModel, channel_of, relative_bytes
+from evo_libra.problem.time_models.time_model import Channel, Load, Placement, TimeModel, channel_of
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import IterationTime, Message, Race
 
@@ -40,12 +40,10 @@ class LibraTime(TimeModel):
         if isinstance(load, Message):
             return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
         assert not isinstance(load, SizedCollective), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        collective = load if isinstance(load, Collective) else Collective.ALL_REDUCE
         pattern = pattern_of(load) if isinstance(load, Collective) else load
         unit = unit_traffic(pattern, placed.extent)
-        if not self.kits:
-            return unit
-        collective = load if isinstance(load, Collective) else Collective.ALL_REDUCE
-        return unit * relative_bytes(self.kits, pattern, collective, placed, npus, technology)
+        return unit * self.relative_bytes(collective, placed, npus, technology, pattern)
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
         # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
@@ -55,9 +53,7 @@ class LibraTime(TimeModel):
 
     def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
         sent = traffic(collective, size, placed.extent)
-        if self.kits:
-            pattern = pattern_of(collective)
-            sent = sent * relative_bytes(self.kits, pattern, collective, placed, designs.npus, designs.technology)
+        sent = sent * self.relative_bytes(collective, placed, designs.npus, designs.technology)
         return time_per_byte(sent, np.where(designs.bandwidth > 0, designs.bandwidth, 1.0))
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:  # noqa: ARG002 - others need it

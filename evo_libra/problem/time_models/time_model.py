@@ -13,7 +13,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
 from evo_libra.bandwidth.program import BandwidthProgram
-from evo_libra.collective import Collective, Pattern, SizedCollective
+from evo_libra.collective import Collective, Pattern, SizedCollective, pattern_of
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.block import Block
@@ -49,28 +49,6 @@ def placed_groups(groups: Iterable[tuple[Layout, str]], npus: IntArray) -> dict[
         # Groups of several parts lie as far apart as the innermost one.
         found[layout, group] = Placement(extent, laid[layout][: mine[0]].prod(axis=0))
     return found
-
-
-def relative_bytes(
-    kits: Sequence[Kit],
-    pattern: Pattern,
-    collective: Collective,
-    placed: Placement,
-    npus: IntArray,
-    kit_index: IntArray,
-) -> FloatArray:
-    """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
-
-    More where a group gets only a share of the bandwidth, less where the network itself reduces. A dimension with a kit
-    of -1 is still open, and costs no more.
-    """
-
-    def of_block(block: Block, mine: IntArray) -> FloatArray:
-        extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
-        factor = block.traffic_factor(pattern, extent, collective)
-        return np.asarray(factor / block.share(pattern, extent, stride, size))
-
-    return _by_block(kits, kit_index, placed.extent > 1, of_block)
 
 
 def bandwidth_share(kits: Sequence[Kit], placed: Placement, npus: IntArray, kit_index: IntArray) -> FloatArray:
@@ -220,6 +198,30 @@ class TimeModel(ABC):
         An `InputError` says that the time is not exact, or that a workload is a trace.
         """
         raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
+
+    def relative_bytes(
+        self,
+        collective: Collective,
+        placed: Placement,
+        npus: IntArray,
+        kit_index: IntArray,
+        pattern: Pattern | None = None,
+    ) -> FloatArray:
+        """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
+
+        More where a group gets only a share of the bandwidth, less where the network itself reduces. The pattern is
+        that of the collective unless it is given. A dimension with a kit of -1 is still open, and costs no more.
+        """
+        if not self.kits:
+            return np.ones(npus.shape)
+        pattern = pattern_of(collective) if pattern is None else pattern
+
+        def of_block(block: Block, mine: IntArray) -> FloatArray:
+            extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
+            factor = block.traffic_factor(pattern, extent, collective)
+            return np.asarray(factor / block.share(pattern, extent, stride, size))
+
+        return _by_block(self.kits, kit_index, placed.extent > 1, of_block)
 
     def fits(self, npus: IntArray) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group."""
