@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, BoolArray, FloatArray, Population
+from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import allocate
 from evo_libra.problem.constraints import TOLERANCE
@@ -83,11 +83,6 @@ def genes_of(problem: Problem, designs: Population) -> FloatArray:
     return genes
 
 
-def in_space(problem: Problem, designs: Population) -> BoolArray:
-    """Return (n,) whether designs are in the search space, bandwidths and constraints aside."""
-    return problem.sections.recognise(designs)[1]
-
-
 def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray] | None:
     """Return the function that gives (g, n) genes the best bandwidths that cost no more, exactly.
 
@@ -105,7 +100,6 @@ def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray
 
 def _with_best_bandwidths(problem: Problem, genes: FloatArray) -> FloatArray:
     draft = problem.sections.decode(genes)
-    assert draft.bandwidth is not None, "every design has some"  # noqa: S101 - our mistake
     cost = (draft.networks.price * draft.bandwidth).sum(axis=0)
     budget = cost if any(objective.name == COST.name for objective in problem.objectives) else None
     bandwidth = allocate(problem.traffic, problem.constraints, draft.networks, budget)

@@ -21,10 +21,15 @@ from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwn
 from evo_libra.problem.pricing.catalog import pricing_of, with_kits
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
-from evo_libra.problem.sections.registry import Sections
-from evo_libra.problem.sections.section import Draft, Rules
+from evo_libra.problem.sections.bandwidth import bandwidth_section
+from evo_libra.problem.sections.collectives import CollectiveSection
+from evo_libra.problem.sections.section import Draft, Rules, Sections
+from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.time_models.time_model import TimeModel
+
+SECTIONS = (StructureSection, BlockSection, CollectiveSection.of, bandwidth_section)
+"""The kinds of sections of a genome, in order."""
 
 _DECADES = 1e4
 """Ratio of useful budgets: without a smallest bandwidth, networks may cost next to nothing."""
@@ -93,9 +98,8 @@ class Problem:
         """The sections of the genome."""
         priced = self.optimal and any(objective.name == COST.name for objective in self.objectives)
         budgets = self.budgets() if priced else None
-        return Sections.of(
-            Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
-        )
+        rules = Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
+        return Sections.of(rules, SECTIONS)
 
     @property
     def genome(self) -> Genome:
@@ -122,7 +126,7 @@ class Problem:
 
     def decode(self, genes: FloatArray) -> Population:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""
-        return _population(self.sections.decode(genes))
+        return self.sections.decode(genes).population
 
     def encode(self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray) -> FloatArray:
         """Return the (g, n) genes of designs of a problem under LIBRA's time.
@@ -139,7 +143,7 @@ class Problem:
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
         draft = self.sections.decode(genes)
-        designs, topologies = _population(draft), draft.networks
+        designs, topologies = draft.population, draft.networks
         found = self._evaluation(designs, topologies, self.traffic.of(topologies), in_box=draft.in_box)
         if self.structures.table is not None:
             return found
@@ -228,7 +232,17 @@ class Problem:
 
     def read(self, designs: str | Sequence[str]) -> Population:
         """Return the networks of designs in the notation; `evaluate` names the errors."""
-        return read_fabrics(designs, self.npus, len(self.choices), self.catalog, self.time)
+        fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
+        for fabric in fabrics:
+            _check(fabric, self)
+        population = with_kits(population_of(fabrics, self.catalog.names, len(self.choices)), self.catalog)
+        population = replace(population, schedule=self.time.schedule(fabrics, population.block))
+        for fabric, fits in zip(fabrics, self.time.fits(population.npus), strict=True):
+            if not fits:
+                degrees = (pair for loop in self.time.loops for pair in loop.degrees.items())
+                groups = ", ".join(dict.fromkeys(f"{n} {group}" for group, n in degrees))
+                raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
+        return population
 
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
@@ -250,12 +264,6 @@ class Problem:
         return columns
 
 
-def _population(draft: Draft) -> Population:
-    networks = draft.networks
-    assert draft.bandwidth is not None, "the last section decides it"  # noqa: S101 - our mistake
-    return Population(networks.npus, networks.block, networks.technology, draft.bandwidth, draft.schedule)
-
-
 def _joined(tiles: Sequence[Evaluation]) -> Evaluation:
     return Evaluation(
         np.concatenate([tile.objectives for tile in tiles], axis=1),
@@ -263,42 +271,16 @@ def _joined(tiles: Sequence[Evaluation]) -> Evaluation:
     )
 
 
-def read_fabrics(designs: str | Sequence[str], npus: int, depth: int, catalog: Catalog, time: TimeModel) -> Population:
-    """Return the networks of designs in the notation.
-
-    Parameters
-    ----------
-    designs : with technologies and bandwidths in GB/s.
-    npus, depth : NPUs of every design, and the most dimensions of one.
-    catalog : the technologies.
-    time : which says how collectives run, and whether the process groups fit.
-
-    Raises
-    ------
-    InputError : a design cannot be read, has another number of NPUs, or cannot hold a process group.
-    """
-    fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
-    for fabric in fabrics:
-        _check(fabric, npus, depth, catalog)
-    population = with_kits(population_of(fabrics, catalog.names, depth), catalog)
-    population = replace(population, schedule=time.schedule(fabrics, population.block))
-    for fabric, fits in zip(fabrics, time.fits(population.npus), strict=True):
-        if not fits:
-            groups = ", ".join(
-                dict.fromkeys(f"{n} {group}" for loop in time.loops for group, n in loop.degrees.items())
-            )
-            raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
-    return population
-
-
-def _check(fabric: Fabric, npus: int, depth: int, catalog: Catalog) -> None:
+def _check(fabric: Fabric, problem: Problem) -> None:
+    """Refuse a network that has other NPUs, more dimensions or other blocks than the designs of a problem."""
+    npus, depth = problem.npus, len(problem.choices)
     if fabric.npus != npus:
         raise InputError(f"the design '{fabric}' has {fabric.npus} NPUs; the problem has {npus}")
     if len(fabric.dimensions) > depth:
         raise InputError(f"the design '{fabric}' has {len(fabric.dimensions)} dimensions, more than {depth}")
     for dimension in fabric.dimensions:
         block, name = BLOCKS[dimension.block].name, dimension.technology
-        allowed = [known for t in catalog.technologies if t.name == name for known in t.blocks]
+        allowed = [known for t in problem.catalog.technologies if t.name == name for known in t.blocks]
         if allowed and block not in allowed:
             raise InputError(
                 f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {name}; "

@@ -19,19 +19,16 @@ class CollectiveSection(Section):
     """One gene for each open choice: chunks, scheduler, the algorithm of each dimension."""
 
     fidelity: Fidelity
-    depth: int
     segment: ClassVar = Segment.COLLECTIVES
 
     @staticmethod
     def of(rules: Rules) -> CollectiveSection | None:
-        fidelity = rules.time.fidelity
-        return None if fidelity is None else CollectiveSection(fidelity, len(rules.choices))
+        """Return the section of a problem; None under LIBRA's time."""
+        return None if rules.time.fidelity is None else CollectiveSection(rules, rules.time.fidelity)
 
     def genes(self) -> Sequence[Gene]:
-        return [
-            Gene(name, 0.0, float(highest), ordered=name == "chunks")
-            for name, highest in self.fidelity.genes(self.depth)
-        ]
+        names = self.fidelity.genes(len(self.rules.choices))
+        return [Gene(name, 0.0, float(highest), ordered=name == "chunks") for name, highest in names]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
         return replace(draft, schedule=self.fidelity.schedule(genes.astype(np.int64), draft.networks.block))
@@ -44,6 +41,7 @@ class CollectiveSection(Section):
         return self.fidelity.genes_of(draft.schedule, draft.networks.block)
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:
+        # The choices of unused dimensions do not matter.
         needed = np.ones(genes.shape, dtype=np.bool_)
         if self.fidelity.algorithms.shape[1] > 1:
             needed[-len(designs.npus) :] = designs.npus > 1
