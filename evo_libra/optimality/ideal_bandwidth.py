@@ -17,7 +17,6 @@ from evo_libra.bandwidth.program import Optimum
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.optimality.bounds import EXACT, VariantBounds, bound_variants, topologies_of
 from evo_libra.problem.allocate import program_for, shrunk
-from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST
 
@@ -174,8 +173,10 @@ def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
     low = max(low, float(bounds.min_cost.min()))
     fastest = np.flatnonzero(bounds.min_time <= bounds.min_time.min() * (1.0 + EXACT))
     designs = topologies_of(problem, bounds.select(fastest))
-    cost = _saturation_cost(problem, designs)
-    high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(highest, low)
+    program = program_for(problem.traffic, problem.constraints, designs, None)
+    found = optimal_bandwidth(program)
+    cost = (designs.price * shrunk(program, found.bandwidth)).sum(axis=0)[np.isfinite(found.objective)]
+    high = max(float(cost.min()) if len(cost) else highest, low)
     # Next to the cheapest design the ideal is steep.
     coarse = np.unique([*np.geomspace(low, high, _COARSE), *(low + (high - low) * np.geomspace(1e-7, 1, _COARSE))])
     # Where a structure becomes affordable the ideal may jump.
@@ -191,13 +192,6 @@ def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
     along = np.concatenate([[0.0], np.cumsum(steps)])
     chosen = np.exp(np.interp(np.linspace(0.0, along[-1], count - len(jumps)), along, axes[0]))
     return np.sort(np.clip(np.concatenate([chosen, jumps]), ideal.cost[reached][0], high))
-
-
-def _saturation_cost(problem: Problem, designs: Topologies) -> FloatArray:
-    program = program_for(problem.traffic, problem.constraints, designs, None)
-    found = optimal_bandwidth(program)
-    cost = (designs.price * shrunk(program, found.bandwidth)).sum(axis=0)
-    return np.asarray(np.where(np.isfinite(found.objective), cost, np.inf))
 
 
 def tiles(bounds: VariantBounds) -> Iterator[IntArray]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -17,14 +16,6 @@ TOLERANCE = 1e-9
 BANDWIDTH = "bandwidth"
 _SWEEPS = 200
 _SCALING_SWEEPS = 60
-
-
-class Dimensions(Coefficients, Protocol):
-    """Figures of n designs whose bandwidths are constrained, with the (d, n) technologies of their dimensions."""
-
-    @property
-    def technology(self) -> IntArray:
-        """(d, n) index of the technology."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +85,7 @@ class Constraint:
         dimension = np.asarray(self.dimension)[: len(technology), None]
         return np.asarray(dimension + np.asarray(self.technology)[technology])
 
-    def rows(self, designs: Dimensions) -> list[FloatArray]:
+    def rows(self, designs: Coefficients) -> list[FloatArray]:
         """Return the (d, n) coefficients of all bandwidths, ``coefficients . bandwidth <= limit`` for each of them.
 
         A bisection has a row for each dimension, any other linear constraint has one, and the rest has none.
@@ -119,7 +110,7 @@ class Constraint:
         return self.excess(Figures(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.tco))
 
 
-def linear_rows(constraints: Sequence[Constraint], designs: Dimensions) -> list[tuple[Constraint, FloatArray]]:
+def linear_rows(constraints: Sequence[Constraint], designs: Coefficients) -> list[tuple[Constraint, FloatArray]]:
     """Return the constraints that are linear in the bandwidths of some designs, with their (d, n) coefficients."""
     return [(constraint, row) for constraint in constraints for row in constraint.rows(designs)]
 
