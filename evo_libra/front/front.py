@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,7 +17,7 @@ from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table
 from evo_libra.front.archive import Archive
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import Objective, SearchProblem
+from evo_libra.problem.protocol import SearchProblem
 
 
 def write_table(target: Path | BinaryIO, frame: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> None:
@@ -130,7 +130,7 @@ def front_of(problem: SearchProblem, archive: Archive) -> Front:
     """
     archive = _without_noise(archive)
     _check(problem, archive)
-    columns = _objective_columns(problem.objectives, archive)
+    columns = {o.column: values / o.scale for o, values in zip(problem.objectives, archive.objectives, strict=True)}
     described = problem.describe(archive.genes) if len(archive) else {}
     frame = pl.DataFrame({"id": np.arange(len(archive)), **columns, **described})
     return Front(frame, tuple(objective.column for objective in problem.objectives))
@@ -166,10 +166,6 @@ def _without_noise(archive: Archive) -> Archive:
         if not dropped.any():
             return Archive(archive.genes[:, kept], archive.objectives[:, kept])
         kept = kept[~dropped]
-
-
-def _objective_columns(objectives: Sequence[Objective], archive: Archive) -> Mapping[str, Any]:
-    return {o.column: values / o.scale for o, values in zip(objectives, archive.objectives, strict=True)}
 
 
 _DESIGN = "design"

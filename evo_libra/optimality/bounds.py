@@ -81,7 +81,7 @@ def bound_variants(problem: Problem) -> VariantBounds:
 
     An `InputError` says that the problem does not minimise time, or that the space has no table.
     """
-    if TIME.name not in [objective.name for objective in problem.objectives]:
+    if TIME not in problem.objectives:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")
     table = problem.structures.table
     if table is None:

@@ -167,7 +167,7 @@ def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
 
     Where cost is no objective there is one level, at which nothing is out of reach.
     """
-    if all(objective.name != COST.name for objective in problem.objectives):
+    if COST not in problem.objectives:
         return np.array([2.0 * problem.pricing.max_cost()])
     low, highest = problem.budgets()
     low = max(low, float(bounds.min_cost.min()))

@@ -57,8 +57,7 @@ def prune(problem: Problem) -> VariantBounds:
         without a table has no feasible design.
     """
     space = problem.structures
-    timed = any(objective.name == TIME.name for objective in problem.objectives)
-    if not isinstance(space, CountedStructures) or space.total > MAX_PRUNED or not timed:
+    if not isinstance(space, CountedStructures) or space.total > MAX_PRUNED or TIME not in problem.objectives:
         return bound_variants(problem)
     every = space.every()
     structure = np.flatnonzero(problem.time.fits(every.shapes)[every.shape])

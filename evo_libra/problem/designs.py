@@ -91,8 +91,7 @@ def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray
     """
     if not isinstance(problem, Problem) or problem.optimal or not problem.time.exact:
         return None
-    names = [objective.name for objective in problem.objectives]
-    if TIME.name not in names or not set(names) <= {TIME.name, COST.name}:
+    if TIME not in problem.objectives or not set(problem.objectives) <= {TIME, COST}:
         return None
     # Not a closure: worker processes are sent it.
     return partial(_with_best_bandwidths, problem)
@@ -101,6 +100,6 @@ def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray
 def _with_best_bandwidths(problem: Problem, genes: FloatArray) -> FloatArray:
     draft = problem.sections.decode(genes)
     cost = (draft.networks.price * draft.bandwidth).sum(axis=0)
-    budget = cost if any(objective.name == COST.name for objective in problem.objectives) else None
+    budget = cost if COST in problem.objectives else None
     bandwidth = allocate(problem.traffic, problem.constraints, draft.networks, budget)
     return problem.sections.encode(replace(draft, bandwidth=bandwidth))

@@ -96,8 +96,7 @@ class Problem:
     @cached_property
     def sections(self) -> Sections:
         """The sections of the genome."""
-        priced = self.optimal and any(objective.name == COST.name for objective in self.objectives)
-        budgets = self.budgets() if priced else None
+        budgets = self.budgets() if self.optimal and COST in self.objectives else None
         rules = Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
         return Sections.of(rules, SECTIONS)
 

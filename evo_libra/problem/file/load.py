@@ -137,9 +137,13 @@ class _Loader:
 
     def check_mode(self, *, parts: bool) -> None:
         """Refuse a way to choose bandwidths, or an objective, that the catalogue or the time does not allow."""
-        mode = self.fabric.bandwidth().mode
-        if mode == "optimal" and time_spec(self.spec).model != "libra":
-            raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
+        mode, model = self.fabric.bandwidth().mode, time_spec(self.spec).model
+        if mode == "optimal" and model != "libra":
+            raise self.fail(
+                ("bandwidth",),
+                f"bandwidths are solved for under LIBRA's time; with `time: {model}` they are searched, or a front of "
+                "LIBRA's time is rescored",
+            )
         traces = [index for index, workload in enumerate(self.spec.workloads) if workload.trace is not None]
         if mode == "optimal" and traces:
             raise self.fail(
@@ -163,9 +167,6 @@ class _Loader:
         if asked and given is None:
             raise self.fail((), f"the objective {asked[0]} needs the key 'tco': years, usd_per_kWh and pue")
         return None if given is None else TotalCostOfOwnership(given.years, given.usd_per_kWh, given.pue)
-
-    def _rescoring(self) -> str:
-        return f"with `time: {time_spec(self.spec).model}` they are searched, or a front of LIBRA's time is rescored"
 
     def _count(
         self, catalog: Catalog, choices: Sequence[DimensionChoice], pins: dict[int, PinSpec]

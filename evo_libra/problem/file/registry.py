@@ -56,7 +56,9 @@ def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | Search
     """
     path = _find_file(name)
     if path is not None:
-        return _load_file(path, assignments)
+        from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
+
+        return problem_of(_source(path, assignments), path.parent)
     if assignments:
         raise InputError(f"--set changes the values of a problem file, and '{name}' is none")
     return load_python_problem(name)
@@ -103,12 +105,6 @@ def _find_file(name: str) -> Path | None:
 def _installed(_path: tuple[str, ...]) -> frozenset[str]:
     """Return the names of installed problems; to look for them takes as long as to read a problem file."""
     return frozenset(entry_points(group=ENTRY_POINTS).names)
-
-
-def _load_file(path: Path, assignments: Sequence[str]) -> Problem:
-    from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
-
-    return problem_of(_source(path, assignments), path.parent)
 
 
 def problem_source(name: str, assignments: Sequence[str], folder: Path) -> tuple[Source, Path] | None:

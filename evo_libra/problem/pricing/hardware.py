@@ -170,18 +170,8 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
     price = per_port[0] + (per_step[0] * slope).sum(axis=0)
     price = np.divide(price, rate, out=np.zeros_like(price), where=rate > 0)
     shared = _shared(kits, np.where(used, technology, -1))
-    arrays = (
-        rate,
-        np.maximum(rate * quantum, 1.0),
-        quantum,
-        quantum.copy(),
-        max_ports,
-        per_port,
-        per_step,
-        slope,
-        price,
-        shared,
-    )
+    whole, min_ports = np.maximum(rate * quantum, 1.0), quantum.copy()
+    arrays = (rate, whole, quantum, min_ports, max_ports, per_port, per_step, slope, price, shared)
     # Look-ups are by row: rows that are not in one piece would all be copied each time.
     return Hardware(*map(np.ascontiguousarray, arrays))
 

@@ -12,7 +12,6 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
 from evo_libra.network.bill import bill, cost_by_item, fits, power_by_item, relaxed_price
 from evo_libra.network.blocks import ITEMS, Kit, Part
-from evo_libra.network.cost import network_cost
 from evo_libra.problem.constraints import Constraint, project, violation
 from evo_libra.problem.pricing.hardware import Hardware, HardwareTable, buildable, hardware_of, tabulated
 from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
@@ -43,7 +42,7 @@ class BuiltTopologies(Topologies):
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:
         watts = (self.watts * bandwidth).sum(axis=0) if power else np.zeros(bandwidth.shape[1])
-        return network_cost(1, self.price, bandwidth), watts
+        return np.asarray((self.price * bandwidth).sum(axis=0)), watts
 
     def excess(self, bandwidth: FloatArray) -> FloatArray:
         return self.hardware.excess(bandwidth)
@@ -98,7 +97,8 @@ class BillOfMaterials(Pricing):
         known = self._table if structure is not None and (structure >= 0).all() else None
         index = np.full(npus.shape[1], -1) if structure is None else structure
         hardware = self.hardware_of(npus, technology) if known is None else known.select(index)
-        return self._topologies(index, npus, technology, np.take(self._kit_blocks, technology), hardware)
+        block = np.take(np.array([kit.block for kit in self.parts]), technology)
+        return self._topologies(index, npus, technology, block, hardware)
 
     def built(self, designs: Population) -> Topologies:
         hardware = self.hardware_of(designs.npus, designs.technology)
@@ -205,10 +205,6 @@ class BillOfMaterials(Pricing):
             prices = relaxed_price(self.parts, np.full(npus.shape, t), npus)[0] / self.npus
             found[:, t] = prices.min(initial=np.inf), prices.max(initial=0.0)
         return found
-
-    @cached_property
-    def _kit_blocks(self) -> IntArray:
-        return np.array([kit.block for kit in self.parts])
 
 
 def parts_in(kit: Kit) -> tuple[Part | None, ...]:

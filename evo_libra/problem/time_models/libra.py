@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 
@@ -66,7 +65,8 @@ class LibraTime(TimeModel):
         size, base, races = np.zeros(len(self.channels)), 0.0, []
         for loop in self.loops:
             if not isinstance(loop.time, IterationTime):
-                _refuse_trace(loop.workload.name)
+                name = loop.workload.name
+                raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
             place = np.zeros((len(loop.time.streams), len(self.channels)))
             for s, stream in enumerate(loop.time.streams):
                 place[s, self.channels.index(channel_of(loop, stream))] = 1.0
@@ -78,7 +78,3 @@ class LibraTime(TimeModel):
         return BandwidthProgram(
             base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races)
         )
-
-
-def _refuse_trace(name: str) -> NoReturn:
-    raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
