@@ -57,7 +57,9 @@ class FabricSpec(_Strict):
     blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
     min_dimensions: int = Field(1, ge=1, le=MAX_DIMENSIONS, description="smallest number of dimensions")
     max_dimensions: int = Field(4, ge=1, le=MAX_DIMENSIONS, description="largest number of dimensions")
-    one_dimension_per_technology: bool = Field(default=False, description="whether a technology serves at most one")
+    one_dimension_per_technology: bool = Field(
+        default=False, description="whether a technology serves one dimension at most"
+    )
     shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
 
@@ -154,15 +156,15 @@ class TimeSpec(_Strict):
     )
     weights: Literal["absolute", "normalised"] = Field(
         "absolute",
-        description="normalised divides each weight by the workload's compute time, so that none drowns the others",
+        description="normalised divides each weight by the workload's compute time, so that workloads count alike",
     )
     chunks: Chunks | Annotated[tuple[Chunks, ...], Field(min_length=1)] | None = Field(
-        None, description="parts that a collective is cut into, 64 when left out; of a list the search chooses"
+        None, description="parts that a collective is cut into, 64 when left out; the search chooses from a list"
     )
     scheduler: SchedulerName | Annotated[tuple[SchedulerName, ...], Field(min_length=1)] | None = Field(
         None,
-        description="how chunks choose the order of dimensions: baseline when left out, with themis offline-greedy; of "
-        "a list the search chooses",
+        description="order in which chunks take the dimensions: baseline when left out, with themis offline-greedy; "
+        "the search chooses from a list",
     )
     algorithms: Literal["natural", "search"] | dict[BlockName, AlgorithmName] | None = Field(
         None,
@@ -236,7 +238,7 @@ class SearchSpec(_Strict):
     memetic: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
         None,
         description="share of the evaluations that give designs better bandwidths, where these can be solved for; "
-        "0 for none, and when left out the share that pays off for the engine",
+        "0 for none; when left out, the default of the engine",
     )
 
 

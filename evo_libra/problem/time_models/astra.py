@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
-from evo_libra.collective import Collective, SizedCollective
+from evo_libra.collective import Collective, Pattern, SizedCollective
+from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.time_model import Channel, Placement, TimeModel, bandwidth_share
+from evo_libra.problem.time_models.time_model import Channel, Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.workload.training import Message
 
@@ -48,7 +49,7 @@ class AstraTime(TimeModel):
         return found
 
     def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
-        share = bandwidth_share(self.kits, placed, designs.npus, designs.technology) if self.kits else None
+        share = by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None
         return self.collectives.seconds(collective, round(size), placed.extent, designs, share)
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
@@ -62,3 +63,8 @@ class AstraTime(TimeModel):
 
     def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:  # noqa: ARG002 - LIBRA's needs it
         return np.empty((0, *npus.shape))
+
+
+def _share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
+    """Return which part of the bandwidth of its NPUs a group gets whose messages shrink."""
+    return block.share(Pattern.SHRINKING, extent, stride, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -34,42 +34,19 @@ class Placement:
     stride: IntArray
 
 
-def placed_groups(groups: Iterable[tuple[Layout, str]], npus: IntArray) -> dict[tuple[Layout, str], Placement]:
-    """Return where process groups lie on (d, n) dimensions, and all NPUs together."""
-    found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
-    laid = dict[Layout, IntArray]()
-    for layout, group in groups:
-        if group == ALL:
-            continue
-        if layout not in laid:
-            laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
-        # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
-        mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
-        extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
-        # Groups of several parts lie as far apart as the innermost one.
-        found[layout, group] = Placement(extent, laid[layout][: mine[0]].prod(axis=0))
-    return found
+Figure = Callable[[Block, IntArray, IntArray, IntArray], FloatArray]
+"""A figure of groups in a block: from their (k,) sizes and strides, and those of the dimensions."""
 
 
-def bandwidth_share(kits: Sequence[Kit], placed: Placement, npus: IntArray, kit_index: IntArray) -> FloatArray:
-    """Return (d, n) which part of the bandwidth of its NPUs a group gets whose messages shrink."""
-
-    def of_block(block: Block, mine: IntArray) -> FloatArray:
-        extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
-        return block.share(Pattern.SHRINKING, extent, stride, size)
-
-    return _by_block(kits, kit_index, placed.extent > 1, of_block)
-
-
-def _by_block(
-    kits: Sequence[Kit], kit_index: IntArray, used: BoolArray, of_block: Callable[[Block, IntArray], FloatArray]
-) -> FloatArray:
-    block = np.array([kit.block for kit in kits])[kit_index]
+def by_block(kits: Sequence[Kit], kit_index: IntArray, placed: Placement, npus: IntArray, of: Figure) -> FloatArray:
+    """Return (d, n) a figure of groups in the blocks of dimensions; 1 where they have no part in a dimension."""
+    block = np.array([kit.block for kit in kits])[kit_index].ravel()
     found = np.ones(kit_index.size)
-    counted = (used & (kit_index >= 0)).ravel()
-    for index in np.unique(block.ravel()[counted]).tolist():
-        mine = np.flatnonzero(counted & (block.ravel() == index))
-        found[mine] = of_block(BLOCKS[index], mine)
+    counted = ((placed.extent > 1) & (kit_index >= 0)).ravel()
+    for index in np.unique(block[counted]).tolist():
+        mine = np.flatnonzero(counted & (block == index))
+        extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
+        found[mine] = of(BLOCKS[index], extent, stride, size)
     return found.reshape(kit_index.shape)
 
 
@@ -216,12 +193,11 @@ class TimeModel(ABC):
             return np.ones(npus.shape)
         pattern = pattern_of(collective) if pattern is None else pattern
 
-        def of_block(block: Block, mine: IntArray) -> FloatArray:
-            extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
+        def relative(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
             factor = block.traffic_factor(pattern, extent, collective)
             return np.asarray(factor / block.share(pattern, extent, stride, size))
 
-        return _by_block(self.kits, kit_index, placed.extent > 1, of_block)
+        return by_block(self.kits, kit_index, placed, npus, relative)
 
     def fits(self, npus: IntArray) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group."""
@@ -231,8 +207,20 @@ class TimeModel(ABC):
         return fits
 
     def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placement]:
-        """Return where each process group lies on (d, n) dimensions."""
-        return placed_groups({(layout, group) for layout, group, _ in self.channels}, npus)
+        """Return where each process group lies on (d, n) dimensions, and all NPUs together."""
+        found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
+        laid = dict[Layout, IntArray]()
+        for layout, group, _ in self.channels:
+            if group == ALL or (layout, group) in found:
+                continue
+            if layout not in laid:
+                laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+            # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
+            mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
+            extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
+            # Groups of several parts lie as far apart as the innermost one.
+            found[layout, group] = Placement(extent, laid[layout][: mine[0]].prod(axis=0))
+        return found
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""
