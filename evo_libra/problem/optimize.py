@@ -41,8 +41,9 @@ def optimize(
 
     Parameters
     ----------
-    problem : name or path of a problem file, whose smallest and largest bandwidths, caps and constraints hold, and
-        nothing else. Or a problem, with its own bounds, and without the next four parameters.
+    problem : name or path of a problem file, whose caps, constraints and bounds of bandwidth hold; a smallest or
+        largest bandwidth that it leaves out is no limit. Or a problem, with its own bounds, and without the next four
+        parameters.
     shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None allows every network of the problem.
     total, cost : B/s per NPU over all dimensions, exactly; USD at most.
     constraints, assignments : more constraints, and ``KEY=VALUE`` as for `load_problem`.
