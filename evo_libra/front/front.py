@@ -1,4 +1,4 @@
-"""A Pareto front as a table."""
+"""A Pareto front as a table in a file that carries its checksum, and the genes of its designs."""
 
 from __future__ import annotations
 

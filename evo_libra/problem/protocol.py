@@ -1,4 +1,4 @@
-"""The interface of a problem to a search, which a problem written in Python implements."""
+"""The interface of a problem to a search, which a problem written in Python implements, and its genome."""
 
 from __future__ import annotations
 

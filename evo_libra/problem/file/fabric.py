@@ -1,4 +1,4 @@
-"""The networks of a problem file: pins, blocks, and the bandwidths that each dimension may have."""
+"""The networks of a problem file: catalogue, pins, blocks, and the bandwidths that each dimension may have."""
 
 from __future__ import annotations
 

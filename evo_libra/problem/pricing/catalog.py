@@ -1,4 +1,4 @@
-"""Kits of a catalogue of parts as the technologies of a space: a kit is one technology with one block."""
+"""The pricing of a catalogue, and kits of a catalogue of parts as the technologies of a space, one block each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of a time model, and the workloads that it times."""
+"""The interface of a time model, the workloads that it times, and their process groups on networks."""
 
 from __future__ import annotations
 
