@@ -29,8 +29,7 @@ from evo_libra.experiment.store.messages import Progress, tell_progress
 from evo_libra.experiment.store.search_state import write_checkpoint
 from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive, Collection, non_dominated
-from evo_libra.front.front import Front
-from evo_libra.front.table import write_table
+from evo_libra.front.front import Front, write_table
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.loop import Snapshot
 

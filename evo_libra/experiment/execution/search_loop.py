@@ -21,8 +21,7 @@ from evo_libra.experiment.store.folder import CHECKPOINT, FRONT, RunFolder
 from evo_libra.experiment.store.messages import last_progress
 from evo_libra.experiment.store.search_state import copy_failures, keep_first, read_checkpoint, read_failures
 from evo_libra.files.integrity import read_archive
-from evo_libra.front.designs import front_genes
-from evo_libra.front.front import Front
+from evo_libra.front.front import Front, front_genes
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching.asynchronous import completions

@@ -22,8 +22,7 @@ from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.front.archive import front as non_dominated_in_order
 from evo_libra.front.archive import non_dominated
-from evo_libra.front.epsilon import largest_factor
-from evo_libra.front.indicators import hypervolume
+from evo_libra.front.indicators import hypervolume, largest_factor
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 

@@ -22,7 +22,7 @@ from evo_libra.experiment.run.record import program
 from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, FAILURES, RunFolder, read_file
 from evo_libra.files.integrity import DamagedError, check_table, read_archive, read_bytes, seal_archive
 from evo_libra.front.archive import Archive, Collection
-from evo_libra.front.table import read_table, write_table
+from evo_libra.front.front import read_table, write_table
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem

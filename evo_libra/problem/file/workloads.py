@@ -103,12 +103,7 @@ class WorkloadLoader:
         return [part for part in parts if part is not None]
 
     def workload(self, index: int) -> tuple[Workload | TracedWorkload, dict[str, int]]:
-        """Return a workload with its degrees.
-
-        Raises
-        ------
-        InputError : with every mistake of the workload that does not depend on another one.
-        """
+        """Return a workload with its degrees; an error has every mistake of it that does not depend on another one."""
         path, spec, found = ("workloads", index), self.spec.workloads[index], Gather()
         if spec.trace is not None and not (spec.model or spec.file or spec.generator):
             return self._traces(path, spec, self.folder / spec.trace), {}
