@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,3 +113,17 @@ def cases(*columns: IntArray) -> tuple[IntArray, IntArray]:
     kind = np.empty(len(order), dtype=np.int64)
     kind[order] = np.cumsum(new) - 1
     return order[new], kind
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@cache
+def compile_function(function: F) -> F | None:
+    """Return a function compiled, kept on disk for the next time; None where numba is not installed."""
+    try:
+        import numba  # noqa: PLC0415 - the one optional import
+    except ImportError:
+        return None
+    found: Any = numba.njit(cache=True)(function)
+    return cast("F", found)

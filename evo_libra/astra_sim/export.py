@@ -13,11 +13,9 @@ import numpy as np
 
 from evo_libra import __version__
 from evo_libra.arrays import GIGA, IntArray, Population
-from evo_libra.astra_sim.cluster import Cluster, cluster_of
-from evo_libra.astra_sim.differences import Case, of_workload
-from evo_libra.astra_sim.groups import ExportedGroup, Grouping, group
+from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, cluster_of, group
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
-from evo_libra.astra_sim.times import Prediction, kinds_of, modelled_seconds, predict
+from evo_libra.astra_sim.times import Case, Prediction, kinds_of, modelled_seconds, of_workload, predict
 from evo_libra.chakra.decode import decode_metadata, decode_node
 from evo_libra.chakra.framing import read_messages
 from evo_libra.chakra.groups import read_groups, write_groups

@@ -7,8 +7,7 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
 from evo_libra.bandwidth.interior_point import interior_point
-from evo_libra.bandwidth.lower_bound import lower_bound
-from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, joined
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, joined, lower_bound
 
 _TILE = 4096
 _GOOD_GAP = 1e-6

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from evo_libra.chakra.check import MistakeList
+from evo_libra.chakra.check import MistakeList, graph_of, running_order
 from evo_libra.chakra.decode import DecodeError, decode_metadata, decode_node
 from evo_libra.chakra.framing import FramedMessage, read_messages
-from evo_libra.chakra.graph import graph_of, running_order
-from evo_libra.chakra.recognise import Schema, schema_of
+from evo_libra.chakra.schema import Schema, schema_of
 from evo_libra.chakra.trace import Metadata, Node
 from evo_libra.errors import InputError, Mistake
 from evo_libra.files.source import refusal_of_file

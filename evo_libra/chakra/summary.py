@@ -11,8 +11,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from evo_libra.chakra.check import MistakeList
-from evo_libra.chakra.graph import Chain, GraphBuilder, longest_chain, running_order
+from evo_libra.chakra.check import Chain, GraphBuilder, MistakeList, longest_chain, running_order
 from evo_libra.chakra.read import read_metadata, read_nodes
 from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.errors import InputError

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray
-from evo_libra.bandwidth.lower_bound import ascend, hyperbola
-from evo_libra.bandwidth.program import BandwidthProgram, only_price
+from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import program_for, variants

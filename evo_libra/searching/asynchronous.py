@@ -13,8 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.variation import is_new
-from evo_libra.searching.evaluation.cache import DesignEvaluation
-from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import DesignEvaluation, ExpensiveProblem
 from evo_libra.searching.loop import NO_OPTIONS, SearchLoop, SearchOptions, Snapshot
 
 

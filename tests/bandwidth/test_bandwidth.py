@@ -13,9 +13,8 @@ from evo_libra.arrays import FloatArray
 from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
 from evo_libra.bandwidth.conic import conic
 from evo_libra.bandwidth.interior_point import interior_point
-from evo_libra.bandwidth.lower_bound import ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.product import least_product
-from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, merged
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound, merged
 from evo_libra.bandwidth.solve import ACCURACY, optimal_bandwidth, unlimited, violation
 from evo_libra.workload.training import Race
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evo_libra.chakra.graph import Chain, graph_of, longest_chain, running_order
+from evo_libra.chakra.check import Chain, graph_of, longest_chain, running_order
 from evo_libra.chakra.read import read_trace
 from evo_libra.chakra.summary import CollectiveKey, ComputeSummary, Volume, compute_time, summarise
 from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node

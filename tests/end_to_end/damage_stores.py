@@ -46,7 +46,7 @@ from evo_libra.experiment.store.claim import acquire, renew
 from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.events import read_progress
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
+from evo_libra.searching.evaluation.parallel import Cache, DesignEvaluation
 from evo_libra.ui.terminal.session import Session, Wanted
 
 NOBODY = 65534

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import (
+    EvoLibraError,
+    InputError,
+    MachineError,
+    StorageError,
+    explained,
+    machine_fault,
+    memory_kills,
+)
 from evo_libra.experiment.execution.executor import Ending, Job, Report
 from evo_libra.experiment.execution.search_loop import Place, in_this_process, with_processes
 from evo_libra.experiment.execution.search_run import (
@@ -35,7 +43,6 @@ from evo_libra.experiment.store.events import log, tell
 from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, RunFolder
 from evo_libra.experiment.store.records import stale
 from evo_libra.experiment.store.staging import TakenOverError
-from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import Snapshot

@@ -21,10 +21,10 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
+from evo_libra.errors import StorageError, explained
 from evo_libra.experiment.store.folder import create_text, make_folder
 from evo_libra.experiment.store.json_files import parse_file
 from evo_libra.experiment.store.staging import STAGING, Staging, TakenOverError, remove_tree
-from evo_libra.faults import StorageError, explained
 from evo_libra.files.integrity import DamagedError, open_regular, seal_json, unreadable
 
 LEASE_SECONDS = 60.0

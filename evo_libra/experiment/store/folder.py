@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, StorageError, explained
 from evo_libra.experiment.store.json_files import (
     ATTEMPT_FIELDS,
     DONE_FIELDS,
@@ -26,7 +26,6 @@ from evo_libra.experiment.store.json_files import (
     parse_file,
 )
 from evo_libra.experiment.store.staging import Staging
-from evo_libra.faults import StorageError, explained
 from evo_libra.files.integrity import DamagedError, open_regular, read_bytes, seal_json
 
 if TYPE_CHECKING:

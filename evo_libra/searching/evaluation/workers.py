@@ -14,8 +14,7 @@ from multiprocessing import connection, get_context, parent_process
 from types import TracebackType
 from typing import Any, Self
 
-from evo_libra.errors import InputError
-from evo_libra.faults import MachineError, StorageError, machine_fault
+from evo_libra.errors import InputError, MachineError, StorageError, machine_fault
 
 _STARTING_SECONDS = 120.0
 LOOK_SECONDS = 1.0

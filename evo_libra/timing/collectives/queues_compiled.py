@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.compiled import compile_function
+from evo_libra.arrays import FloatArray, IntArray, compile_function
 
 Queue = NDArray[np.int16]
 Run = Callable[[Queue, IntArray, IntArray, IntArray, int, IntArray, FloatArray], IntArray]

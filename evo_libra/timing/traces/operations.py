@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
-from evo_libra.chakra.check import mistakes_in
-from evo_libra.chakra.graph import graph_of, running_order
+from evo_libra.chakra.check import graph_of, mistakes_in, running_order
 from evo_libra.chakra.trace import CollectiveType, Kind, Node, Value
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake

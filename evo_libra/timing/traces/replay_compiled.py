@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.compiled import compile_function
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, compile_function
 from evo_libra.timing.traces.program_arrays import ProgramArrays
 
 _Arrays = tuple[IntArray, ...]

@@ -16,14 +16,12 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
-from evo_libra.errors import InputError
-from evo_libra.faults import StorageError
+from evo_libra.errors import InputError, StorageError
 from evo_libra.searching.asynchronous import completions
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engine import SECONDS, STAGNATION
 from evo_libra.searching.evaluation import workers as workers_of
-from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
-from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, Cache, DesignEvaluation, ExpensiveProblem
 from evo_libra.searching.evaluation.workers import Done, Workers
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot
