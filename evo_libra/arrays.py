@@ -89,16 +89,9 @@ class Population:
 
 
 def cases(*columns: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different rows of some columns.
+    """Return (k,) a row of each kind of row of some (n,) columns, and (n,) which kind each row is.
 
-    Parameters
-    ----------
-    columns : (n,) integers each, at least one row.
-
-    Returns
-    -------
-    first : (k,) a row of each kind.
-    kind : (n,) which kind each row is; ``column[first][kind]`` is the column again.
+    There is at least one row; ``column[first][kind]`` is the column again.
 
     >>> first, kind = cases(np.array([4, 2, 4]), np.array([1, 1, 1]))
     >>> first.tolist(), kind.tolist()

@@ -53,9 +53,7 @@ class Mistake:
 class InputError(EvoLibraError):
     """An input that cannot be used; carries every mistake that was found in it.
 
-    Parameters
-    ----------
-    mistakes : the mistakes, or their messages, a line each, where they have no place in a file.
+    Mistakes without a place in a file may come as one text, a line each.
     """
 
     def __init__(self, mistakes: str | Mistake | Iterable[Mistake]) -> None:
@@ -172,12 +170,7 @@ class StorageError(MachineError):
 
 @contextlib.contextmanager
 def explained(folder: Path) -> Iterator[None]:
-    """Turn the system's errors about space and rights into a `StorageError`.
-
-    Parameters
-    ----------
-    folder : where results are written.
-    """
+    """Turn the system's errors about space and rights into a `StorageError`."""
     try:
         yield
     except OSError as error:
@@ -189,12 +182,10 @@ def explained(folder: Path) -> Iterator[None]:
 
 
 def machine_fault(error: BaseException) -> MachineError | None:
-    """Return which fault of the machine an error comes from; None for an error of the run itself.
+    """Return which fault of the machine an error of a run comes from; None for one of the run or of its problem's code.
 
-    Parameters
-    ----------
-    error : raised by whatever a run executes, a problem's own code included. Files that such code has no right to are
-        its own mistake; files that this program has no right to (an `EvoLibraError`) are the machine's.
+    Files that such code has no right to are its own mistake; files that this program has no right to (an
+    `EvoLibraError`) are the machine's.
     """
     ours = isinstance(error, EvoLibraError)
     cause: BaseException | None = error

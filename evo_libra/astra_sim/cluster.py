@@ -30,13 +30,7 @@ PEAK = 1e12
 
 @dataclass(frozen=True)
 class Cluster:
-    """A design as ASTRA-sim's files say it.
-
-    Attributes
-    ----------
-    network, system : the files.
-    dimensions : of the design, those that the network has.
-    """
+    """A design as ASTRA-sim's files say it; `dimensions` are those of the design that the network has."""
 
     network: NetworkFile
     system: SystemFile
@@ -47,12 +41,8 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     """Return what ASTRA-sim's files say of a design, as the search timed it.
 
     A network file has one bandwidth for a dimension. Where an all-to-all would need another one than the all-reduce, it
-    runs `ONE_AT_A_TIME`. A scheduler that ASTRA-sim does not have is left out. An NPU computes 1 TFLOP/s at most.
-
-    Parameters
-    ----------
-    fidelity : how collectives run.
-    design : a population of one, with its schedule.
+    runs `ONE_AT_A_TIME`. A scheduler that ASTRA-sim does not have is left out. An NPU computes 1 TFLOP/s at most. The
+    design is a population of one, with its schedule.
     """
     schedule = design.schedule
     assert schedule is not None  # noqa: S101 - our mistake, as a fidelity always makes one
@@ -77,11 +67,8 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
 def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:
     """Return how ASTRA-sim has to run each collective in a dimension for which a design asks for an algorithm.
 
-    Parameters
-    ----------
-    algorithm : index into `evo_libra.timing.names.ALGORITHMS`.
-    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
-    npus : in the dimension.
+    Block and algorithm are indices into `evo_libra.network.blocks.registry.BLOCKS` and
+    `evo_libra.timing.names.ALGORITHMS`.
     """
     place = np.array([[block]]), np.array([[npus]])
     runs = {collective: runnable(np.array([[algorithm]]), collective, *place) for collective in Collective}
@@ -96,12 +83,7 @@ def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> fl
     """Return the bandwidth of an NPU in a dimension from that of its links, both in B/s.
 
     Of numbers that differ in their last digits it is one whose links have just that bandwidth, if there is any, and the
-    one of fewest digits.
-
-    Parameters
-    ----------
-    bandwidth, block, npus : of the dimension's links.
-    algorithm : that a design asks for, index into `evo_libra.timing.names.ALGORITHMS`.
+    one of fewest digits. The algorithm is the one that the design asks for.
     """
     place = np.array([[block]]), np.array([[npus]])
     runs = runnable(np.array([[algorithm]]), Collective.ALL_REDUCE, *place)
@@ -116,14 +98,7 @@ def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> fl
 
 @dataclass(frozen=True)
 class ExportedGroup:
-    """A process group of a workload.
-
-    Attributes
-    ----------
-    extent : NPUs of each dimension in the group.
-    place : where its collectives run.
-    lists : (N,) number of the member list of each NPU, where there are any; else empty.
-    """
+    """A process group of a workload: NPUs in each dimension, where it runs, (N,) the member list of each NPU, if any."""
 
     extent: tuple[int, ...]
     place: GroupPlace
@@ -137,13 +112,7 @@ class ExportedGroup:
 
 @dataclass(frozen=True)
 class Grouping:
-    """The process groups of all workloads.
-
-    Attributes
-    ----------
-    of_workload : those of each workload that run collectives and have more than one NPU, by name.
-    members : NPUs of each communicator group, by the name that traces have for it.
-    """
+    """The process groups of each workload that have several NPUs, by name, and the NPUs of each communicator group."""
 
     of_workload: tuple[Mapping[str, ExportedGroup], ...]
     members: Mapping[str, tuple[int, ...]]
@@ -153,12 +122,7 @@ def group(npus: Sequence[int], workloads: Sequence[tuple[Workload, Mapping[str, 
     """Place the process groups of workloads.
 
     A group that has one NPU or all of each dimension runs over these dimensions, as the world's collectives do. Another
-    one has member lists; the same lists serve all workloads.
-
-    Parameters
-    ----------
-    npus : sizes of the dimensions.
-    workloads : with the degrees of their process groups, the innermost first.
+    one has member lists; the same lists serve all workloads. Degrees come with the innermost first.
     """
     sizes, members = np.array(npus), dict[str, tuple[int, ...]]()
     known: dict[tuple[tuple[int, ...], ...], IntArray] = {}

@@ -49,23 +49,12 @@ README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
 
 
 def export_design(problem: Problem, design: str, folder: Path, searched: Problem | None = None) -> Exported:
-    """Write a design with the workloads of a problem for ASTRA-sim; the README comes last.
+    """Write a design with the workloads of a problem for ASTRA-sim to a new or empty folder; the README comes last.
 
-    Parameters
-    ----------
-    problem : with ASTRA-sim's time or one of its schedulers.
-    design : in the notation.
-    folder : new or empty.
-    searched : the problem that the design was found for, where its time is another.
-
-    Returns
-    -------
-    What was written, with the times that are predicted from the files.
-
-    Raises
-    ------
-    InputError : the problem's time is LIBRA's, a workload is no training loop, the network is too large, the design
-        is none of the problem, or the folder is not empty or cannot be written.
+    Returns what was written, with the times that are predicted from the files. `searched` is the problem that the
+    design was found for, where its time is another. Raises `InputError` if the problem's time is LIBRA's, a workload is
+    no training loop, the network is too large, the design is none of the problem, or the folder is not empty or cannot
+    be written.
     """
     fidelity = problem.time.fidelity
     if fidelity is None:

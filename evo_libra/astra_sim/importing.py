@@ -22,14 +22,10 @@ from evo_libra.timing.names import ALGORITHMS, Scheduler
 
 @dataclass(frozen=True)
 class Imported:
-    """A cluster of ASTRA-sim.
+    """A cluster of ASTRA-sim as a design, with bandwidths per NPU, and the keys of a problem file's time.
 
-    Attributes
-    ----------
-    fabric : the design, with bandwidths per NPU; its technologies are named for this.
-    time : keys of a problem file's time.
-    compute : TFLOP/s of an NPU, or None where the system file has none, or just what exported ones count by.
-    without : what problem files cannot say, a sentence each.
+    `compute` is TFLOP/s of an NPU, None where the system file has none, or just what exported ones count by. `without`
+    are sentences on what problem files cannot say.
     """
 
     fabric: Fabric
@@ -47,10 +43,6 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
     """Return a cluster of ASTRA-sim as a design with the time of a problem file.
 
     Dimensions of one latency are of one technology; otherwise each has its own.
-
-    Parameters
-    ----------
-    network, system : its files.
     """
     found = [_algorithm(d, network, system) for d in range(len(network.npus))]
     algorithms, without = [algorithm for algorithm, _ in found], [text for _, texts in found for text in texts]
@@ -145,13 +137,8 @@ def _replayed(system: SystemFile) -> Iterator[str]:
 def problem_texts(found: Imported, name: str, catalog_file: str) -> tuple[str, str]:
     """Return a problem file with the network pinned and a workload to begin with, and its catalogue.
 
-    ASTRA-sim's files have no prices: the catalogue has 0 for all, and the problem asks for time alone.
-
-    Parameters
-    ----------
-    found : the cluster.
-    name : of the problem.
-    catalog_file : path of the catalogue, relative to the problem file.
+    ASTRA-sim's files have no prices: the catalogue has 0 for all, and the problem asks for time alone. The path of the
+    catalogue is relative to the problem file.
     """
     npus = found.fabric.npus
     shape = str(Fabric(found.fabric.dimensions))

@@ -17,16 +17,7 @@ BINARY = "AstraSim_Analytical_Congestion_Unaware"
 
 @dataclass(frozen=True)
 class CollectiveTime:
-    """Collectives of a workload that are alike.
-
-    Attributes
-    ----------
-    kind : process group, collective, bytes.
-    where : how they run.
-    count : in an iteration.
-    modelled : seconds of one, by the problem.
-    predicted : ns of one, by ASTRA-sim.
-    """
+    """Collectives of a workload that are alike: the seconds of one by the problem, and its ns by ASTRA-sim."""
 
     kind: Kind
     where: str
@@ -37,17 +28,10 @@ class CollectiveTime:
 
 @dataclass(frozen=True)
 class ExportedWorkload:
-    """A workload as it was exported.
+    """A workload as it was exported; the prefix of its traces is relative to the folder.
 
-    Attributes
-    ----------
-    name : of the workload.
-    prefix : of its traces, relative to the folder.
-    traces : how many of them are different.
-    searched, modelled : seconds, by the problem of the search, and by the one that was exported.
-    prediction : of a released ASTRA-sim.
-    scheduled : of one that reads schedulers; None where none is asked for.
-    collectives : in order of appearance.
+    Its seconds are those by the problem of the search (`searched`) and by the exported one (`modelled`). `scheduled` is
+    the prediction of an ASTRA-sim that reads schedulers, None where none is asked for.
     """
 
     name: str
@@ -67,18 +51,7 @@ class ExportedWorkload:
 
 @dataclass(frozen=True)
 class Exported:
-    """A design as it was exported.
-
-    Attributes
-    ----------
-    design : in the notation.
-    npus : of the network.
-    models : of time: the one of the search, and the one that was exported.
-    version : of this package.
-    has_groups : whether there are communicator groups.
-    workloads : in the problem's order.
-    differences : why times differ, a sentence each.
-    """
+    """A design as it was exported: the time models of search and files, and why times differ, a sentence each."""
 
     design: str
     npus: int

@@ -48,15 +48,8 @@ class Prediction:
 def predict(traces: Sequence[Sequence[Node]], groups: Groups, machine: Machine) -> Prediction:
     """Return when ASTRA-sim will say that traces are finished.
 
-    Parameters
-    ----------
-    traces : of all NPUs; those that are the same are best the same object.
-    groups : communicator groups.
-    machine : the cluster.
-
-    Raises
-    ------
-    InputError : something in the traces cannot run.
+    The traces are those of all NPUs; equal ones are best the same object. Raises `InputError` if something in the
+    traces cannot run.
     """
     program = compile_program(traces, groups, machine)
     done = execute_program(program, machine)
@@ -99,15 +92,7 @@ _ROUNDED = 0.5
 
 @dataclass(frozen=True)
 class Case:
-    """A workload on a design.
-
-    Attributes
-    ----------
-    workload, overlap : its training loop.
-    placed : its process groups.
-    modelled : seconds of each kind of collective, by the problem.
-    prediction : what ASTRA-sim will say.
-    """
+    """A workload on a design: where its groups run, and the seconds of each kind of collective by the problem."""
 
     workload: Workload
     overlap: str

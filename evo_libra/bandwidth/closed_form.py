@@ -59,11 +59,9 @@ def _wish(program: BandwidthProgram, rate: FloatArray) -> FloatArray:
 def _with_floors(
     program: BandwidthProgram, floor: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
-    """Take dimensions at their floor out of the budget until no other one falls below its own.
-
-    Where the dimensions taken out would still be at their floors, the answer is the optimum: the budget without them is
-    a relaxation whose solution is feasible.
-    """
+    """Take dimensions at their floor out of the budget until no other one falls below its own."""
+    # Where they would still be at their floors, the answer is the optimum: the budget without them is a relaxation
+    # whose solution is feasible.
     for _ in range(len(floor)):
         price = np.where(floor, 0.0, program.rows[0])
         limit = program.limit[0] - (program.rows[0] * program.low * floor).sum(axis=0)

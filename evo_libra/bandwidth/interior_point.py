@@ -223,10 +223,8 @@ def _state(part: Scaled, it: _Iterate) -> _State:
 
 
 def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
-    """Return the iterate after one predictor-corrector step.
-
-    With ``r = dw / w`` and a target ``t`` for the products, ``dy / y = t / (w y) - 1 - r``; the predictor has t = 0.
-    """
+    """Return the iterate after one predictor-corrector step."""
+    # With r = dw / w and a target t for the products, dy / y = t / (w y) - 1 - r; the predictor has t = 0.
     inverse_w = 1.0 / it.w
     ratio = it.y * inverse_w
     newton, stiffness = _factorised(part, it, ratio, state)
@@ -285,11 +283,9 @@ def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
 def _factorised(
     part: Scaled, it: _Iterate, ratio: FloatArray, state: _State
 ) -> tuple[DiagonalHead | DenseHead, FloatArray]:
-    """Return the Newton system over times of races and rates (the head) and bandwidths (the tail).
-
-    Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it
-    what holds the level of the bandwidths is lost in rounding.
-    """
+    """Return the Newton system over times of races and rates (the head) and bandwidths (the tail)."""
+    # Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it
+    # what holds the level of the bandwidths is lost in rounding.
     _, low, high, rows, _ = part.parts
     patterns, depth, count = part.link.shape
     link = part.link_part(ratio)

@@ -125,11 +125,9 @@ def _probe(
 
 
 def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return (n,) the least product that the lines allow, and a slope between those of the lines that meet there.
-
-    The costs at which neighbouring lines cross cut the axis into intervals. Over one interval a line's product is at
-    least its lower end, whichever line it is; so the best line's lower end is a bound there.
-    """
+    """Return (n,) the least product that the lines allow, and a slope between those of the lines that meet there."""
+    # The costs at which neighbouring lines cross cut the axis into intervals. Over one interval a line's product is at
+    # least its lower end, whichever line it is; so the best line's lower end is a bound there.
     order = np.argsort(-lines.slope, axis=0)
     slope, height = np.take_along_axis(lines.slope, order, axis=0), np.take_along_axis(lines.height, order, axis=0)
     cross = (height[:-1] - height[1:]) / (slope[:-1] - slope[1:])

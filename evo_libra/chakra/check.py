@@ -100,13 +100,7 @@ def running_order(graph: Graph) -> Integers:
 
 
 def cycle_in(graph: Graph, order: Integers) -> tuple[int, ...]:
-    """Return the ids of nodes of which each waits for the next and the last for the first; none if all can run.
-
-    Parameters
-    ----------
-    graph : of a trace.
-    order : its `running_order`.
-    """
+    """Return the ids of nodes of which each waits for the next and the last for the first; none if all can run."""
     if len(order) == len(graph):
         return ()
     stuck = np.ones(len(graph), dtype=bool)
@@ -122,14 +116,7 @@ def cycle_in(graph: Graph, order: Integers) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Chain:
-    """Nodes of which each waits for the one before.
-
-    Attributes
-    ----------
-    nodes : how many they are.
-    first, last : ids of the ends.
-    weight : sum over the nodes.
-    """
+    """Nodes of which each waits for the one before: their number, the ids of the ends, the sum of their weights."""
 
     nodes: int
     first: int
@@ -140,11 +127,7 @@ class Chain:
 def longest_chain(graph: Graph, order: Integers, weights: npt.NDArray[np.float64]) -> Chain:
     """Return the chain with the largest sum of weights, of equals the one with the most nodes.
 
-    Parameters
-    ----------
-    graph : of a trace, with at least one node.
-    order : its `running_order`; every node is in it.
-    weights : of the nodes, none negative [n].
+    Weights (n,) are not negative, and every node of the graph is in its `running_order`.
     """
     total, count, begin = (
         array("d", weights.astype(np.float64).tobytes()),
@@ -194,11 +177,6 @@ def mistakes_in(nodes: Iterable[Node], file: str) -> list[Mistake]:
 
     Checked are the attributes that ASTRA-sim reads (`node_mistakes`) and the graph (`graph_mistakes`); what roofline
     times need is the business of whoever computes them.
-
-    Parameters
-    ----------
-    nodes : of one trace.
-    file : what errors call it.
     """
     collected = MistakeList(file)
     graph = graph_of(collected.watch(nodes))
@@ -308,11 +286,6 @@ def graph_mistakes(graph: Graph, order: Integers) -> Iterator[tuple[int, str]]:
 
     An id may stand for one node; every dependency must be there; no node may wait for itself, be it over others. With
     that, a node exists that can start.
-
-    Parameters
-    ----------
-    graph : of a trace.
-    order : its `running_order`.
     """
     yield from _equal_ids(graph.ids)
     missing = graph.positions() < 0

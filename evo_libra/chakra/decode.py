@@ -37,9 +37,7 @@ class DecodeError(ValueError):
 def decode_metadata(data: bytes, version: str) -> Metadata:
     """Return what the first message of a trace of schema 0.0.4 or 0.0.3 says.
 
-    Raises
-    ------
-    DecodeError : it is damaged, or says something that nothing here knows.
+    Raises `DecodeError` if it is damaged, or says something that nothing here knows.
     """
     message = _parsed(messages(version).metadata, data)
     if version != TODAY:
@@ -52,9 +50,7 @@ def decode_metadata(data: bytes, version: str) -> Metadata:
 def decode_node(data: bytes, version: str) -> Node:
     """Return the node that a message of a schema says, as it would be in schema 0.0.4.
 
-    Raises
-    ------
-    DecodeError : it is damaged, or says something that nothing here knows.
+    Raises `DecodeError` if it is damaged, or says something that nothing here knows.
     """
     message = _parsed(messages(version).node, data)
     try:

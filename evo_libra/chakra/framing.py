@@ -28,14 +28,7 @@ _PIECE = 2**16
 
 @dataclass(frozen=True, slots=True)
 class FramedMessage:
-    """One message of a file.
-
-    Attributes
-    ----------
-    number : counts from 1.
-    offset : of its length, in bytes from the beginning of the file, or of what it unpacks to.
-    data : the message itself.
-    """
+    """One message of a file: its number from 1 on, the byte at which its length stands, unpacked, and its content."""
 
     number: int
     offset: int
@@ -50,16 +43,10 @@ class FramedMessage:
 def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[FramedMessage]:
     """Yield the messages of a file, one in memory at a time.
 
-    Parameters
-    ----------
-    path : the file; its first two bytes say whether it is gzipped.
-    watch : called now and then with the number of bytes of the file that have been read.
-
-    Raises
-    ------
-    InputError : the file cannot be read, ends inside a message, is damaged as gzip goes, or has a message that claims
-        more than `LARGEST_MESSAGE` bytes or more than the file has left; or one behind the first is empty, which no
-        node is.
+    The first two bytes say whether the file is gzipped. `watch` is called now and then with the bytes of the file that
+    have been read. Raises `InputError` if the file cannot be read, ends inside a message, is damaged as gzip goes, or
+    has a message that claims more than `LARGEST_MESSAGE` bytes or more than the file has left; or one behind the first
+    is empty, which no node is.
     """
     with ExitStack() as files:
         try:

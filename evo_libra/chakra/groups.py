@@ -27,17 +27,10 @@ _NAME = re.compile("[1-9][0-9]{0,18}")
 
 
 def read_groups(path: Path, npus: int | None = None) -> Groups:
-    """Read a file of communicator groups.
+    """Read a file of communicator groups. Members are below `npus` where that is known.
 
-    Parameters
-    ----------
-    path : the file.
-    npus : number of NPUs; members are below it. None where it is not known.
-
-    Raises
-    ------
-    InputError : the file cannot be read, is no such JSON, names a group twice or not by a positive number, or a group
-        is empty or has a member that is no NPU or comes twice. All wrong groups are listed.
+    Raises `InputError` if the file cannot be read, is no such JSON, names a group twice or not by a positive number, or
+    a group is empty or has a member that is no NPU or comes twice. All wrong groups are listed.
     """
     try:
         with opened(path) as file:
@@ -56,9 +49,7 @@ def read_groups(path: Path, npus: int | None = None) -> Groups:
 def parse_groups(text: str, file: str, npus: int | None = None) -> Groups:
     """Return the groups that a text has; `file` is what errors call it.
 
-    Raises
-    ------
-    InputError : as for `read_groups`.
+    Raises `InputError` as `read_groups` does.
 
     >>> parse_groups('{"1": [0, 2], "2": [1, 3]}', "groups.json", npus=4)
     {'1': (0, 2), '2': (1, 3)}
@@ -80,9 +71,7 @@ def parse_groups(text: str, file: str, npus: int | None = None) -> Groups:
 def write_groups(path: Path, groups: Mapping[str, Sequence[int]]) -> None:
     """Write a file of communicator groups.
 
-    Raises
-    ------
-    InputError : `read_groups` would refuse what is to be written, or the file cannot be written.
+    Raises `InputError` if `read_groups` would refuse what is to be written, or the file cannot be written.
     """
     mistakes = [Mistake(message, str(path), key=key) for key, message in _mistakes(groups.items(), None)]
     if mistakes:

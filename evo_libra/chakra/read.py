@@ -34,9 +34,7 @@ _SHOWN = 5
 def read_metadata(path: Path) -> Metadata:
     """Read what a trace says of itself; the version of an older schema is that of the schema.
 
-    Raises
-    ------
-    InputError : the file cannot be read, or does not begin as a trace does.
+    Raises `InputError` if the file cannot be read, or does not begin as a trace does.
     """
     schema = _schema(path)
     if not schema.has_metadata:
@@ -63,17 +61,10 @@ def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterat
 
     Nodes of older schemas come as they would be in today's: kinds and collectives by today's numbers, ``parent`` as
     data dependencies, the attributes ``is_host_op`` as ``is_cpu_op`` and ``runtime`` also as duration. The nodes are
-    not checked against each other, nor for the attributes that their kinds need; `read_trace` does that.
-
-    Parameters
-    ----------
-    path : the file, gzipped or not.
-    watch : called now and then with the number of bytes of the file that have been read.
-
-    Raises
-    ------
-    InputError : the file cannot be read, is truncated or damaged, or has a node, a kind or a collective of no schema
-        that is known here; it has more than `MOST_NODES` nodes or `MOST_DEPENDENCIES` dependencies.
+    not checked against each other, nor for the attributes that their kinds need; `read_trace` does that. `watch` is
+    called now and then with the bytes of the file that have been read. Raises `InputError` if the file cannot be read,
+    is truncated or damaged, has a node, a kind or a collective of no schema that is known here, or has more than
+    `MOST_NODES` nodes or `MOST_DEPENDENCIES` dependencies.
     """
     yield from _nodes(path, watch, None)
 
@@ -118,10 +109,8 @@ class _SoFar:
 def read_trace(path: Path) -> Trace:
     """Read a trace and check it.
 
-    Raises
-    ------
-    InputError : as for `read_nodes`, and for all that `check.mistakes_in` finds; the nodes have more than
-        `LARGEST_TRACE` bytes together.
+    Raises `InputError` as `read_nodes` does, for all that `check.mistakes_in` finds, and for more than `LARGEST_TRACE`
+    bytes of nodes.
     """
     metadata, collected = read_metadata(path), MistakeList(str(path))
     nodes = tuple(collected.watch(_nodes(path, None, LARGEST_TRACE)))
@@ -135,13 +124,8 @@ def read_trace(path: Path) -> Trace:
 def read_traces(prefix: Path) -> tuple[Trace, ...]:
     """Read the traces of all NPUs, or the one that is good for all.
 
-    Parameters
-    ----------
-    prefix : of the files PREFIX.<npu>.et, or the one file.
-
-    Raises
-    ------
-    InputError : as for `trace_files` and `read_trace`.
+    The prefix is that of the files PREFIX.<npu>.et, or the one file. Raises `InputError` as `trace_files` and
+    `read_trace` do.
     """
     return tuple(map(read_trace, trace_files(prefix)))
 
@@ -149,9 +133,7 @@ def read_traces(prefix: Path) -> tuple[Trace, ...]:
 def trace_files(prefix: Path) -> tuple[Path, ...]:
     """Return the files PREFIX.<npu>.et or PREFIX.<npu>.et.gz by NPU from 0 on, or the one file itself.
 
-    Raises
-    ------
-    InputError : there is no such file, one is missing between others, or an NPU has two.
+    Raises `InputError` if there is no such file, one is missing between others, or an NPU has two.
     """
     if os.path.isfile(prefix):  # noqa: PTH113 - false for what cannot be the name of a file
         return (prefix,)

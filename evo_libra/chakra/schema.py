@@ -39,13 +39,7 @@ _PACKAGE = "ChakraProtoMsg"
 
 @dataclass(frozen=True)
 class Messages:
-    """The classes of the messages of one schema.
-
-    Attributes
-    ----------
-    metadata : of the first message of a trace; schema 0.0.2 has none, and there it is None.
-    node : of every other message.
-    """
+    """The classes of the messages of one schema: of the metadata, which 0.0.2 does not have, and of the nodes."""
 
     metadata: Any
     node: Any
@@ -144,13 +138,7 @@ _WIRE_TYPES = {"float": NARROW, "string": BYTES}
 
 @dataclass(frozen=True)
 class Schema:
-    """What a trace is written in.
-
-    Attributes
-    ----------
-    version : 0.0.4, 0.0.3 or 0.0.2.
-    has_metadata : whether the first message is metadata; if not it is a node, which some tools wrote in 0.0.3, too.
-    """
+    """The version of a trace, and whether its first message is metadata; some tools begin with a node in 0.0.3, too."""
 
     version: str
     has_metadata: bool = True
@@ -159,12 +147,9 @@ class Schema:
 def schema_of(path: Path) -> Schema:
     """Return the schema of a trace.
 
-    A trace without anything that differs is of 0.0.4 if it begins with metadata and of 0.0.2 if not.
-
-    Raises
-    ------
-    InputError : the file cannot be read or is empty; its first message is neither metadata nor a node; a node
-        that could be of every schema has no type.
+    A trace without anything that differs is of 0.0.4 if it begins with metadata and of 0.0.2 if not. Raises
+    `InputError` if the file cannot be read or is empty, its first message is neither metadata nor a node, or a node
+    that could be of every schema has no type.
     """
     messages = read_messages(path)
     first = next(messages, None)
@@ -239,10 +224,7 @@ def _is_attribute_of_today(content: bytes) -> bool:
 
 
 def _may_be(version: str, fields: Iterable[Field]) -> bool:
-    """Tell whether the values of an older node's attributes are in the fields that an older schema has for them.
-
-    Lists of numbers count only one by one, which is how proto2 writes them; packed, they could be of both.
-    """
+    """Tell whether the values of an older node's attributes are in the fields that an older schema has for them."""
     scalars = (name.removesuffix("_list") for name in attribute_types(version))
     allowed = {(number, _WIRE_TYPES.get(name, VARINT)) for number, name in enumerate(scalars, FIRST_VALUE[version])}
     attributes = [content for number, wire, content in fields if (number, wire) == (11, BYTES)]

@@ -33,14 +33,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveKey:
-    """What tells collectives apart.
-
-    Attributes
-    ----------
-    collective : what it does.
-    group : name of the communicator group; empty for all NPUs, which a trace may also call "0".
-    involved : whether each dimension takes part; None where the trace does not say.
-    """
+    """What collectives do, their group, empty for all NPUs, and which dimensions take part, where the trace says it."""
 
     collective: CollectiveType
     group: str
@@ -49,15 +42,7 @@ class CollectiveKey:
 
 @dataclass(frozen=True, slots=True)
 class ComputeSummary:
-    """The computations of a trace.
-
-    Attributes
-    ----------
-    nodes : how many there are.
-    operations, size : sums of their operations and of the bytes that these move, where the nodes say so.
-    recorded : sum of the recorded durations in s.
-    untimed : how many have no time, neither recorded nor, where a roofline is given, by it.
-    """
+    """The computations of a trace: sums of operations, bytes and recorded seconds, and how many have no time."""
 
     nodes: int
     operations: int
@@ -104,13 +89,7 @@ def compute_time(node: Node, peak: float | None = None, memory_bandwidth: float 
 
     With a roofline it is the longer one of its operations at the peak and its bytes at the bandwidth of the memory, not
     rounded to nanoseconds as ASTRA-sim does; on the CPU, without a roofline or without both figures it is the recorded
-    duration, of which 0 means none.
-
-    Parameters
-    ----------
-    node : a computation.
-    peak : operations per s.
-    memory_bandwidth : B/s.
+    duration, of which 0 means none. The peak is in operations per s, and the bandwidth in B/s.
     """
     operations, size = amount(node, "num_ops"), amount(node, "tensor_size")
     if peak and memory_bandwidth and operations is not None and size is not None and not amount(node, "is_cpu_op"):
@@ -133,15 +112,8 @@ def summarise(
 ) -> TraceSummary:
     """Read a trace and return what it holds.
 
-    Parameters
-    ----------
-    path : the file.
-    peak, memory_bandwidth : of the roofline that times computations, in operations per s and B/s; both or none.
-    watch : called now and then with the number of bytes of the file that have been read.
-
-    Raises
-    ------
-    InputError : as for `read.read_trace`.
+    The roofline of computations has both operations per s and B/s, or none. `watch` is called now and then with the
+    bytes of the file that have been read. Raises `InputError` as `read.read_trace` does.
     """
     mistakes = MistakeList(str(path))
     tally, builder, times = _Tally(), GraphBuilder(), array("d")

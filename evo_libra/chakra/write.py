@@ -20,17 +20,8 @@ def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
     """Write a trace of schema 0.0.4, so that it is there whole or not at all.
 
     What `read.read_nodes` gives of a trace of 0.0.4 becomes the bytes that it was read from. The same nodes always
-    become the same bytes, gzipped too.
-
-    Parameters
-    ----------
-    path : of the file; a name that ends in ``.gz`` makes it gzipped, which ASTRA-sim's own reader does not take.
-    metadata : what comes first; a version that names an older schema is written as 0.0.4.
-    nodes : one at a time is enough.
-
-    Raises
-    ------
-    InputError : the file cannot be written.
+    become the same bytes, gzipped too. A name that ends in ``.gz`` makes it gzipped, which ASTRA-sim's own reader does
+    not take. Raises `InputError` if the file cannot be written.
     """
     try:
         temporary = path.with_name(f".tmp-{uuid.uuid4().hex}.et")
@@ -136,13 +127,8 @@ def compute_node(
 ) -> Node:
     """Return a computation.
 
-    Parameters
-    ----------
-    number, name : its id and what it is called.
-    operations, size : operations and the bytes they move, of which a roofline makes a time; both or none.
-    duration : microseconds, which it takes where no roofline is used.
-    on_cpu : whether it takes the NPU's CPU and not its accelerator.
-    control, data : ids of the nodes that must finish first.
+    A roofline makes a time of its operations and the bytes that they move, both or none; elsewhere it takes its
+    duration in microseconds. `on_cpu` says that it takes the NPU's CPU and not its accelerator.
 
     >>> compute_node(3, "gemm", operations=2 * 4096**3, size=6 * 4096**2).attributes["num_ops"]
     Attribute(type='int64', value=137438953472, doc='')
@@ -164,15 +150,8 @@ def collective_node(
 ) -> Node:
     """Return a collective.
 
-    Parameters
-    ----------
-    number, name : its id and what it is called.
-    collective : what it does.
-    size : bytes that each NPU brings; for an all-gather those of its shard.
-    group : name of its communicator group; empty for all NPUs.
-    involved : whether each dimension of the network takes part, where all NPUs do; None for all dimensions, of which
-        ASTRA-sim takes the first four.
-    control, data : ids of the nodes that must finish first.
+    Each NPU brings `size` bytes, for an all-gather those of its shard. An empty group is that of all NPUs, of which
+    `involved` dimensions take part; None for all dimensions, of which ASTRA-sim takes the first four.
     """
     values: dict[str, Value | None] = {"is_cpu_op": False, "comm_type": collective.value, "comm_size": size}
     values |= {"pg_name": group or None, "involved_dim": None if involved is None else tuple(involved)}
@@ -192,13 +171,7 @@ def send_node(
 ) -> Node:
     """Return the sending of a message, which the receive of the same source, destination, size and tag awaits.
 
-    Parameters
-    ----------
-    number, name : its id and what it is called.
-    source, destination : NPUs.
-    size : bytes.
-    tag : tells messages between the same NPUs apart.
-    control, data : ids of the nodes that must finish first.
+    The tag tells messages between the same NPUs apart.
     """
     return _node(number, name, Kind.COMM_SEND, _message(source, destination, size, tag), control, data)
 

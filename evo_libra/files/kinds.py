@@ -96,13 +96,7 @@ def kind_of_data(data: Any) -> str | None:  # noqa: ANN401 - data of a file
 
 
 def refusal_of_data(data: Any, fields: Collection[str]) -> str:  # noqa: ANN401 - data of a file
-    """Return the sentence that refuses a file as another kind than one of certain top keys; empty where it is not.
-
-    Parameters
-    ----------
-    data : of the file.
-    fields : the keys that the right kind of file may have.
-    """
+    """Return the sentence that refuses a file as another kind than one of certain top keys; empty where it is not."""
     kind = kind_of_data(data)
     return "" if kind in (None, kind_of_data(dict.fromkeys(fields))) else f"this is {USE[str(kind)]}"
 

@@ -77,14 +77,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Source:
-    """What a file says, and where.
-
-    Attributes
-    ----------
-    file : the name to show.
-    data : plain mappings, lists, texts, numbers, booleans and None.
-    places : the place of every key and item by its path; ``()`` is the whole.
-    """
+    """What a file says, as plain data, and the place of every key and item by its path; ``()`` is the whole."""
 
     file: str
     data: Data
@@ -98,13 +91,7 @@ class Source:
 
 
 def named_by(source: Source, path: KeyPath, error: InputError) -> InputError:
-    """Return the error of a file that another one names: where it is named, unless it says which line is wrong.
-
-    Parameters
-    ----------
-    source, path : the file that names it, and the key.
-    error : what is wrong with the file, or with its name.
-    """
+    """Return the error of a file that another one names: where it is named, unless it says which line is wrong."""
     known = any(mistake.line is not None for mistake in error.mistakes)
     return error if known else InputError(source.mistake(path, str(error)))
 
@@ -122,9 +109,7 @@ def format_key(path: KeyPath) -> str:
 def read_source(path: Path) -> Source:
     """Read a file of YAML or JSON.
 
-    Raises
-    ------
-    InputError : the file cannot be read, is not UTF-8, or is refused by `parse_source`.
+    Raises `InputError` if the file cannot be read, is not UTF-8, or is refused by `parse_source`.
     """
     try:
         with opened(path) as stream:
@@ -150,10 +135,9 @@ def read_source(path: Path) -> Source:
 def parse_source(text: str, file: str) -> Source:
     """Read one document of YAML 1.2, of which JSON is a part; ``file`` is the name to show in errors.
 
-    Raises
-    ------
-    InputError : the text is not YAML, is empty or too large, has several documents, duplicate keys, keys that are not
-        text or exceed YAML's 1024 characters, merge keys, tags beyond the core schema, or numbers that are not finite.
+    Raises `InputError` if the text is not YAML, is empty or too large, has several documents, duplicate keys, keys that
+    are not text or exceed YAML's 1024 characters, merge keys, tags beyond the core schema, or numbers that are not
+    finite.
     """
     _refuse_large(len(text), file)
     if len(text) > _SHORT:
@@ -191,12 +175,7 @@ def _parsed(text: str, file: str) -> Source:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file.
-
-    Raises
-    ------
-    InputError : it cannot be read.
-    """
+    """Return the SHA-256 of a file. Raises `InputError` if it cannot be read."""
     try:
         with opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has `readinto`
@@ -207,9 +186,7 @@ def file_digest(path: Path) -> str:
 def files_digest(paths: Sequence[Path]) -> str:
     """Return the SHA-256 of a file; of several, one that depends on each of them and on their order.
 
-    Raises
-    ------
-    InputError : one of them cannot be read.
+    Raises `InputError` if one of them cannot be read.
     """
     digests = [file_digest(path) for path in paths]
     return digests[0] if len(digests) == 1 else hashlib.sha256(" ".join(digests).encode()).hexdigest()
@@ -218,16 +195,9 @@ def files_digest(paths: Sequence[Path]) -> str:
 def set_value(source: Source, assignment: str, label: str | None = None) -> Source:
     """Return the source with one value replaced or added, as ``--set KEY=VALUE`` asks.
 
-    Parameters
-    ----------
-    source : the file.
-    assignment : such as ``search.evaluations=2000`` or ``workloads[0].weight=2``; the value is YAML, none is null.
-        Missing mappings on the way are created.
-    label : what errors about the value say instead of a file and a line; ``--set KEY=VALUE`` when left out.
-
-    Raises
-    ------
-    InputError : the key is no path, leads past a list's end or into a value that has no keys; the value is no YAML.
+    The value of an assignment such as ``search.evaluations=2000`` or ``workloads[0].weight=2`` is YAML, none is null;
+    missing mappings on the way are created. Errors name `label` instead of a file and a line. Raises `InputError` if
+    the key is no path, leads past a list's end or into a value that has no keys, or the value is no YAML.
     """
     label = label or short(printable(f"--set {assignment}"))
     key, equals, text = assignment.partition("=")
@@ -248,9 +218,7 @@ def set_value(source: Source, assignment: str, label: str | None = None) -> Sour
 def validate(model: type[M], source: Source) -> M:
     """Return the source's data as a model.
 
-    Raises
-    ------
-    InputError : every mistake in the data, in the order of the file.
+    Raises `InputError` with every mistake in the data, in the order of the file.
     """
     try:
         return model.model_validate_json(json.dumps(source.data))

@@ -40,9 +40,7 @@ def memetic_share(problem: SearchProblem, engine: str, share: float | None = Non
 def memetic_step(problem: SearchProblem, share: float) -> MemeticStep | None:
     """Return the step that takes a share of the evaluations; None for a share of 0.
 
-    Raises
-    ------
-    InputError : the share is out of range, or the problem has no exact bandwidths.
+    Raises `InputError` if the share is out of range, or the problem has no exact bandwidths.
     """
     if not share:
         return None
@@ -87,14 +85,8 @@ def generations(
 ) -> Iterator[Snapshot]:
     """Return an iterator of a snapshot after each generation, until the search ends.
 
-    Parameters
-    ----------
-    problem, engine : the problem to search, and the engine.
-    population : designs per generation.
-    seed : of the random numbers.
-    evaluations : designs to evaluate, those of `resume` included; the last generation is cut to meet the number.
-    resume : where to go on; the state of its engine may come from a file.
-    options : how the search starts, stops and improves designs.
+    Evaluations include those of `resume`, whose engine state may come from a file; the last generation is cut to meet
+    the number.
     """
     return Generations(problem, engine, population, seed, options).snapshots(evaluations, resume)
 
@@ -123,6 +115,10 @@ def search(
 ) -> Front:
     """Search a problem and return the front of everything that was evaluated.
 
+    Raises
+    ------
+    InputError : there is no such engine, or a number is not above 0.
+
     Parameters
     ----------
     problem : the problem.
@@ -133,10 +129,6 @@ def search(
     memetic : share of the evaluations that give designs of the front better bandwidths; 0 for none.
     options : how the search starts and stops, and its memetic step if `memetic` does not say.
     on_generation : called after each generation.
-
-    Raises
-    ------
-    InputError : there is no such engine, or a number is not above 0.
 
     >>> from evo_libra import load_problem
     >>> front = search(load_problem("gpt3-4k"), evaluations=4000, seed=1)

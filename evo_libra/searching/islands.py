@@ -89,13 +89,8 @@ def island_generations(
 ) -> Iterator[Snapshot]:
     """Yield a snapshot after each epoch of all islands, until the search ends.
 
-    Parameters
-    ----------
-    problem : it is sent to the processes, so its class must be one of a module.
-    engine : name of the engine of every island.
-    place : the number of islands, and where they are.
-    population : designs per generation of an island; the others are as for `.generations.generations`. The memetic step
-        is sent to the processes, too.
+    The problem is sent to the processes, so its class must be one of a module; so is the memetic step. The population
+    is that of an island; the other parameters are those of `.generations.generations`.
 
     Raises
     ------

@@ -110,13 +110,7 @@ NO_OPTIONS = SearchOptions()
 
 @dataclass(frozen=True)
 class SearchLoop(abc.ABC):
-    """A search of a problem; subclasses define its step.
-
-    Attributes
-    ----------
-    population : designs per generation.
-    seed : of the random numbers.
-    """
+    """A search of a problem; subclasses define its step."""
 
     problem: SearchProblem
     engine: Engine

@@ -22,13 +22,7 @@ _LOOKS = 10
 
 @dataclass(frozen=True)
 class Stagnation:
-    """Ends a search when its hypervolume has hardly grown for long.
-
-    Attributes
-    ----------
-    evaluations : over which the hypervolume of the archive has to grow; ten looks are taken meanwhile.
-    growth : by how much of itself.
-    """
+    """Ends a search when its hypervolume has grown by less than a share `growth` of itself over so many evaluations."""
 
     evaluations: int
     growth: float = 1e-3
@@ -95,13 +89,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Mark:
-    """The archive when its hypervolume last grew by enough.
-
-    Attributes
-    ----------
-    evaluations : then.
-    objectives : (m, k) of it then.
-    """
+    """The evaluations and the (m, k) objectives of the archive when its hypervolume last grew by enough."""
 
     evaluations: int = 0
     objectives: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
@@ -125,12 +113,9 @@ def grown(mark: Mark, archive: Archive, evaluations: int, rule: Stagnation) -> M
 def certified_gap(problem: SearchProblem) -> Callable[[Archive], float]:
     """Return the function that proves by how much a front is slower than the best one, at most, at any cost.
 
-    It is `Certificate.largest_factor` less 1; an archive without designs has an infinite gap.
-
-    Raises
-    ------
-    InputError : there is no such proof for the problem: it is written in Python, has another time than LIBRA's, or
-        other objectives than time and cost.
+    It is `Certificate.largest_factor` less 1; an archive without designs has an infinite gap. Raises `InputError` if
+    there is no such proof for the problem: it is written in Python, has another time than LIBRA's, or other objectives
+    than time and cost.
     """
     if not isinstance(problem, Problem) or not problem.time.exact:
         raise InputError(f"no gap can be proven of '{problem.name}': that takes a problem file with time: libra")

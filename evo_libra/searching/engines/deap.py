@@ -24,12 +24,7 @@ _MEMORY = ("best", "worst", "extreme")
 
 
 class DeapEngine(LibraryEngine):
-    """An algorithm of DEAP.
-
-    Parameters
-    ----------
-    algorithm : ``nsga2``, ``nsga3`` or ``spea2``.
-    """
+    """An algorithm of DEAP: ``nsga2``, ``nsga3`` or ``spea2``."""
 
     def __init__(self, algorithm: str) -> None:
         super().__init__(f"deap:{algorithm}", _Algorithm(algorithm))

@@ -43,9 +43,7 @@ class ExhaustiveEngine(Engine):
     def of(problem: SearchProblem) -> ExhaustiveEngine:
         """Return the engine for a problem.
 
-        Raises
-        ------
-        InputError : the problem is not one of a problem file, so that nothing can be enumerated.
+        Raises `InputError` if the problem is not one of a problem file, so that nothing can be enumerated.
         """
         if isinstance(problem, Problem):
             if not problem.time.exact:

@@ -72,25 +72,14 @@ class LibraryAlgorithm(abc.ABC):
 
 
 class LibraryEngine(Engine):
-    """An engine whose selection and survival are those of another library.
-
-    Parameters
-    ----------
-    name : as the user calls it.
-    algorithm : selection and survival.
-    """
+    """An engine, called `name` by users, whose selection and survival are those of another library."""
 
     def __init__(self, name: str, algorithm: LibraryAlgorithm) -> None:
         self._name, self._algorithm = name, algorithm
         self._genome: Genome | None = None
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
-        """Return the state before the first generation.
-
-        Raises
-        ------
-        InputError : the algorithm needs more objectives.
-        """
+        """Return the state before the first generation. Raises `InputError` if the algorithm needs more objectives."""
         needed = self._algorithm.min_objectives
         if objectives < needed:
             raise InputError(f"{self._name} needs at least {needed} objectives; the problem has {objectives}")

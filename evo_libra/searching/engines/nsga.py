@@ -36,13 +36,7 @@ class Selection(Protocol):
 
 
 class Nsga(Engine):
-    """An evolution with constraint domination; what the population holds already is not asked for again.
-
-    Parameters
-    ----------
-    selection : chooses parents and survivors.
-    operators : how children are made.
-    """
+    """An evolution with constraint domination; what the population holds already is not asked for again."""
 
     def __init__(self, selection: Selection, operators: Operators) -> None:
         self._selection, self._operators = selection, operators

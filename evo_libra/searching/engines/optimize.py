@@ -36,10 +36,8 @@ class OptimizeEngine(Engine):
     def of(problem: SearchProblem) -> OptimizeEngine:
         """Return the engine for a problem.
 
-        Raises
-        ------
-        InputError : the problem is not one of a problem file, its time is not LIBRA's, its parts are whole, it has
-            too many networks, or its first objective has no proof.
+        Raises `InputError` if the problem is not one of a problem file, its time is not LIBRA's, its parts are whole,
+        it has too many networks, or its first objective has no proof.
         """
         if not isinstance(problem, Problem):
             raise InputError(f"'{problem.name}' is written in Python; optimize solves for bandwidths of a problem file")
@@ -61,9 +59,7 @@ class OptimizeEngine(Engine):
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
         """Return the one design; nothing once it is known.
 
-        Raises
-        ------
-        InputError : nothing limits the bandwidths, or none meet the constraints (a `ConflictError`).
+        Raises `InputError` if nothing limits the bandwidths, or none meet the constraints (a `ConflictError`).
         """
         if state.arrays["known"]:
             return np.empty((len(self._problem.genome), 0)), state

@@ -24,16 +24,10 @@ _LARGEST_VIOLATION = 1e12
 
 
 class PymooEngine(LibraryEngine):
-    """An algorithm of pymoo.
+    """An algorithm of pymoo, such as ``nsga2``; `evo_libra.searching.registry.ENGINES` lists them.
 
-    Parameters
-    ----------
-    algorithm : such as ``nsga2``; `evo_libra.searching.registry.ENGINES` lists them.
-    evaluations : over which RVEA's penalty of angles grows to its full size; no other algorithm has a schedule.
-
-    Raises
-    ------
-    InputError : the algorithm needs a package that is not installed.
+    RVEA's penalty of angles grows to its full size over `evaluations`; no other algorithm has a schedule. Raises
+    `InputError` if the algorithm needs a package that is not installed.
     """
 
     def __init__(self, algorithm: str, evaluations: int = _EVALUATIONS) -> None:
@@ -119,10 +113,7 @@ def _remembered(keeper: object, names: tuple[str, ...]) -> dict[str, FloatArray]
 class _Scheduled(_Generational):
     """RVEA, whose penalty of angles grows and whose vectors adapt as the search goes on.
 
-    Attributes
-    ----------
-    evaluations : the length of the schedule; beyond, it stays as it is at its end.
-    generations : the same, in generations.
+    Beyond its evaluations, or generations, the schedule stays as it is at its end.
     """
 
     evaluations: int = _EVALUATIONS

@@ -71,9 +71,7 @@ class Scheme:
 def scheme(name: str) -> Scheme:
     """Return an algorithm with pymoo's own defaults, its operators aside.
 
-    Raises
-    ------
-    InputError : the algorithm needs a package that is not installed.
+    Raises `InputError` if the algorithm needs a package that is not installed.
     """
     by_crowding, crowding = TournamentSelection(func_comp=binary_tournament), ("rank", "crowding")
     if name in {"agemoea", "agemoea2"}:

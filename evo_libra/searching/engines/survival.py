@@ -117,10 +117,7 @@ def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
 
 
 def _gaps(values: FloatArray, front: IntArray) -> FloatArray:
-    """Return (m, k) distances between the neighbours of values over the range of their front; infinite at its ends.
-
-    Each row of values is sorted by front, then by value, up or down; the order of fronts is the same in every row.
-    """
+    """Return (m, k) distances between the neighbours of values over the range of their front; infinite at its ends."""
     bounds = np.flatnonzero(_changes(front))
     ends = np.concatenate([bounds[1:], [len(front)]]) - 1
     span = np.abs(values[:, ends] - values[:, bounds])

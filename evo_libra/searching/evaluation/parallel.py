@@ -36,14 +36,7 @@ CREATE TABLE IF NOT EXISTS designs (
 
 @dataclass(frozen=True)
 class DesignEvaluation:
-    """The evaluation of one design.
-
-    Attributes
-    ----------
-    objectives : (m,) above 0.
-    violation : 0 where it is feasible.
-    failure : why it could not be evaluated; empty where it could.
-    """
+    """The (m,) objectives of a design, above 0, its violation, and why it could not be evaluated, where it could not."""
 
     objectives: FloatArray
     violation: float
@@ -53,17 +46,10 @@ class DesignEvaluation:
 class Cache:
     """DesignEvaluation of designs by their genes, in an SQLite file that several searches may share on one machine.
 
-    Parameters
-    ----------
-    path : the file; None keeps nothing beyond this process.
-    identity : of the problem, JSON-able; other problems in the same file are left alone.
-
-    A process that is killed loses at most the design that it was writing. A row that is not as it was written counts as
-    one that is not there, so that its design is evaluated again.
-
-    Raises
-    ------
-    InputError : the file cannot be opened, or is no such cache.
+    Without a path nothing is kept beyond this process. Other problems in the same file, by their JSON-able identity,
+    are left alone. A process that is killed loses at most the design that it was writing. A row that is not as it was
+    written counts as one that is not there, so that its design is evaluated again. Raises `InputError` if the file
+    cannot be opened, or is no such cache.
     """
 
     def __init__(self, path: Path | None, identity: Mapping[str, Any]) -> None:
@@ -174,13 +160,7 @@ class OneByOne:
 
 @dataclass(frozen=True)
 class Failure:
-    """A design that could not be evaluated.
-
-    Attributes
-    ----------
-    genes : (g,).
-    reason : what happened, in words.
-    """
+    """The (g,) genes of a design that could not be evaluated, and why."""
 
     genes: FloatArray
     reason: str

@@ -50,14 +50,10 @@ class _Worker:
 
 
 class Workers:
-    """Worker processes for one function.
+    """Worker processes for one function, each replaced when it dies or a task takes longer than `timeout` seconds.
 
-    Parameters
-    ----------
-    load : called in each process; returns the function of a task. It is sent to the processes, so it must be a function
-        of a module, or a `functools.partial` of one.
-    count : of processes.
-    timeout : seconds that a task may take; None for any time.
+    `load` is called in each process and returns the function of a task. It is sent to the processes, so it must be a
+    function of a module, or a `functools.partial` of one.
 
     A worker is its own process group, which is ended as a whole: programs that the function starts end with it, and
     Ctrl-C reaches the parent alone. Use it in a ``with`` statement, or close it.
