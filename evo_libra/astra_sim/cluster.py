@@ -98,7 +98,7 @@ def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> fl
 
 @dataclass(frozen=True)
 class ExportedGroup:
-    """A process group of a workload: NPUs in each dimension, where it runs, (N,) the member list of each NPU, if any."""
+    """A process group of a workload: where it runs, and (N,) the member list of each NPU, if it has any."""
 
     extent: tuple[int, ...]
     place: GroupPlace

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -36,7 +35,7 @@ CREATE TABLE IF NOT EXISTS designs (
 
 @dataclass(frozen=True)
 class DesignEvaluation:
-    """The (m,) objectives of a design, above 0, its violation, and why it could not be evaluated, where it could not."""
+    """The (m,) objectives of a design, above 0, its violation, and why it could not be evaluated, if it could not."""
 
     objectives: FloatArray
     violation: float
@@ -44,7 +43,7 @@ class DesignEvaluation:
 
 
 class Cache:
-    """DesignEvaluation of designs by their genes, in an SQLite file that several searches may share on one machine.
+    """Evaluations of designs by their genes, in an SQLite file that several searches may share on one machine.
 
     Without a path nothing is kept beyond this process. Other problems in the same file, by their JSON-able identity,
     are left alone. A process that is killed loses at most the design that it was writing. A row that is not as it was
@@ -73,33 +72,29 @@ class Cache:
 
     def get(self, genes: FloatArray) -> DesignEvaluation | None:
         """Return what is known of (g,) genes."""
-        asked = "SELECT objectives, violation, failure, digest FROM designs WHERE problem = ? AND genes = ?"
         key = _key(genes)
-        try:
-            row = self._file.execute(asked, (self._problem, key)).fetchone()
-        except _SQLITE as error:
-            raise self._refusal("read", error) from None
-        if row is None or row[3] != row_digest(self._problem, key, *row[:3]):
-            return None
-        return DesignEvaluation(np.frombuffer(row[0], dtype="<f8").astype(np.float64), row[1], row[2])
+        asked = "SELECT objectives, violation, failure, digest FROM designs WHERE problem = ? AND genes = ?"
+        for *values, digest in self._execute("read", asked, self._problem, key):
+            if digest == row_digest(self._problem, key, *values):
+                return DesignEvaluation(np.frombuffer(values[0], dtype="<f8").astype(np.float64), values[1], values[2])
+        return None
 
     def put(self, genes: FloatArray, evaluation: DesignEvaluation) -> None:
         """Keep the evaluation of (g,) genes."""
         objectives = evaluation.objectives.astype("<f8").tobytes()
-        values = self._problem, _key(genes), objectives, float(evaluation.violation), evaluation.failure
-        try:
-            self._file.execute(
-                "INSERT OR REPLACE INTO designs VALUES (?, ?, ?, ?, ?, ?)", (*values, row_digest(*values))
-            )
-        except _SQLITE as error:
-            raise self._refusal("written", error) from None
+        row = self._problem, _key(genes), objectives, float(evaluation.violation), evaluation.failure
+        self._execute("written", "INSERT OR REPLACE INTO designs VALUES (?, ?, ?, ?, ?, ?)", *row, row_digest(*row))
 
     def forget_failures(self) -> None:
         """Drop the designs of this problem that could not be evaluated, so that they are tried again."""
+        self._execute("written", "DELETE FROM designs WHERE problem = ? AND failure <> ''", self._problem)
+
+    def _execute(self, what: str, statement: str, *values: bytes | str | float) -> list[Any]:
+        """Return the rows that a statement finds; `what` it could not do with the file goes into the error."""
         try:
-            self._file.execute("DELETE FROM designs WHERE problem = ? AND failure <> ''", (self._problem,))
+            return self._file.execute(statement, values).fetchall()
         except _SQLITE as error:
-            raise self._refusal("written", error) from None
+            raise self._refusal(what, error) from None
 
     def _refusal(self, what: str, error: Exception) -> InputError:
         # Only SQLite's own words for a file that is no sound database have a remedy for users.
@@ -198,7 +193,9 @@ class ExpensiveProblem:
         retry: bool = False,
         load: Callable[[], SearchProblem | SlowProblem] | None = None,
     ) -> None:
-        self._problem, self.workers = problem, workers
+        self.name, self.genome, self.objectives = problem.name, problem.genome, problem.objectives
+        self.settings, self.describe, self.identity = problem.settings, problem.describe, problem.identity
+        self.workers = workers
         self._workers = Workers(partial(_evaluator, load or partial(_itself, problem)), workers, timeout)
         self._where, self._retry = None if cache is None else Path(cache), retry
         self._cache: Cache | None = None
@@ -212,9 +209,7 @@ class ExpensiveProblem:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -224,34 +219,6 @@ class ExpensiveProblem:
         if self._cache is not None:
             self._cache.close()
             self._cache = None
-
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return self._problem.name
-
-    @property
-    def genome(self) -> Genome:
-        """The genes."""
-        return self._problem.genome
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """What is minimised."""
-        return self._problem.objectives
-
-    @property
-    def settings(self) -> SearchSettings:
-        """How a search runs by default."""
-        return self._problem.settings
-
-    def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
-        """Return table columns that tell people what (g, n) genes mean."""
-        return self._problem.describe(genes)
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what results depend on; how they are evaluated is no part of it."""
-        return self._problem.identity()
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the evaluation of (g, n) legal genes, each different design evaluated once."""
