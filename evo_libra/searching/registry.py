@@ -44,13 +44,13 @@ _FRONT, _MANY, _SHAPES = "two objectives, or few", "three objectives and more", 
 ENGINES = {
     "nsga2": EngineEntry("NSGA-II on arrays", _FRONT, "nsga:nsga2", memetic=0.05),
     "nsga3": EngineEntry("NSGA-III on arrays", _MANY, "nsga:nsga3", memetic=0.05),
-    "random": EngineEntry("random search", "the baseline of every comparison", "random_search:RandomEngine.of"),
+    "random": EngineEntry("random search", "the baseline of every comparison", "nsga:RandomEngine"),
     "exhaustive": EngineEntry(
         "every structure, sorted out by bounds", "the exact front of a space of structures",
-        "exhaustive:ExhaustiveEngine.of", deterministic=True,
+        "exhaustive:ExhaustiveEngine", deterministic=True,
     ),
     "optimize": EngineEntry(
-        "exact bandwidths of a few networks", "one proven design", "optimize:OptimizeEngine.of", deterministic=True
+        "exact bandwidths of a few networks", "one proven design", "optimize:OptimizeEngine", deterministic=True
     ),
     "pymoo:nsga2": EngineEntry("NSGA-II of pymoo", _FRONT, "pymoo:PymooEngine.of"),
     "pymoo:nsga3": EngineEntry("NSGA-III of pymoo", _MANY, "pymoo:PymooEngine.of"),
@@ -63,9 +63,9 @@ ENGINES = {
     "pymoo:spea2": EngineEntry("SPEA2 of pymoo", _FRONT, "pymoo:PymooEngine.of"),
     "pymoo:ctaea": EngineEntry("C-TAEA of pymoo", "narrow constraints", "pymoo:PymooEngine.of"),
     "pymoo:omnioptimizer": EngineEntry("Omni-optimizer of pymoo", "one objective or several", "pymoo:PymooEngine.of"),
-    "deap:nsga2": EngineEntry("NSGA-II of DEAP", _FRONT, "deap:DeapEngine.of"),
-    "deap:nsga3": EngineEntry("NSGA-III of DEAP", _MANY, "deap:DeapEngine.of"),
-    "deap:spea2": EngineEntry("SPEA2 of DEAP", _FRONT, "deap:DeapEngine.of"),
+    "deap:nsga2": EngineEntry("NSGA-II of DEAP", _FRONT, "deap:DeapEngine"),
+    "deap:nsga3": EngineEntry("NSGA-III of DEAP", _MANY, "deap:DeapEngine"),
+    "deap:spea2": EngineEntry("SPEA2 of DEAP", _FRONT, "deap:DeapEngine"),
 }  # fmt: skip
 """Engines of this package by name; an algorithm of a library is called ``<library>:<algorithm>``."""
 

@@ -9,11 +9,11 @@ import pytest
 from evo_libra import search
 from evo_libra.errors import InputError
 from evo_libra.searching.conformance import SampleProblem
-from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.engines.nsga import RandomEngine
 from evo_libra.searching.registry import engine_names, load_engine
 
 MODULE = """
-from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.engines.nsga import RandomEngine
 
 
 class Mine(RandomEngine):

@@ -26,13 +26,8 @@ _MEMORY = ("best", "worst", "extreme")
 class DeapEngine(LibraryEngine):
     """An algorithm of DEAP: ``nsga2``, ``nsga3`` or ``spea2``."""
 
-    def __init__(self, algorithm: str) -> None:
+    def __init__(self, algorithm: str, _problem: SearchProblem | None = None) -> None:
         super().__init__(f"deap:{algorithm}", _Algorithm(algorithm))
-
-    @staticmethod
-    def of(algorithm: str, _problem: SearchProblem) -> DeapEngine:
-        """Return the engine for a problem."""
-        return DeapEngine(algorithm)
 
 
 @contextmanager
@@ -73,11 +68,9 @@ class _Algorithm(LibraryAlgorithm):
     name: str
 
     def prepare(self, objectives: int, population: int) -> _Algorithm:
-        """Return the algorithm with its reference directions, if it has any."""
         return replace(self, directions=reference_directions(objectives, population)) if self.name == "nsga3" else self
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the parents that DEAP selects: NSGA-II's by tournaments, the others' at random."""
         count = (int(arrays["size"]) + 1) // 2
         people = _individuals(arrays)
         with borrowed_random(random):
@@ -89,7 +82,6 @@ class _Algorithm(LibraryAlgorithm):
         return _places(parents).reshape(count, 2).T, np.arange(2 * count), np.zeros(2 * count)
 
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return the designs that survive: feasible ones by DEAP's choice, then those that break the least."""
         everything = merge(arrays, new)
         feasible = np.flatnonzero(everything["violation"] <= 0)
         infeasible = np.flatnonzero(everything["violation"] > 0)

@@ -35,21 +35,15 @@ class ExhaustiveEngine(Engine):
 
     in_order = "exhaustive goes through a space in order"
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(
+                f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file"
+            )
+        if not problem.time.exact:
+            raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
         self._problem, self._solved = problem, problem.relaxed()
         self._known: tuple[VariantBounds, FloatArray, list[IntArray]] | None = None
-
-    @staticmethod
-    def of(problem: SearchProblem) -> ExhaustiveEngine:
-        """Return the engine for a problem.
-
-        Raises `InputError` if the problem is not one of a problem file, so that nothing can be enumerated.
-        """
-        if isinstance(problem, Problem):
-            if not problem.time.exact:
-                raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
-            return ExhaustiveEngine(problem)
-        raise InputError(f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file")
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
         """Return the state before the first tile.

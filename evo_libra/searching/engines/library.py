@@ -74,9 +74,10 @@ class LibraryAlgorithm(abc.ABC):
 class LibraryEngine(Engine):
     """An engine, called `name` by users, whose selection and survival are those of another library."""
 
+    _genome: Genome
+
     def __init__(self, name: str, algorithm: LibraryAlgorithm) -> None:
         self._name, self._algorithm = name, algorithm
-        self._genome: Genome | None = None
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
         """Return the state before the first generation. Raises `InputError` if the algorithm needs more objectives."""
@@ -113,17 +114,13 @@ class LibraryEngine(Engine):
         changed = {"sampled": np.array(1.0), "slot": slots[:wanted]}
         return found[:, :wanted], EngineState({**arrays, **changed}, random.bit_generator.state)
 
-    def _known(self) -> Genome:
-        assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
-        return self._genome
-
     def _sample(self, count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        return self._known().sample(random, count), np.full(count, NO_SLOT)
+        return self._genome.sample(random, count), np.full(count, NO_SLOT)
 
     def _children(self, arrays: Arrays, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         (one, two), taken, slot = self._algorithm.parents(arrays, random)
         pool = self._algorithm.pool(arrays)
-        return offspring(self._known(), pool[:, one], pool[:, two], random)[:, taken], slot
+        return offspring(self._genome, pool[:, one], pool[:, two], random)[:, taken], slot
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
         """Return the state with the survivors of the designs known and the new ones, asked for or not."""

@@ -28,17 +28,7 @@ class OptimizeEngine(Engine):
 
     in_order = "optimize evaluates one design alone"
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._best: FloatArray | None = None
-
-    @staticmethod
-    def of(problem: SearchProblem) -> OptimizeEngine:
-        """Return the engine for a problem.
-
-        Raises `InputError` if the problem is not one of a problem file, its time is not LIBRA's, its parts are whole,
-        it has too many networks, or its first objective has no proof.
-        """
+    def __init__(self, problem: SearchProblem) -> None:
         if not isinstance(problem, Problem):
             raise InputError(f"'{problem.name}' is written in Python; optimize solves for bandwidths of a problem file")
         if not problem.time.exact:
@@ -50,7 +40,8 @@ class OptimizeEngine(Engine):
             )
         every_network(problem)
         _check_objectives(problem)
-        return OptimizeEngine(problem)
+        self._problem = problem
+        self._best: FloatArray | None = None
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
         """Return the state before the design was asked for; `known` is 1 once the engine knows it."""
