@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evo_libra.chakra.trace import NO_OPERATION, Attribute, CollectiveType, Kind, Node
-from evo_libra.errors import Mistake, printable
+from evo_libra.errors import InputError, Mistake, printable
 from evo_libra.files.mistakes import short
 
 Integers = npt.NDArray[np.int64]
@@ -47,34 +47,17 @@ class Graph:
         return np.repeat(np.arange(len(self)), np.diff(self.first))
 
 
-class GraphBuilder:
-    """Collects a graph node by node."""
-
-    def __init__(self) -> None:
-        self._ids, self._first, self._dependencies = array("Q"), array("q", [0]), array("Q")
-
-    def add(self, node: Node) -> None:
-        """Add a node behind the others."""
-        self._ids.append(node.id)
-        self._dependencies.extend(node.control)
-        self._dependencies.extend(node.data)
-        self._first.append(len(self._dependencies))
-
-    def graph(self) -> Graph:
-        """Return the graph of the nodes so far."""
-        return Graph(
-            np.array(self._ids, dtype=np.uint64),
-            np.array(self._first, dtype=np.int64),
-            np.array(self._dependencies, dtype=np.uint64),
-        )
-
-
 def graph_of(nodes: Iterable[Node]) -> Graph:
-    """Return the graph of some nodes."""
-    builder = GraphBuilder()
+    """Return the graph of some nodes, of which one at a time is in memory."""
+    ids, first, dependencies = array("Q"), array("q", [0]), array("Q")
     for node in nodes:
-        builder.add(node)
-    return builder.graph()
+        ids.append(node.id)
+        dependencies.extend(node.control)
+        dependencies.extend(node.data)
+        first.append(len(dependencies))
+    return Graph(
+        np.array(ids, dtype=np.uint64), np.array(first, dtype=np.int64), np.array(dependencies, dtype=np.uint64)
+    )
 
 
 def running_order(graph: Graph) -> Integers:
@@ -172,19 +155,22 @@ _OTHER: Mapping[str, tuple[frozenset[str], str]] = {
 }
 
 
-def mistakes_in(nodes: Iterable[Node], file: str) -> list[Mistake]:
-    """Return what is wrong with the nodes of a trace and their dependencies.
+def check_nodes(nodes: Iterable[Node], file: str) -> tuple[Graph, Integers]:
+    """Return the graph of a trace and its `running_order`.
 
     Checked are the attributes that ASTRA-sim reads (`node_mistakes`) and the graph (`graph_mistakes`); what roofline
-    times need is the business of whoever computes them.
+    times need is the business of whoever computes them. Raises `InputError` with all mistakes.
     """
-    collected = MistakeList(file)
+    collected = _MistakeList(file)
     graph = graph_of(collected.watch(nodes))
-    collected.add_graph(graph, running_order(graph))
-    return collected.mistakes()
+    order = running_order(graph)
+    collected.add_graph(graph, order)
+    if mistakes := collected.mistakes():
+        raise InputError(mistakes)
+    return graph, order
 
 
-class MistakeList:
+class _MistakeList:
     """Collects the mistakes of a trace, of which the first few are listed."""
 
     def __init__(self, file: str) -> None:

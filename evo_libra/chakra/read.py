@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from evo_libra.chakra.check import MistakeList, graph_of, running_order
+from evo_libra.chakra.check import check_nodes
 from evo_libra.chakra.decode import DecodeError, decode_metadata, decode_node
 from evo_libra.chakra.framing import FramedMessage, read_messages
 from evo_libra.chakra.schema import Schema, schema_of
@@ -109,16 +109,18 @@ class _SoFar:
 def read_trace(path: Path) -> Trace:
     """Read a trace and check it.
 
-    Raises `InputError` as `read_nodes` does, for all that `check.mistakes_in` finds, and for more than `LARGEST_TRACE`
+    Raises `InputError` as `read_nodes` does, for all that `check.check_nodes` finds, and for more than `LARGEST_TRACE`
     bytes of nodes.
     """
-    metadata, collected = read_metadata(path), MistakeList(str(path))
-    nodes = tuple(collected.watch(_nodes(path, None, LARGEST_TRACE)))
-    graph = graph_of(nodes)
-    collected.add_graph(graph, running_order(graph))
-    if collected.mistakes():
-        raise InputError(collected.mistakes())
-    return metadata, nodes
+    metadata, nodes = read_metadata(path), list[Node]()
+    check_nodes(_keep(_nodes(path, None, LARGEST_TRACE), nodes), str(path))
+    return metadata, tuple(nodes)
+
+
+def _keep(nodes: Iterable[Node], kept: list[Node]) -> Iterator[Node]:
+    for node in nodes:
+        kept.append(node)
+        yield node
 
 
 def read_traces(prefix: Path) -> tuple[Trace, ...]:

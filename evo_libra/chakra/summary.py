@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from evo_libra.chakra.check import Chain, GraphBuilder, MistakeList, longest_chain, running_order
+from evo_libra.chakra.check import Chain, check_nodes, longest_chain
 from evo_libra.chakra.read import read_metadata, read_nodes
 from evo_libra.chakra.trace import CollectiveType, Kind, Node
-from evo_libra.errors import InputError
 
 _MICRO = 1e-6
 _WORLD = ("", "0")
@@ -115,19 +114,9 @@ def summarise(
     The roofline of computations has both operations per s and B/s, or none. `watch` is called now and then with the
     bytes of the file that have been read. Raises `InputError` as `read.read_trace` does.
     """
-    mistakes = MistakeList(str(path))
-    tally, builder, times = _Tally(), GraphBuilder(), array("d")
-    for node in mistakes.watch(read_nodes(path, watch)):
-        builder.add(node)
-        tally.add(node)
-        time = compute_time(node, peak, memory_bandwidth) if node.kind is Kind.COMP else 0.0
-        times.append(np.nan if time is None else time)
-    graph = builder.graph()
-    order = running_order(graph)
-    mistakes.add_graph(graph, order)
-    if mistakes.mistakes():
-        raise InputError(mistakes.mistakes())
-    weights = np.array(times)
+    tally = _Tally(peak, memory_bandwidth)
+    graph, order = check_nodes(tally.watch(read_nodes(path, watch)), str(path))
+    weights = np.array(tally.times)
     untimed = int(np.isnan(weights).sum())
     timed = tally.kinds[Kind.COMP] > untimed
     return TraceSummary(
@@ -136,42 +125,42 @@ def summarise(
         {kind: tally.kinds[kind] for kind in Kind if kind in tally.kinds},
         len(graph.dependencies),
         ComputeSummary(tally.kinds[Kind.COMP], tally.operations, tally.size, tally.duration * _MICRO, untimed),
-        tally.collectives.volumes(),
-        tally.sends.volumes(),
-        tally.receives.volumes(),
-        tally.memory.volume(Kind.MEM_LOAD),
-        tally.memory.volume(Kind.MEM_STORE),
+        {key: Volume(*sums) for key, sums in tally.collectives.items()},
+        {npu: Volume(*sums) for npu, sums in tally.sends.items()},
+        {npu: Volume(*sums) for npu, sums in tally.receives.items()},
+        Volume(*tally.memory[Kind.MEM_LOAD]),
+        Volume(*tally.memory[Kind.MEM_STORE]),
         longest_chain(graph, order, np.ones(len(graph))),
         longest_chain(graph, order, np.nan_to_num(weights)) if timed else None,
     )
 
 
-class _Volumes(Generic[K]):
-    """Sums up nodes and bytes by a key."""
+class _Sums(defaultdict[K, list[int]]):
+    """Nodes, bytes and nodes without any, by a key."""
 
     def __init__(self) -> None:
-        self._nodes, self._size, self._empty = Counter[K](), Counter[K](), Counter[K]()
+        super().__init__(lambda: [0, 0, 0])
 
     def add(self, key: K, size: int | None) -> None:
-        self._nodes[key] += 1
-        self._size[key] += size or 0
-        self._empty[key] += size == 0
-
-    def volume(self, key: K) -> Volume:
-        return Volume(self._nodes[key], self._size[key], self._empty[key])
-
-    def volumes(self) -> dict[K, Volume]:
-        return {key: self.volume(key) for key in self._nodes}
+        sums = self[key]
+        sums[:] = sums[0] + 1, sums[1] + (size or 0), sums[2] + (size == 0)
 
 
 class _Tally:
     """Sums up nodes; a wrong attribute counts as nothing."""
 
-    def __init__(self) -> None:
-        self.kinds = Counter[Kind]()
-        self.collectives, self.sends, self.receives = _Volumes[CollectiveKey](), _Volumes[int](), _Volumes[int]()
-        self.memory = _Volumes[Kind]()
+    def __init__(self, peak: float | None, memory_bandwidth: float | None) -> None:
+        self.roofline, self.times = (peak, memory_bandwidth), array("d")
+        self.kinds, self.memory = Counter[Kind](), _Sums[Kind]()
+        self.collectives, self.sends, self.receives = _Sums[CollectiveKey](), _Sums[int](), _Sums[int]()
         self.operations = self.size = self.duration = 0
+
+    def watch(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        for node in nodes:
+            self.add(node)
+            time = compute_time(node, *self.roofline) if node.kind is Kind.COMP else 0.0
+            self.times.append(np.nan if time is None else time)
+            yield node
 
     def add(self, node: Node) -> None:
         self.kinds[node.kind] += 1

@@ -122,10 +122,9 @@ def compute_node(
     size: int | None = None,
     duration: int = 0,
     on_cpu: bool = False,
-    control: Ids = (),
-    data: Ids = (),
+    **after: Ids,
 ) -> Node:
-    """Return a computation.
+    """Return a computation; like the other nodes it waits for those of the ids in `control` and `data`.
 
     A roofline makes a time of its operations and the bytes that they move, both or none; elsewhere it takes its
     duration in microseconds. `on_cpu` says that it takes the NPU's CPU and not its accelerator.
@@ -134,7 +133,7 @@ def compute_node(
     Attribute(type='int64', value=137438953472, doc='')
     """
     values = {"is_cpu_op": on_cpu, "num_ops": operations, "tensor_size": size}
-    return _node(number, name, Kind.COMP, values, control, data, duration)
+    return _node(number, name, Kind.COMP, values, duration, **after)
 
 
 def collective_node(
@@ -145,8 +144,7 @@ def collective_node(
     *,
     group: str = "",
     involved: Sequence[bool] | None = None,
-    control: Ids = (),
-    data: Ids = (),
+    **after: Ids,
 ) -> Node:
     """Return a collective.
 
@@ -155,65 +153,39 @@ def collective_node(
     """
     values: dict[str, Value | None] = {"is_cpu_op": False, "comm_type": collective.value, "comm_size": size}
     values |= {"pg_name": group or None, "involved_dim": None if involved is None else tuple(involved)}
-    return _node(number, name, Kind.COMM_COLL, values, control, data)
+    return _node(number, name, Kind.COMM_COLL, values, **after)
 
 
-def send_node(
-    number: int,
-    name: str,
-    *,
-    source: int,
-    destination: int,
-    size: int,
-    tag: int,
-    control: Ids = (),
-    data: Ids = (),
-) -> Node:
+def send_node(number: int, name: str, *, source: int, destination: int, size: int, tag: int, **after: Ids) -> Node:
     """Return the sending of a message, which the receive of the same source, destination, size and tag awaits.
 
     The tag tells messages between the same NPUs apart.
     """
-    return _node(number, name, Kind.COMM_SEND, _message(source, destination, size, tag), control, data)
+    return _node(number, name, Kind.COMM_SEND, _message(source, destination, size, tag), **after)
 
 
-def receive_node(
-    number: int,
-    name: str,
-    *,
-    source: int,
-    destination: int,
-    size: int,
-    tag: int,
-    control: Ids = (),
-    data: Ids = (),
-) -> Node:
+def receive_node(number: int, name: str, *, source: int, destination: int, size: int, tag: int, **after: Ids) -> Node:
     """Return the receipt of a message; the parameters are those of `send_node`."""
-    return _node(number, name, Kind.COMM_RECV, _message(source, destination, size, tag), control, data)
+    return _node(number, name, Kind.COMM_RECV, _message(source, destination, size, tag), **after)
 
 
-def load_node(number: int, name: str, size: int, *, control: Ids = (), data: Ids = ()) -> Node:
+def load_node(number: int, name: str, size: int, **after: Ids) -> Node:
     """Return a load of so many bytes from remote memory."""
-    return _node(number, name, Kind.MEM_LOAD, {"is_cpu_op": False, "tensor_size": size}, control, data)
+    return _node(number, name, Kind.MEM_LOAD, {"is_cpu_op": False, "tensor_size": size}, **after)
 
 
-def store_node(number: int, name: str, size: int, *, control: Ids = (), data: Ids = ()) -> Node:
+def store_node(number: int, name: str, size: int, **after: Ids) -> Node:
     """Return a store of so many bytes to remote memory."""
-    return _node(number, name, Kind.MEM_STORE, {"is_cpu_op": False, "tensor_size": size}, control, data)
+    return _node(number, name, Kind.MEM_STORE, {"is_cpu_op": False, "tensor_size": size}, **after)
 
 
 def _message(source: int, destination: int, size: int, tag: int) -> Mapping[str, Value | None]:
-    ends = {"comm_src": source, "comm_dst": destination}
-    return {"is_cpu_op": False, **ends, "comm_size": size, "comm_tag": tag}
+    return {"is_cpu_op": False, "comm_src": source, "comm_dst": destination, "comm_size": size, "comm_tag": tag}
 
 
 def _node(
-    number: int,
-    name: str,
-    kind: Kind,
-    values: Mapping[str, Value | None],
-    control: Ids,
-    data: Ids,
-    duration: int = 0,
-) -> Node:
+    number: int, name: str, kind: Kind, values: Mapping[str, Value | None], duration: int = 0, /,
+    *, control: Ids = (), data: Ids = (),
+) -> Node:  # fmt: skip
     given = {key: Attribute(_TYPES[key], value) for key, value in values.items() if value is not None}
     return Node(number, name, kind, tuple(control), tuple(data), 0, duration, attributes=MappingProxyType(given))

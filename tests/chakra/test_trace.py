@@ -6,7 +6,7 @@ import gzip
 import re
 import struct
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from evo_libra.chakra import framing
 from evo_libra.chakra import read as reading
-from evo_libra.chakra.check import mistakes_in
+from evo_libra.chakra.check import check_nodes
 from evo_libra.chakra.read import read_nodes, read_trace, read_traces
 from evo_libra.chakra.schema import SCALARS
 from evo_libra.chakra.summary import summarise
@@ -31,7 +31,7 @@ from evo_libra.chakra.write import (
     store_node,
     write_trace,
 )
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, Mistake
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
 SAMPLES = [path.read_bytes() for path in sorted(GOLDEN.glob("*/trace.*.et")) if path.stat().st_size < 2000]
@@ -40,6 +40,14 @@ UINT64 = st.integers(0, 2**64 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 SINGLE = st.floats(allow_nan=False, width=32)
 BITS = {"32": 32, "64": 64}
+
+
+def mistakes_in(nodes: Iterable[Node], file: str) -> list[Mistake]:
+    try:
+        check_nodes(nodes, file)
+    except InputError as error:
+        return list(error.mistakes)
+    return []
 
 
 def values_of(scalar: str) -> st.SearchStrategy[Any]:
@@ -270,7 +278,7 @@ def test_what_is_wrong_is_said_in_a_sentence(nodes: list[Node], expected: list[s
     assert [str(mistake) for mistake in mistakes_in(nodes, "t")] == expected
 
 
-def test_all_is_told_up_to_a_number(tmp_path: Path) -> None:
+def test_mistakes_are_listed_up_to_a_number(tmp_path: Path) -> None:
     path = tmp_path / "t.et"
     write_trace(path, Metadata(), [node(number, Kind.COMP, 1000, 2000) for number in range(30)])
     with pytest.raises(InputError) as caught:
@@ -327,16 +335,16 @@ def test_equal_ids_end_the_reading_soon(distinct: int, tmp_path: Path) -> None:
         for taken in range(20_000):
             yield compute_node(taken % distinct, "", duration=1)
 
-    told = mistakes_in(nodes(), "t")
+    found = mistakes_in(nodes(), "t")
     assert taken < 10_000
-    assert len(told) == min(distinct, 20) + 1
-    assert "nodes have this id; ids are unique in a trace" in told[0].message
-    assert str(told[-1]).startswith("t: the reading ended at node ")
+    assert len(found) == min(distinct, 20) + 1
+    assert "nodes have this id; ids are unique in a trace" in found[0].message
+    assert str(found[-1]).startswith("t: the reading ended at node ")
     write_trace(path, Metadata(), nodes())
     for read in (read_trace, summarise):
         with pytest.raises(InputError) as caught:
             read(path)
-        assert [mistake.message for mistake in caught.value.mistakes] == [mistake.message for mistake in told]
+        assert [mistake.message for mistake in caught.value.mistakes] == [mistake.message for mistake in found]
 
 
 def test_many_mistakes_end_the_reading(tmp_path: Path) -> None:

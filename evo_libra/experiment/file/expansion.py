@@ -17,8 +17,8 @@ from evo_libra.experiment.file.include import folder_of, read_with_includes
 from evo_libra.experiment.file.schema import SHARED, EngineSpec, ExperimentSpec, RunsSpec
 from evo_libra.experiment.run.origin import Origin, build, code_of, origin_of, refuse_code, source_of
 from evo_libra.experiment.run.spec import Experiment, RunSpec, run_of
-from evo_libra.files.mistakes import short
-from evo_libra.files.source import KeyPath, Source, validate
+from evo_libra.files.mistakes import KeyPath, short
+from evo_libra.files.source import Source, validate
 from evo_libra.problem.file.registry import problem_names
 
 

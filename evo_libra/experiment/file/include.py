@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError
-from evo_libra.files.source import KeyPath, Position, Source, read_source
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, read_source
+from evo_libra.files.yaml_reader import Position
 
 _KEY = "include"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, unknown
-from evo_libra.files.source import KeyPath
+from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog, Technology

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.files.source import KeyPath, Source, validate
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, validate
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Overheads, phase_time
 from evo_libra.timing.collectives.system import SEVERAL_IN_A_TREE, Choice, System
 from evo_libra.timing.input_files.network_file import NetworkFile, known_keys

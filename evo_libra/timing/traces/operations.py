@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
-from evo_libra.chakra.check import graph_of, mistakes_in, running_order
+from evo_libra.chakra.check import check_nodes, graph_of, running_order
 from evo_libra.chakra.trace import CollectiveType, Kind, Node, Value
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
@@ -147,12 +147,10 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
 
     Raises
     ------
-    InputError : what `evo_libra.chakra.check.mistakes_in` finds; a collective that ASTRA-sim does not have;
+    InputError : what `evo_libra.chakra.check.check_nodes` finds; a collective that ASTRA-sim does not have;
         communication on the CPU; a message of another NPU or to itself. All wrong nodes are listed.
     """
-    mistakes = mistakes_in(trace, _file(npu))
-    if mistakes:
-        raise InputError(mistakes)
+    check_nodes(trace, _file(npu))
     reader = _Reader(npu, dimensions, replay=replay)
     order = sorted((node for node in trace if not reader.is_idle(node)), key=lambda node: node.id)
     waits = _waits([*trace], {node.id: place for place, node in enumerate(order)})
