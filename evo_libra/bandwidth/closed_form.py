@@ -91,26 +91,13 @@ def _rates(program: BandwidthProgram, price: FloatArray, limit: FloatArray) -> _
     answer = np.zeros((2, count)), np.zeros((2, *price.shape)), np.zeros(count)
     both = np.asarray(alive.all(axis=0) & (patterns == MOST_PATTERNS))
     if both.any():
-        _put(
-            answer,
-            both,
-            _two(program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]),
-        )
+        part = program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]
+        _put(answer, both, _two(*part))
     for g in range(patterns):
         alone = alive[g] & ~both
         if alone.any():
-            _put(
-                answer,
-                alone,
-                _one(
-                    program.traffic[g][:, alone],
-                    program.size[g],
-                    price[:, alone],
-                    limit[alone],
-                    program.high[:, alone],
-                    g,
-                ),
-            )
+            traffic, high = program.traffic[g][:, alone], program.high[:, alone]
+            _put(answer, alone, _one(traffic, program.size[g], price[:, alone], limit[alone], high, g))
     return answer
 
 

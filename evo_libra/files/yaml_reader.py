@@ -58,7 +58,7 @@ def format_key(path: KeyPath) -> str:
 
 
 def read_yaml(text: str, file: str) -> tuple[Data, dict[KeyPath, Position]]:
-    """Return the data of one document by the core schema of YAML 1.2, and the place of every key and item by its path."""
+    """Return the data of one document by YAML 1.2's core schema, and the place of every key and item by its path."""
     if bad := UNREADABLE.search(text):
         line, column = text.count("\n", 0, bad.start()) + 1, bad.start() - text.rfind("\n", 0, bad.start())
         message = f"the character U+{ord(bad[0]):04X} is not allowed; write it as an escape in double quotes"
