@@ -39,11 +39,8 @@ def columns(values: NDArray[Kind], which: IntArray) -> NDArray[Kind]:
 class Schedule:
     """How collectives run on the networks of a population; axes of length 1 hold for all of them.
 
-    Attributes
-    ----------
-    chunks : (n,) or (1,) parts that a collective is cut into.
-    scheduler : (n,) or (1,) index into `evo_libra.timing.names.SCHEDULERS`.
-    algorithm : (d, n) or (d, 1) index into `evo_libra.timing.names.ALGORITHMS`.
+    A collective is cut into (n,) chunks; the (n,) scheduler and the (d, n) algorithm are indices into `SCHEDULERS` and
+    `ALGORITHMS` of `evo_libra.timing.names`.
     """
 
     chunks: IntArray

@@ -30,13 +30,9 @@ class EvoLibraError(Exception):
 
 @dataclass(frozen=True)
 class Mistake:
-    """One thing that is wrong with an input.
+    """One thing that is wrong with an input: what was found, what is allowed, and where, as far as it is known.
 
-    Attributes
-    ----------
-    message : what was found and what is allowed.
-    file, line, column : where, as far as it is known; lines and columns count from 1.
-    key : the path of the key, such as ``workloads[0].parallelism.tp``.
+    Lines and columns count from 1; the key is a path such as ``workloads[0].parallelism.tp``.
     """
 
     message: str
@@ -61,6 +57,12 @@ class InputError(EvoLibraError):
             mistakes = [Mistake(line) for line in mistakes.split("\n")]
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+def unusable(path: object, what: str, error: Exception) -> InputError:
+    """Return the error for a file that cannot be ``read`` or ``written``, in the words of the system."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(Mistake(f"cannot be {what}: {reason.lower()}", str(path)))
 
 
 class EngineError(InputError):

@@ -22,7 +22,7 @@ from evo_libra.chakra.groups import read_groups, write_groups
 from evo_libra.chakra.schema import TODAY
 from evo_libra.chakra.trace import Kind, Metadata, Node
 from evo_libra.chakra.write import encode_metadata, encode_node, framed
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import InputError, unusable
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.time_models.time_model import WeightedLoop
@@ -99,7 +99,7 @@ def _new_folder(folder: Path) -> Iterator[None]:
         yield
         done = True
     except OSError as error:
-        raise InputError(Mistake(f"cannot be written: {(error.strerror or str(error)).lower()}", str(folder))) from None
+        raise unusable(folder, "written", error) from None
     finally:
         if not done:
             for path in folder.iterdir():

@@ -30,13 +30,10 @@ Kind = tuple[str, Collective, int]
 
 @dataclass(frozen=True)
 class Prediction:
-    """When ASTRA-sim will say that traces are finished.
+    """When ASTRA-sim will say that traces are finished: ns at which the last and the first NPU has finished.
 
-    Attributes
-    ----------
-    last, first : ns at which the last and the first NPU has finished.
-    late : collectives whose members begin apart and are taken to end together, so that times may be too long.
-    collectives : ns of each kind of collective, until the last member ends.
+    `late` collectives have members that begin apart and are taken to end together, so that times may be too long. The
+    ns of each kind of collective are those until the last member ends.
     """
 
     last: int

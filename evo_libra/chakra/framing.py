@@ -13,7 +13,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import NoReturn
 
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import InputError, Mistake, unusable
 from evo_libra.files.integrity import opened
 
 LARGEST_MESSAGE = 64 * 2**20
@@ -54,8 +54,7 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
             head = file.peek(2)[:2]
             status = os.fstat(file.fileno())
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from None
+            raise unusable(path, "read", error) from None
         packed = head == _GZIP
         stream = files.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
         size = None if packed else status.st_size

@@ -14,9 +14,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError, Mistake, printable
-from evo_libra.files.integrity import opened
+from evo_libra.errors import InputError, Mistake, printable, unusable
 from evo_libra.files.mistakes import short
+from evo_libra.files.source import read_text
 
 Groups = Mapping[str, tuple[int, ...]]
 
@@ -32,18 +32,7 @@ def read_groups(path: Path, npus: int | None = None) -> Groups:
     Raises `InputError` if the file cannot be read, is no such JSON, names a group twice or not by a positive number, or
     a group is empty or has a member that is no NPU or comes twice. All wrong groups are listed.
     """
-    try:
-        with opened(path) as file:
-            raw = file.read(LARGEST_FILE + 1)
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(Mistake(f"is not UTF-8 text (byte {error.start + 1})", str(path))) from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from None
-    if len(raw) > LARGEST_FILE:
-        raise InputError(Mistake(f"is larger than {LARGEST_FILE // 10**6} MB", str(path)))
-    return parse_groups(text, str(path), npus)
+    return parse_groups(read_text(path, LARGEST_FILE), str(path), npus)
 
 
 def parse_groups(text: str, file: str, npus: int | None = None) -> Groups:
@@ -79,7 +68,7 @@ def write_groups(path: Path, groups: Mapping[str, Sequence[int]]) -> None:
     try:
         path.write_text(json.dumps({name: list(members) for name, members in groups.items()}) + "\n", encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(Mistake(f"cannot be written: {error}", str(path))) from None
+        raise unusable(path, "written", error) from None
 
 
 class _Pairs(list[tuple[str, Any]]):

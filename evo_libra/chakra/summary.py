@@ -52,21 +52,12 @@ class ComputeSummary:
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """What a trace holds.
+    """What a trace holds, with its file and the version of its schema.
 
-    Attributes
-    ----------
-    file, version : where it is, and what it says of its schema.
-    kinds : number of nodes by kind; those that are not there are left out.
-    dependencies : number of them.
-    compute : the computations.
-    collectives : by what they do, on which group and in which dimensions; bytes as each node's ``comm_size`` has them.
-    sends, receives : by the NPU at the other end.
-    loads, stores : of remote memory.
-    longest : the chain of dependencies with the most nodes.
-    critical : the chain that computes longest; its weight is the time in s that its computations take, those without a
-        time counted as none. A lower bound of the trace's time, communication left out. None where no computation has
-        a time.
+    Collectives have the bytes that each node's ``comm_size`` has, sends and receives are by the NPU at the other end,
+    loads and stores those of remote memory. `longest` is the chain of dependencies with the most nodes, `critical` the
+    one that computes longest, with the seconds of its computations as weight, those without a time counted as none: a
+    lower bound of the trace's time, communication left out. It is None where no computation has a time.
     """
 
     file: str

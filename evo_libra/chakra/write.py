@@ -13,7 +13,7 @@ from typing import Any
 
 from evo_libra.chakra.schema import OLDER_SCALARS, TODAY, messages
 from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node, Tensors, Value
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import unusable
 
 
 def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
@@ -36,7 +36,7 @@ def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(Mistake(f"cannot be written: {(error.strerror or str(error)).lower()}", str(path))) from None
+        raise unusable(path, "written", error) from None
 
 
 def _write(file: BufferedIOBase, metadata: Metadata, nodes: Iterable[Node]) -> None:

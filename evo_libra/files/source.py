@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evo_libra.errors import InputError, Mistake, counted, printable
+from evo_libra.errors import InputError, Mistake, counted, printable, unusable
 from evo_libra.files.integrity import opened
 from evo_libra.files.kinds import USE, refusal_of_bytes, refusal_of_data, refusal_of_folder
 from evo_libra.files.mistakes import Data, KeyPath, mistakes_of, short, shown
@@ -65,28 +65,29 @@ def named_by(source: Source, path: KeyPath, error: InputError) -> InputError:
     return error if known else InputError(source.mistake(path, str(error)))
 
 
-def read_source(path: Path) -> Source:
-    """Read a file of YAML or JSON.
-
-    Raises `InputError` if the file cannot be read, is not UTF-8, or is refused by `parse_source`.
-    """
+def read_text(path: Path, max_bytes: int) -> str:
+    """Read a file of UTF-8 text. Raises `InputError` if it cannot be read, is larger, or is no such text."""
     try:
         with opened(path) as stream:
-            raw = stream.read(MAX_BYTES + 1)
-        _refuse_large(len(raw), str(path))
-        text = raw.decode("utf-8-sig")
+            raw = stream.read(max_bytes + 1)
+        _refuse_large(len(raw), str(path), max_bytes)
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         other = refusal_of_bytes(path, raw) or f"is not UTF-8 text (byte {error.start + 1})"
         raise InputError(Mistake(other, str(path))) from error
     except IsADirectoryError:
         raise InputError(Mistake(refusal_of_folder(path), str(path))) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from error
+        raise unusable(path, "read", error) from error
+
+
+def read_source(path: Path) -> Source:
+    """Read a file of YAML or JSON; raises `InputError` as `read_text` and `parse_source` do."""
+    text = read_text(path, MAX_BYTES)
     try:
         return parse_source(text, str(path))
     except InputError:
-        if UNREADABLE.search(text) and (other := refusal_of_bytes(path, raw)):
+        if UNREADABLE.search(text) and (other := refusal_of_bytes(path, text.encode())):
             raise InputError(Mistake(other, str(path))) from None
         raise
 
@@ -98,7 +99,7 @@ def parse_source(text: str, file: str) -> Source:
     are not text or exceed YAML's 1024 characters, merge keys, tags beyond the core schema, or numbers that are not
     finite.
     """
-    _refuse_large(len(text), file)
+    _refuse_large(len(text), file, MAX_BYTES)
     if len(text) > _SHORT:
         return _parsed.__wrapped__(text, file)
     # Whoever reads it may change it.
@@ -128,7 +129,7 @@ def file_digest(path: Path) -> str:
         with opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has `readinto`
     except OSError as error:
-        raise InputError(Mistake(f"cannot be read: {(error.strerror or str(error)).lower()}", str(path))) from None
+        raise unusable(path, "read", error) from None
 
 
 def files_digest(paths: Sequence[Path]) -> str:
@@ -182,9 +183,9 @@ def validate(model: type[M], source: Source) -> M:
     raise InputError(mistakes)
 
 
-def _refuse_large(size: int, file: str) -> None:
-    if size > MAX_BYTES:
-        raise InputError(Mistake(f"is larger than {MAX_BYTES // 10**6} MB", file))
+def _refuse_large(size: int, file: str, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise InputError(Mistake(f"is larger than {max_bytes // 10**6} MB", file))
 
 
 def key_path(key: str) -> KeyPath:

@@ -32,15 +32,11 @@ _SETTINGS = SearchSettings(evaluations=1000, population=POPULATION)
 
 @dataclass(frozen=True)
 class SampleProblem:
-    """A problem with a whole gene and real ones, a moment to evaluate.
+    """A problem with a whole gene and real ones, a moment to evaluate, with 1 to 3 objectives.
 
-    Attributes
-    ----------
-    count : objectives, 1 to 3.
-    kinds : values of the whole gene; 0 is the best.
-    width : real genes that are best at 2.7, besides one that trades the objectives; -1 for no real genes at all.
-    feasible : share of the range of the last gene that is feasible; the objectives lure away from it.
-    flat : whether all designs have the same objectives.
+    The whole gene has so many `kinds`, of which 0 is best. `width` real genes are best at 2.7, besides one that trades
+    the objectives; -1 for no real genes at all. `feasible` is the share of the range of the last gene that is feasible;
+    the objectives lure away from it. Designs of a flat problem all have the same objectives.
     """
 
     count: int = 2

@@ -115,9 +115,7 @@ def search(
 ) -> Front:
     """Search a problem and return the front of everything that was evaluated.
 
-    Raises
-    ------
-    InputError : there is no such engine, or a number is not above 0.
+    Raises `InputError` if there is no such engine, or a number is not above 0.
 
     Parameters
     ----------

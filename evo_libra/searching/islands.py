@@ -39,13 +39,9 @@ _ENGINE, _BEST = "engine/", "best/"
 class Epoch:
     """An island before or after what it does between two migrations.
 
-    Attributes
-    ----------
-    engine : state of the engine.
-    best : non-dominated designs of the island: before, at most as many as a generation has; after, all.
-    begun : evaluations of the island before.
-    evaluations : to do, or done.
-    seen : genes and evaluations of all designs, if an observer asks for them.
+    Before, `best` has at most as many non-dominated designs of the island as a generation, and after, all. `begun` are
+    the evaluations of the island before, `evaluations` those to do, or done. `seen` are genes and evaluations of all
+    designs, if an observer asks for them.
     """
 
     engine: EngineState
@@ -63,12 +59,9 @@ Elsewhere = Callable[[Callable[[Epoch], Epoch]], RunEpochs]
 class Archipelago:
     """The number of islands, and where they are.
 
-    Attributes
-    ----------
-    islands : searches side by side; with the seed they decide the front.
-    workers : processes, which decide nothing but the time: 0 has all islands in this process, None one process per
-        island as far as there are processors.
-    elsewhere : returns the function that runs epochs on other machines, given the one that runs an epoch here.
+    With the seed, the islands decide the front. `workers` are processes, which decide nothing but the time: 0 has all
+    islands in this process, None one process per island as far as there are processors. `elsewhere` returns the
+    function that runs epochs on other machines, given the one that runs an epoch here.
     """
 
     islands: int

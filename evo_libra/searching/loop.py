@@ -28,13 +28,9 @@ from evo_libra.searching.stopping import Mark, Stop, grown, passed
 
 @dataclass(frozen=True)
 class MemeticStep:
-    """A step that improves designs of the archive now and then.
+    """A step that improves `count` designs, spread over the archive, each time that `every` evaluations have passed.
 
-    Attributes
-    ----------
-    better : returns better genes for (g, n) genes. They are evaluated, and the engine learns from them.
-    every : evaluations between two steps.
-    count : designs per step, spread over the archive.
+    `better` returns better genes for (g, n) genes. They are evaluated, and the engine learns from them.
     """
 
     better: Callable[[FloatArray], FloatArray]
@@ -51,16 +47,9 @@ class MemeticStep:
 class Snapshot:
     """A search between two steps.
 
-    Attributes
-    ----------
-    engine : the state of the engine.
-    found : every non-dominated design so far, and some that may be.
-    evaluations : designs evaluated so far.
-    exhausted : whether the engine has nothing left to try.
-    ended : why the search ended, as `evo_libra.searching.engine` names it; empty while it goes on.
-    mark : the archive when its hypervolume last grew.
-    restarts : how often the engine forgot all and began again.
-    seconds : wall time so far.
+    `found` has every non-dominated design so far, and some that may be. `ended` is why the search ended, as
+    `evo_libra.searching.engine` names it; empty while it goes on. `mark` is the archive when its hypervolume last grew,
+    `restarts` how often the engine forgot all and began again, and `seconds` the wall time so far.
     """
 
     engine: EngineState
@@ -82,13 +71,8 @@ class Snapshot:
 class SearchOptions:
     """How a search starts, stops and improves designs, besides what its engine does.
 
-    Attributes
-    ----------
-    stop : what ends the search before its evaluations are used up.
-    restarts : how often a search that stagnates begins again with other random numbers, instead of ending.
-    first : (g, k) genes of designs to start from.
-    improve : the memetic step, if there is one.
-    observe : called with the genes and the evaluation of all designs.
+    A search that stagnates begins again with other random numbers, `restarts` times, instead of ending. `first` are (g,
+    k) genes of designs to start from. `observe` is called with the genes and the evaluation of all designs.
     """
 
     stop: Stop = field(default_factory=Stop)

@@ -20,16 +20,12 @@ _METHODS = ("start", "ask", "tell")
 
 @dataclass(frozen=True)
 class EngineEntry:
-    """An engine of this package, or of a library that it wraps.
+    """An engine of this package, or of a library that it wraps: the algorithm, and the problems that it is made for.
 
-    Attributes
-    ----------
-    title : the algorithm.
-    purpose : the problems that it is made for.
-    home : ``module:function`` in `evo_libra.searching.engines`. The function makes the engine from the problem and, for
-        a library, from the name of the algorithm. The module is imported when the engine is chosen.
-    deterministic : whether the engine asks for the same designs whatever the seed, and learns nothing from others.
-    memetic : share of evaluations with better bandwidths that pays by default.
+    `home` is ``module:function`` in `evo_libra.searching.engines`, imported when the engine is chosen; the function
+    makes the engine from the problem and, for a library, from the name of the algorithm. A deterministic engine asks
+    for the same designs whatever the seed, and learns nothing from others. `memetic` is the share of evaluations with
+    better bandwidths that pays by default.
     """
 
     title: str

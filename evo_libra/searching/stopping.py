@@ -42,14 +42,10 @@ class Stagnation:
 
 @dataclass(frozen=True)
 class Gap:
-    """Ends a search when its front is proven to be near the best one.
+    """Ends a search when its front is proven to be near the best one, by a gap of at most `target`.
 
-    Attributes
-    ----------
-    target : largest gap that is good enough.
-    measure : returns the gap of an archive; see `certified_gap`.
-    every : evaluations before the first proof; each further one comes after a quarter more of them, as a proof takes as
-        long as hundreds of thousands.
+    `measure` returns the gap of an archive; see `certified_gap`. After `every` evaluations comes the first proof, and
+    each further one after a quarter more of them, as a proof takes as long as hundreds of thousands.
     """
 
     target: float
@@ -72,10 +68,7 @@ class Gap:
 class Stop:
     """What ends a search, beside its evaluations; None for what does not.
 
-    Attributes
-    ----------
-    seconds : of wall time, those before an interruption included; where it ends a search depends on the machine.
-    stagnation, gap : where they end a search does not.
+    The seconds are wall time, before an interruption, too; where they end a search depends on the machine.
     """
 
     seconds: float | None = None

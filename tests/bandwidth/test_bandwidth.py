@@ -365,7 +365,7 @@ def test_interior_point_agrees_with_clarabel(seed: int) -> None:
     good = (violation(program, reference) <= 1e-8) & (violation(program, bandwidth) <= 1e-8)
     assert good.mean() > 0.5
     assert (objective[good] <= other[good] * (1 + 1e-7)).all()
-    # Clarabel now and then stops early: it is a reference where its own multipliers prove its answer. Elsewhere ours do.
+    # Clarabel now and then stops early: it is a reference where its multipliers prove its answer. Elsewhere ours do.
     finished = good & (other - lower_bound(program, proof) <= 1e-8 * other)
     assert (other[finished] <= objective[finished] * (1 + 1e-7)).all()
     proven = objective - lower_bound(program, multipliers) <= 1e-7 * objective

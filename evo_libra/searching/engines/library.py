@@ -33,12 +33,8 @@ class LibraryAlgorithm(abc.ABC):
     """An algorithm of another library as functions of arrays.
 
     The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,). Besides them there
-    are ``size``, the designs per generation, ``learned``, the number of designs so far, and those of the algorithm.
-
-    Attributes
-    ----------
-    min_objectives : objectives that the algorithm needs.
-    directions : (k, m) reference directions, once the algorithm is prepared and if it has any.
+    are ``size``, the designs per generation, ``learned``, the number of designs so far, and those of the algorithm. A
+    prepared algorithm has (k, m) reference directions, if it needs any.
     """
 
     min_objectives: int = field(default=1, kw_only=True)
