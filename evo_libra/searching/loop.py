@@ -13,16 +13,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.searching.engine import (
-    EVALUATIONS,
-    EXHAUSTED,
-    GAP,
-    SECONDS,
-    STAGNATION,
-    Engine,
-    EngineState,
-    evaluate,
-)
+from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION, Engine, EngineState, evaluate
 from evo_libra.searching.stopping import Mark, Stop, grown, passed
 
 

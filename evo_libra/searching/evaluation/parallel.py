@@ -307,9 +307,7 @@ def _nothing() -> None:
     pass
 
 
-def _evaluator(
-    load: Callable[[], SearchProblem | SlowProblem],
-) -> Callable[[FloatArray], tuple[FloatArray, float]]:
+def _evaluator(load: Callable[[], SearchProblem | SlowProblem]) -> Callable[[FloatArray], tuple[FloatArray, float]]:
     """Return the function that a worker runs on the genes of a design."""
     problem = load()
     if isinstance(problem, SlowProblem):
