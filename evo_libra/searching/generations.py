@@ -11,9 +11,8 @@ from evo_libra.front.front import Front, front_of
 from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.engine import Engine
-from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot
+from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, passed
 from evo_libra.searching.registry import ENGINES, load_engine
-from evo_libra.searching.stopping import passed
 
 STEP = 250
 """Designs per memetic step. A batch takes as long as its largest part: it should have hundreds of designs."""

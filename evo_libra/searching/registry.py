@@ -43,10 +43,10 @@ ENGINES = {
     "random": EngineEntry("random search", "the baseline of every comparison", "nsga:RandomEngine"),
     "exhaustive": EngineEntry(
         "every structure, sorted out by bounds", "the exact front of a space of structures",
-        "exhaustive:ExhaustiveEngine", deterministic=True,
+        "exact:ExhaustiveEngine", deterministic=True,
     ),
     "optimize": EngineEntry(
-        "exact bandwidths of a few networks", "one proven design", "optimize:OptimizeEngine", deterministic=True
+        "exact bandwidths of a few networks", "one proven design", "exact:OptimizeEngine", deterministic=True
     ),
     "pymoo:nsga2": EngineEntry("NSGA-II of pymoo", _FRONT, "pymoo:PymooEngine.of"),
     "pymoo:nsga3": EngineEntry("NSGA-III of pymoo", _MANY, "pymoo:PymooEngine.of"),

@@ -27,9 +27,8 @@ from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, STAGNATION, Engin
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_share, memetic_step
 from evo_libra.searching.islands import EPOCH, Archipelago, island_generations, unpack
-from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, derived_seed
+from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, Stagnation, Stop, derived_seed
 from evo_libra.searching.registry import load_engine
-from evo_libra.searching.stopping import Stagnation, Stop
 
 POPULATION = 20
 

@@ -18,9 +18,8 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.searching.engine import EVALUATIONS, GAP, SECONDS, STAGNATION
 from evo_libra.searching.generations import generations
-from evo_libra.searching.loop import SearchOptions, Snapshot
+from evo_libra.searching.loop import Gap, Mark, SearchOptions, Snapshot, Stagnation, Stop, certified_gap, grown, passed
 from evo_libra.searching.registry import load_engine
-from evo_libra.searching.stopping import Gap, Mark, Stagnation, Stop, certified_gap, grown, passed
 
 
 @pytest.fixture(scope="module")

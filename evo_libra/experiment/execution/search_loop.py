@@ -19,9 +19,8 @@ from evo_libra.searching.asynchronous import completions
 from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_step
 from evo_libra.searching.islands import Archipelago, Epoch, RunEpochs, epoch_runner, island_generations
-from evo_libra.searching.loop import SearchOptions, Snapshot
+from evo_libra.searching.loop import Gap, SearchOptions, Snapshot, Stagnation, Stop, certified_gap
 from evo_libra.searching.registry import DETERMINISTIC, load_engine
-from evo_libra.searching.stopping import Gap, Stagnation, Stop, certified_gap
 
 if TYPE_CHECKING:
     from distributed import Client, Future

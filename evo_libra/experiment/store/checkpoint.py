@@ -14,8 +14,7 @@ from evo_libra.experiment.store.folder import CHECKPOINT, RunFolder
 from evo_libra.experiment.store.sealed import load_sealed, sealed
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.searching.engine import EngineState
-from evo_libra.searching.loop import Snapshot
-from evo_libra.searching.stopping import Mark
+from evo_libra.searching.loop import Mark, Snapshot
 
 _FORMAT = 3
 _SEARCH = ("evaluations", "exhausted", "ended", "restarts", "seconds")

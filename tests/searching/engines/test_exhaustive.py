@@ -13,7 +13,7 @@ from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
-from evo_libra.searching.engines.exhaustive import ExhaustiveEngine
+from evo_libra.searching.engines.exact import ExhaustiveEngine
 
 
 @pytest.fixture(scope="module")

@@ -24,15 +24,14 @@ from evo_libra.searching.evaluation import workers as workers_of
 from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, Cache, DesignEvaluation, ExpensiveProblem
 from evo_libra.searching.evaluation.workers import Done, Workers
 from evo_libra.searching.generations import generations
-from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot
+from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, Stagnation, Stop
 from evo_libra.searching.registry import load_engine
-from evo_libra.searching.stopping import Stagnation, Stop
 
 SIMULATOR = '''
 import os, signal, subprocess, sys, time
 from dataclasses import dataclass
 
-from evo_libra.searching.stopping import Stagnation, Stop
+from evo_libra.searching.loop import Stagnation, Stop
 from evo_libra.searching.conformance import SampleProblem
 
 
