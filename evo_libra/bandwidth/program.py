@@ -142,6 +142,10 @@ class Multipliers:
         """Return those of some designs."""
         return Multipliers(self.share[..., designs], self.rows[..., designs], self.race[..., designs])
 
+    def put(self, designs: IntArray, part: Multipliers) -> None:
+        """Replace those of some designs."""
+        self.share[..., designs], self.rows[..., designs], self.race[..., designs] = part.share, part.rows, part.race
+
 
 @dataclass(frozen=True)
 class Optimum:
@@ -188,8 +192,8 @@ def joined(parts: Sequence[Optimum]) -> Optimum:
 
 def joined_multipliers(parts: Sequence[Multipliers]) -> Multipliers:
     """Return the multipliers of all parts, in their order."""
-    names = ("share", "rows", "race")
-    return Multipliers(*(np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in names))
+    rows = zip(*((part.share, part.rows, part.race) for part in parts), strict=True)
+    return Multipliers(*(np.concatenate(arrays, axis=-1) for arrays in rows))
 
 
 _TINY = 1e-300

@@ -77,8 +77,7 @@ def _nothing(program: BandwidthProgram) -> Optimum:
 def _put(optimum: Optimum, chosen: IntArray, part: Optimum) -> None:
     optimum.bandwidth[:, chosen], optimum.objective[chosen] = part.bandwidth, part.objective
     optimum.bound[chosen] = part.bound
-    for name in ("share", "rows", "race"):
-        getattr(optimum.multipliers, name)[..., chosen] = getattr(part.multipliers, name)
+    optimum.multipliers.put(chosen, part.multipliers)
 
 
 def _optimum(program: BandwidthProgram, bandwidth: FloatArray, multipliers: Multipliers) -> Optimum:
@@ -156,8 +155,7 @@ def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
     second.bandwidth[:, worse], second.objective[worse] = first.bandwidth[:, worse], first.objective[worse]
     looser = np.flatnonzero(first.bound > second.bound)
     second.bound[looser] = first.bound[looser]
-    for name in ("share", "rows", "race"):
-        getattr(second.multipliers, name)[..., looser] = getattr(first.multipliers, name)[..., looser]
+    second.multipliers.put(looser, first.multipliers.select(looser))
     _put(optimum, doubtful, second)
     return optimum
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random as python_random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from deap import base, tools
@@ -17,7 +17,6 @@ from deap import base, tools
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, merge, quiet
-from evo_libra.searching.engines.niching import reference_directions
 
 _MULTIPLE = 4
 _MEMORY = ("best", "worst", "extreme")
@@ -27,7 +26,7 @@ class DeapEngine(LibraryEngine):
     """An algorithm of DEAP: ``nsga2``, ``nsga3`` or ``spea2``."""
 
     def __init__(self, algorithm: str, _problem: SearchProblem | None = None) -> None:
-        super().__init__(f"deap:{algorithm}", _Algorithm(algorithm))
+        super().__init__(f"deap:{algorithm}", _Algorithm(algorithm, directed=algorithm == "nsga3"))
 
 
 @contextmanager
@@ -66,9 +65,6 @@ class _Algorithm(LibraryAlgorithm):
     """Selection and survival by name."""
 
     name: str
-
-    def prepare(self, objectives: int, population: int) -> _Algorithm:
-        return replace(self, directions=reference_directions(objectives, population)) if self.name == "nsga3" else self
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         count = (int(arrays["size"]) + 1) // 2

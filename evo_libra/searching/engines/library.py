@@ -6,7 +6,7 @@ import abc
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.problem.genome import Genome
 from evo_libra.searching.engine import Engine, EngineState
+from evo_libra.searching.engines.niching import reference_directions
 from evo_libra.searching.engines.variation import is_new, offspring
 
 _ATTEMPTS = 20
@@ -38,11 +39,12 @@ class LibraryAlgorithm(abc.ABC):
     """
 
     min_objectives: int = field(default=1, kw_only=True)
+    directed: bool = field(default=False, kw_only=True)
     directions: FloatArray = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
 
-    def prepare(self, objectives: int, population: int) -> Self:  # noqa: ARG002 - most have reference directions alone
+    def prepare(self, objectives: int, population: int) -> Self:
         """Return the algorithm for a number of objectives and of designs per generation."""
-        return self
+        return replace(self, directions=reference_directions(objectives, population)) if self.directed else self
 
     def batch(self, size: int) -> int:
         """Return the number of designs of a generation."""

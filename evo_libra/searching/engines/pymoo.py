@@ -45,10 +45,10 @@ def _algorithm(name: str, evaluations: int) -> LibraryAlgorithm:
     if name == "ctaea":
         return _TwoArchives()
     scheme = parts.scheme(name)
-    needed = scheme.min_objectives
+    needed, directed = scheme.min_objectives, scheme.directed
     if name == "rvea":
-        return _Scheduled(scheme, evaluations=evaluations, min_objectives=needed)
-    return _Generational(scheme, min_objectives=needed)
+        return _Scheduled(scheme, evaluations, min_objectives=needed, directed=directed)
+    return _Generational(scheme, min_objectives=needed, directed=directed)
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,6 @@ class _Generational(LibraryAlgorithm):
     """An algorithm that merges parents and children and keeps the best."""
 
     scheme: parts.Scheme
-
-    def prepare(self, objectives: int, population: int) -> _Generational:
-        if not self.scheme.directed:
-            return self
-        return replace(self, directions=reference_directions(objectives, population))
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
         population = parts.population_of(arrays, {name: arrays[name] for name in self.scheme.marks})
@@ -116,8 +111,8 @@ class _Scheduled(_Generational):
     generations: int = 1
 
     def prepare(self, objectives: int, population: int) -> _Scheduled:
-        directions = reference_directions(objectives, population)
-        return replace(self, directions=directions, generations=max(-(-self.evaluations // population), 1))
+        generations = max(-(-self.evaluations // population), 1)
+        return replace(super().prepare(objectives, population), generations=generations)
 
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
         schedule = {"generations": np.array(float(self._generations(arrays)))}
@@ -188,9 +183,7 @@ class _TwoArchives(LibraryAlgorithm):
     """C-TAEA: an archive that converges, which is the population, and one that keeps diversity."""
 
     min_objectives: int = field(default=2, kw_only=True)
-
-    def prepare(self, objectives: int, population: int) -> _TwoArchives:
-        return replace(self, directions=reference_directions(objectives, population))
+    directed: bool = field(default=True, kw_only=True)
 
     def batch(self, size: int) -> int:  # noqa: ARG002 - one design a direction
         return len(self.directions)
