@@ -62,7 +62,9 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
     if len(dimensions) > MAX_DIMENSIONS:
         without.append(f"the network has {len(dimensions)} dimensions, a design has {MAX_DIMENSIONS} at most")
     compute = system.compute.peak / TERA if system.compute.roofline and system.compute.peak != PEAK else None
-    return Imported(Fabric(dimensions, options), time, compute, (*without, *_replayed(system)))
+    if system.compute.replay:
+        without.append("replay-only: in a problem file collectives are always timed")
+    return Imported(Fabric(dimensions, options), time, compute, tuple(without))
 
 
 def _how(system: SystemFile) -> dict[str, Any]:
@@ -104,7 +106,9 @@ def _algorithm(d: int, network: NetworkFile, system: SystemFile) -> tuple[int, l
     names = names if BLOCK_NAMES[block] != "ring" else names[:1]
     candidates = {a: list(_mismatches(d, block, npus, a, rows)) for a in names}
     # The all-reduce decides what a bandwidth means; of what is alike in that, the nearest, and of equals the first.
-    best = min(names, key=lambda a: (_reduces_otherwise(block, npus, a, rows), len(candidates[a])))
+    row = rows.get(Collective.ALL_REDUCE)
+    other = {a: row not in (None, dimension_algorithms(a, block, npus)[Collective.ALL_REDUCE]) for a in names}
+    best = min(names, key=lambda a: (other[a], len(candidates[a])))
     return best, candidates[best]
 
 
@@ -120,18 +124,8 @@ def _mismatches(d: int, block: int, npus: int, algorithm: int, rows: Mapping[Col
             )
 
 
-def _reduces_otherwise(block: int, npus: int, algorithm: int, rows: Mapping[Collective, Any]) -> bool:
-    row = rows.get(Collective.ALL_REDUCE)
-    return row is not None and row != dimension_algorithms(algorithm, block, npus)[Collective.ALL_REDUCE]
-
-
 def _name(row: Implementation) -> str:
     return f"{row.algorithm.value}{row.window or ''}"
-
-
-def _replayed(system: SystemFile) -> Iterator[str]:
-    if system.compute.replay:
-        yield "replay-only: in a problem file collectives are always timed"
 
 
 def problem_texts(found: Imported, name: str, catalog_file: str) -> tuple[str, str]:

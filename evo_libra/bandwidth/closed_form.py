@@ -106,12 +106,6 @@ def _put(answer: _Answer, chosen: BoolArray, found: _Answer) -> None:
         target[..., chosen] = source
 
 
-def _caps(traffic: FloatArray, high: FloatArray) -> FloatArray:
-    """Return (2, n) the highest rates that the caps allow."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.fmin.reduce(high / traffic, axis=1))
-
-
 def _one(
     traffic: FloatArray, size: float, price: FloatArray, limit: FloatArray, high: FloatArray, pattern: int
 ) -> _Answer:
@@ -143,7 +137,8 @@ def _two(traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatA
         part = np.clip(lack / (need_1 * tied).sum(axis=0), 0.0, 1.0)
         serves_1 = np.where(tied, np.where(np.isnan(part), 0.0, part), to_1)
     share = np.stack([need_0 * (1.0 - serves_1), need_1 * serves_1])
-    cap = _caps(traffic, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cap = np.fmin.reduce(high / traffic, axis=1)  # the highest rates that the caps allow
     for pattern in (0, 1):
         over = np.flatnonzero(rate[pattern] > cap[pattern])
         if len(over):

@@ -76,7 +76,7 @@ def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
         start = best.time / best.cost
         _probe(program, price, lines, best, todo, _FIRST_SLOPES[:, None] * start[todo])
         for _ in range(_MOST_ROUNDS):
-            best.bound[todo], slope = _weakest(_pick(lines, todo), least_cost[todo])
+            best.bound[todo], slope = _weakest(lines.slope[:, todo], lines.height[:, todo], least_cost[todo])
             product = best.time[todo] * best.cost[todo]
             going = (product - best.bound[todo] > GOOD_GAP * product) & np.isfinite(slope)
             todo, slope = todo[going], slope[going]
@@ -84,10 +84,6 @@ def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
                 break
             _probe(program, price, lines, best, todo, np.stack([best.time[todo] / best.cost[todo], slope]))
     return best
-
-
-def _pick(lines: _Lines, chosen: IntArray) -> _Lines:
-    return _Lines(lines.slope[:, chosen], lines.height[:, chosen])
 
 
 def _least_cost(program: BandwidthProgram, price: FloatArray) -> FloatArray:
@@ -120,18 +116,18 @@ def _probe(
         best.cost[target] = cost[better]
 
 
-def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _weakest(slope: FloatArray, height: FloatArray, least_cost: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (n,) the least product that the lines allow, and a slope between those of the lines that meet there."""
     # The costs at which neighbouring lines cross cut the axis into intervals. Over one interval a line's product is at
     # least its lower end, whichever line it is; so the best line's lower end is a bound there.
-    order = np.argsort(-lines.slope, axis=0)
-    slope, height = np.take_along_axis(lines.slope, order, axis=0), np.take_along_axis(lines.height, order, axis=0)
+    order = np.argsort(-slope, axis=0)
+    slope, height = np.take_along_axis(slope, order, axis=0), np.take_along_axis(height, order, axis=0)
     cross = (height[:-1] - height[1:]) / (slope[:-1] - slope[1:])
     cross = np.where(np.isfinite(cross), np.maximum(cross, least_cost), least_cost)
     ends = np.concatenate([least_cost[None], np.sort(cross, axis=0)])
     value = ends[:, None] * (height - slope * ends[:, None])
     lower = np.maximum(np.minimum(value[:-1], value[1:]).max(axis=1), 0.0)
-    last = np.where(lines.slope.min(axis=0) == 0, ends[-1] * height[-1], 0.0)
+    last = np.where(slope.min(axis=0) == 0, ends[-1] * height[-1], 0.0)
     lower = np.concatenate([lower, last[None]])
     at = lower.argmin(axis=0)
     every = np.arange(len(at))

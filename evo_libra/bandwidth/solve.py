@@ -148,7 +148,7 @@ def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
     # What breaks a row is no answer; only where there is none the bound is infinite, too.
     without = np.flatnonzero(solved & (violation(part, bandwidth) > _BROKEN_BY_CONIC))
     second.objective[without] = np.inf
-    solved[without] = _meetable(part.select(without))
+    solved[without] = [_meets(part.select(np.array([n]))) for n in without]
     second.objective[~solved] = second.bound[~solved] = np.inf
     first.objective[broken[doubtful] | ~solved] = np.inf
     worse = np.flatnonzero(first.objective < second.objective)
@@ -174,12 +174,8 @@ def unlimited(program: BandwidthProgram) -> BoolArray:
     return np.asarray(found > _SOME)
 
 
-def _meetable(program: BandwidthProgram) -> BoolArray:
-    """Return (n,) whether some bandwidths meet box and rows, by one linear program a design."""
-    return np.array([_meets(program.select(np.array([n]))) for n in range(len(program))], dtype=np.bool_)
-
-
 def _meets(program: BandwidthProgram) -> bool:
+    """Return whether some bandwidths meet box and rows of the one design of a program."""
     low, high = program.low[:, 0], program.high[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.abs(program.limit / program.rows[..., 0]).min(axis=0, initial=np.inf)

@@ -181,7 +181,8 @@ def _without_metadata(first: FramedMessage, rest: Iterable[FramedMessage], path:
     left = ["0.0.2", "0.0.3"]
     for message in chain((first,), rest):
         fields = fields_of(message.data) or []
-        if _is_of_today(fields) or _has_numbers_for_texts(fields):
+        numbers_for_texts = any(5 <= number <= 10 and wire != BYTES for number, wire, _ in fields)  # noqa: PLR2004 - see the top
+        if _is_of_today(fields) or numbers_for_texts:
             reason = (
                 "is a node; a trace of schema 0.0.4 or 0.0.3 begins with metadata, and one of 0.0.2 has other nodes"
             )
@@ -206,10 +207,6 @@ def _is_of_today(fields: Iterable[Field]) -> bool | None:
     if (4, VARINT) in present:
         return False
     return True if (4, BYTES) in present or (5, VARINT) in present else None
-
-
-def _has_numbers_for_texts(fields: Iterable[Field]) -> bool:
-    return any(5 <= number <= 10 and wire != BYTES for number, wire, _ in fields)  # noqa: PLR2004 - see the top
 
 
 def _is_older_attribute(content: bytes) -> bool:

@@ -6,7 +6,6 @@ import gzip
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from io import BufferedIOBase
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,17 +30,13 @@ def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
                 packed = path.name.endswith(".gz")
                 # Neither the name nor the time: the same nodes become the same bytes.
                 stream = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)) if packed else file
-                _write(stream, metadata, nodes)
+                stream.write(framed(encode_metadata(metadata)))
+                stream.writelines(framed(encode_node(node)) for node in nodes)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise unusable(path, "written", error) from None
-
-
-def _write(file: BufferedIOBase, metadata: Metadata, nodes: Iterable[Node]) -> None:
-    file.write(framed(encode_metadata(metadata)))
-    file.writelines(framed(encode_node(node)) for node in nodes)
 
 
 def framed(message: bytes) -> bytes:

@@ -104,16 +104,16 @@ class LibraryEngine(Engine):
         known = np.concatenate([arrays["genes"], arrays["seen"]], axis=1)
         found, slots = known[:, :0], np.empty(0)
         for _ in range(_ATTEMPTS):
-            tried, slot = self._sample(wanted, random) if sampling else self._children(arrays, random)
+            if sampling:
+                tried, slot = self._genome.sample(random, wanted), np.full(wanted, NO_SLOT)
+            else:
+                tried, slot = self._children(arrays, random)
             new = is_new(tried, np.concatenate([known, found], axis=1))
             found, slots = np.concatenate([found, tried[:, new]], axis=1), np.concatenate([slots, slot[new]])
             if found.shape[1] >= wanted:
                 break
         changed = {"sampled": np.array(1.0), "slot": slots[:wanted]}
         return found[:, :wanted], EngineState({**arrays, **changed}, random.bit_generator.state)
-
-    def _sample(self, count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        return self._genome.sample(random, count), np.full(count, NO_SLOT)
 
     def _children(self, arrays: Arrays, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         (one, two), taken, slot = self._algorithm.parents(arrays, random)

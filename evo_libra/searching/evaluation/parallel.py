@@ -201,7 +201,7 @@ class ExpensiveProblem:
         self._cache: Cache | None = None
         self._flying: dict[int, FloatArray] = {}
         self._known: list[tuple[FloatArray, DesignEvaluation]] = []
-        self.on_design: Callable[[], None] = _nothing
+        self.on_design: Callable[[], None] = lambda: None
         self._failures: dict[bytes, Failure] = {}
         # Also when the program ends without closing it: what a simulator has started must not outlive it.
         self._finalizer = weakref.finalize(self, self._workers.close)
@@ -301,10 +301,6 @@ class ExpensiveProblem:
 
 def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem:
     return problem
-
-
-def _nothing() -> None:
-    pass
 
 
 def _evaluator(load: Callable[[], SearchProblem | SlowProblem]) -> Callable[[FloatArray], tuple[FloatArray, float]]:

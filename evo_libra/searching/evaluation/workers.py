@@ -101,7 +101,8 @@ class Workers:
             woken = connection.wait(list(handles), self._patience())
             if not woken:
                 self._replace_stopped()
-            found = [done for worker in _unique(handles[handle] for handle in woken) for done in self._heard(worker)]
+            unique = {id(worker): worker for worker in (handles[handle] for handle in woken)}
+            found = [done for worker in unique.values() for done in self._heard(worker)]
             found += [done for worker in list(self._workers) for done in self._overdue(worker)]
             if found:
                 self._assign()
@@ -190,10 +191,6 @@ def is_stopped(pid: int) -> bool:
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     except psutil.Error:
         return False
-
-
-def _unique(workers: Iterator[_Worker]) -> list[_Worker]:
-    return list({id(worker): worker for worker in workers}.values())
 
 
 def _started(load: Callable[[], Callable[[Any], Any]]) -> _Worker:
