@@ -40,7 +40,7 @@ from evo_libra.units import roofline_ns
 from evo_libra.workload.training_trace import DimensionGroup, in_group, training_nodes
 from evo_libra.workload.workload import Workload
 
-MOST_NPUS = 65_536
+MAX_NPUS = 65_536
 """There is a trace of each."""
 
 README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
@@ -61,8 +61,8 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
         raise InputError(
             f"the time of '{problem.name}' is LIBRA's, which has neither latency nor chunks; ASTRA-sim needs both"
         )
-    if problem.npus > MOST_NPUS:
-        raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MOST_NPUS}")
+    if problem.npus > MAX_NPUS:
+        raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MAX_NPUS}")
     population = problem.read(design)
     with _new_folder(folder):
         export = _Export(problem, population, folder)

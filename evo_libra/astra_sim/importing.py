@@ -39,7 +39,7 @@ class Imported:
         return tuple(dict.fromkeys(str(dimension.technology) for dimension in self.fabric.dimensions))
 
 
-def imported(network: NetworkFile, system: SystemFile) -> Imported:
+def read_cluster(network: NetworkFile, system: SystemFile) -> Imported:
     """Return a cluster of ASTRA-sim as a design with the time of a problem file.
 
     Dimensions of one latency are of one technology; otherwise each has its own.

@@ -107,7 +107,7 @@ def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
     """Yield the reasons that lie in a workload."""
     yield from _lists(case, cluster)
     yield from _one_at_a_time(case, cluster)
-    yield from _least_chunks(case, cluster)
+    yield from _small_chunks(case, cluster)
     yield from _one_after_the_other(case)
     yield from _rounding(case)
     if case.prediction.late:
@@ -156,7 +156,7 @@ def _one_at_a_time(case: Case, cluster: Cluster) -> Iterator[str]:
             )
 
 
-def _least_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
+def _small_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
     total, splits = int(np.prod(cluster.network.npus)), cluster.system.system.splits
     small = [
         name for name, collective, size in case.modelled

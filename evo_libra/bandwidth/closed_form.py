@@ -14,14 +14,14 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 
-MOST_PATTERNS = 2
+MAX_PATTERNS = 2
 _ROUNDING = 1e-13
 
 
 def has_closed_form(program: BandwidthProgram) -> BoolArray:
     """Return (n,) whether `closed_form` may be asked: at most two patterns, a single budget that limits all traffic."""
     count = len(program)
-    if len(program.traffic) > MOST_PATTERNS or len(program.limit) != 1 or program.races or program.price.any():
+    if len(program.traffic) > MAX_PATTERNS or len(program.limit) != 1 or program.races or program.price.any():
         return np.zeros(count, dtype=np.bool_)
     price, idle = program.rows[0], ~program.traffic.any(axis=0)
     return np.asarray(((price > 0) | idle).all(axis=0) & (price >= 0).all(axis=0) & (program.limit[0] > 0))
@@ -86,10 +86,10 @@ def _rates(program: BandwidthProgram, price: FloatArray, limit: FloatArray) -> _
     alive = program.traffic.any(axis=1) & (program.size[:, None] > 0)
     paid = (price * program.traffic).any(axis=1)
     alive &= paid & (limit > 0)
-    if patterns == MOST_PATTERNS and alive.all():
+    if patterns == MAX_PATTERNS and alive.all():
         return _two(program.traffic, program.size, price, limit, program.high)
     answer = np.zeros((2, count)), np.zeros((2, *price.shape)), np.zeros(count)
-    both = np.asarray(alive.all(axis=0) & (patterns == MOST_PATTERNS))
+    both = np.asarray(alive.all(axis=0) & (patterns == MAX_PATTERNS))
     if both.any():
         part = program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]
         _put(answer, both, _two(*part))

@@ -95,7 +95,7 @@ def hold(matrix: FloatArray, fixed: FloatArray) -> None:
     matrix[every, every] += fixed
 
 
-_MOST_STEPS = 60
+_MAX_STEPS = 60
 _PATIENCE = 14
 """Steps after which the best iterate is kept, as rounding may stop what is left; most designs are done after 11."""
 _BOUNDARY = 0.995
@@ -113,7 +113,7 @@ def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArr
     result, best = first_iterate(part), np.full(len(program), np.inf)
     left, going = np.arange(len(program)), np.ones(len(program), dtype=np.bool_)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for step in range(_MOST_STEPS):
+        for step in range(_MAX_STEPS):
             state = state_of(part, it)
             done = ~(state.merit >= accuracy)
             kept = going & (state.merit < best[left]) & (done | (step >= _PATIENCE))

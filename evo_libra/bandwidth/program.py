@@ -238,16 +238,16 @@ def lower_bound(program: BandwidthProgram, multipliers: Multipliers) -> FloatArr
     for row, pressure in zip(program.rows, multipliers.rows, strict=True):
         slope, terms = slope + row * pressure, terms + np.abs(row * pressure)
     slope = slope - _EPS * terms
-    inner = _least(alpha, slope, program.low, program.high)
+    inner = _inner_minimum(alpha, slope, program.low, program.high)
     if not np.isfinite(inner).all():
-        inner = _least(alpha, slope, program.low, np.minimum(program.high, _implied(program)))
+        inner = _inner_minimum(alpha, slope, program.low, np.minimum(program.high, _implied(program)))
         inner = np.where(np.isnan(inner), -np.inf, inner)
     relief = multipliers.rows * program.limit
     error = _EPS * (np.abs(base) + np.abs(inner).sum(axis=0) + np.abs(relief).sum(axis=0))
     return np.asarray(base + inner.sum(axis=0) - relief.sum(axis=0) - error)
 
 
-def _least(alpha: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def _inner_minimum(alpha: FloatArray, slope: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return the least ``alpha / b + slope * b`` in the box; not finite where nothing bounds it from below."""
     with np.errstate(divide="ignore", invalid="ignore"):
         best = alpha / slope
@@ -307,7 +307,7 @@ def _work(program: BandwidthProgram, multipliers: Multipliers) -> tuple[FloatArr
 def ascend(program: BandwidthProgram, price: FloatArray, steps: int) -> Multipliers:
     """Return multipliers near those of a budget alone, by multiplicative ascent: what is slowest carries more.
 
-    Rows have the multiplier 0. Good enough to tell which designs are worth solving, at a tenth of the price.
+    Rows have the multiplier 0. Good enough to tell which designs to solve, at a tenth of the price.
     """
     chains = program.chains(program.traffic.max(axis=1, initial=0.0) / max(float(program.high.max(initial=0.0)), _TINY))
     race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)

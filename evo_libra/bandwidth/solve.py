@@ -12,7 +12,7 @@ from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, 
 _TILE = 4096
 _GOOD_GAP = 1e-6
 _BROKEN, _BROKEN_BY_CONIC = 1e-9, 1e-7
-_SWEEPS, _MOST_SWEEPS = 3, 300
+_SWEEPS, _MAX_SWEEPS = 3, 300
 _SOME = 1e-9
 """What is above 0 for a linear-programming solver."""
 
@@ -143,7 +143,7 @@ def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
 
     part, first = program.select(doubtful), optimum.select(doubtful)
     bandwidth, multipliers, solved = conic(part)
-    bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MOST_SWEEPS)
+    bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MAX_SWEEPS)
     second = _optimum(part, bandwidth, multipliers)
     # What breaks a row is no answer; only where there is none the bound is infinite, too.
     without = np.flatnonzero(solved & (violation(part, bandwidth) > _BROKEN_BY_CONIC))

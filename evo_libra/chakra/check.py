@@ -130,7 +130,7 @@ def longest_chain(graph: Graph, order: Integers, weights: npt.NDArray[np.float64
     return Chain(count[best], int(graph.ids[begin[best]]), int(graph.ids[best]), total[best])
 
 
-MOST_MISTAKES = 20
+MAX_MISTAKES = 20
 """Mistakes listed for one trace: so many in its nodes end the reading; of more in its graph, the number is given."""
 
 _FIRST_COUNT = 1024
@@ -146,7 +146,7 @@ _INTEGER_TYPES = frozenset(
     ("int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64")
 )
 _COLLECTIVES = frozenset(kind.value for kind in CollectiveType)
-_MOST_SHOWN = 8
+_MAX_SHOWN = 8
 # Attributes that are no integers, the types they may have, and how those are called.
 _OTHER: Mapping[str, tuple[frozenset[str], str]] = {
     "is_cpu_op": (_INTEGER_TYPES | {"bool"}, "a boolean"),
@@ -184,7 +184,7 @@ class _MistakeList:
                 self._add(node.id, message)
             self._ids.append(node.id)
             yield node
-            if self._count >= MOST_MISTAKES or self._repeats():
+            if self._count >= MAX_MISTAKES or self._repeats():
                 self._end(node)
                 return
 
@@ -194,7 +194,7 @@ class _MistakeList:
             return False
         self._counted *= 2
         ids = np.sort(np.array(self._ids, dtype=np.uint64))
-        return int((ids[1:] == ids[:-1]).sum()) >= MOST_MISTAKES
+        return int((ids[1:] == ids[:-1]).sum()) >= MAX_MISTAKES
 
     def _end(self, last: Node) -> None:
         self._ended = True
@@ -216,7 +216,7 @@ class _MistakeList:
 
     def _add(self, number: int, message: str) -> None:
         self._count += 1
-        if len(self._found) < MOST_MISTAKES:
+        if len(self._found) < MAX_MISTAKES:
             self._found.append(Mistake(message, self._file, key=f"node {number}"))
 
     def mistakes(self) -> list[Mistake]:
@@ -290,6 +290,6 @@ def _equal_ids(ids: npt.NDArray[np.uint64]) -> Iterator[tuple[int, str]]:
 
 def _cycle_sentence(cycle: tuple[int, ...], *, can_start: bool) -> str:
     others = len(cycle) - 1
-    shown = [str(number) for number in cycle[:_MOST_SHOWN]] + ["..."] * (len(cycle) > _MOST_SHOWN) + [str(cycle[0])]
+    shown = [str(number) for number in cycle[:_MAX_SHOWN]] + ["..."] * (len(cycle) > _MAX_SHOWN) + [str(cycle[0])]
     over = f", over {others} other{'s' if others > 1 else ''}: {' -> '.join(shown)}" if others else ""
     return f"waits for itself{over}" + ("" if can_start else "; no node of the trace can start")

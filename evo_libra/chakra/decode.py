@@ -26,7 +26,7 @@ _COLLECTIVES = dict(
     )
 )
 _OLDER_CPU, _CPU, _DURATION = "is_host_op", "is_cpu_op", "runtime"
-_LARGEST_DURATION = 2**64
+_MAX_DURATION = 2**64
 _NOTHING: Mapping[str, Attribute] = MappingProxyType({})
 
 
@@ -173,7 +173,7 @@ def _today(found: Attribute, version: str) -> Attribute:
 def _duration(runtime: Attribute | None) -> int:
     if runtime is None or isinstance(runtime.value, bool) or not isinstance(runtime.value, int):
         return 0
-    if not 0 <= runtime.value < _LARGEST_DURATION:
+    if not 0 <= runtime.value < _MAX_DURATION:
         raise DecodeError(f"its runtime is {runtime.value}; a number of microseconds from 0 on is needed")
     return runtime.value
 

@@ -16,7 +16,7 @@ from typing import NoReturn
 from evo_libra.errors import InputError, Mistake, unusable
 from evo_libra.files.integrity import opened
 
-LARGEST_MESSAGE = 64 * 2**20
+MAX_MESSAGE_BYTES = 64 * 2**20
 """Bytes; a longer message is refused."""
 
 _GZIP = b"\x1f\x8b"
@@ -45,8 +45,8 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
 
     The first two bytes say whether the file is gzipped. `watch` is called now and then with the bytes of the file that
     have been read. Raises `InputError` if the file cannot be read, ends inside a message, is damaged as gzip goes, or
-    has a message that claims more than `LARGEST_MESSAGE` bytes or more than the file has left; or one behind the first
-    is empty, which no node is.
+    has a message that claims more than `MAX_MESSAGE_BYTES` bytes or more than the file has left, or one behind the
+    first that is empty, which no node is.
     """
     with ExitStack() as files:
         try:
@@ -102,8 +102,10 @@ class _Reader:
         """Refuse a message that is too long; `left` is what the file has left, where that is known."""
         if left is not None and length > left:
             self.refuse(f"its length is {length} bytes, the file has {left} left; it is truncated, or it is no trace")
-        if length > LARGEST_MESSAGE:
-            self.refuse(f"its length is {length} bytes, at most {LARGEST_MESSAGE} are read; it is damaged, or no trace")
+        if length > MAX_MESSAGE_BYTES:
+            self.refuse(
+                f"its length is {length} bytes, at most {MAX_MESSAGE_BYTES} are read; it is damaged, or no trace"
+            )
 
     def take(self, length: int) -> bytes:
         """Return the message."""

@@ -20,7 +20,7 @@ from evo_libra.files.source import read_text
 
 Groups = Mapping[str, tuple[int, ...]]
 
-LARGEST_FILE = 256 * 10**6
+MAX_FILE_BYTES = 256 * 10**6
 """Bytes; a larger file of groups is refused."""
 
 _NAME = re.compile("[1-9][0-9]{0,18}")
@@ -32,7 +32,7 @@ def read_groups(path: Path, npus: int | None = None) -> Groups:
     Raises `InputError` if the file cannot be read, is no such JSON, names a group twice or not by a positive number, or
     a group is empty or has a member that is no NPU or comes twice. All wrong groups are listed.
     """
-    return parse_groups(read_text(path, LARGEST_FILE), str(path), npus)
+    return parse_groups(read_text(path, MAX_FILE_BYTES), str(path), npus)
 
 
 def parse_groups(text: str, file: str, npus: int | None = None) -> Groups:

@@ -18,13 +18,13 @@ from evo_libra.files.source import refusal_of_file
 
 Trace = tuple[Metadata, tuple[Node, ...]]
 
-MOST_NODES = 2**22
+MAX_NODES = 2**22
 """Of a trace. A summary takes 140 bytes for a node with one dependency, while chains are looked for: 0.6 GB in all."""
 
-MOST_DEPENDENCIES = 2**24
+MAX_DEPENDENCIES = 2**24
 """Of all nodes of a trace: four of each, of which a summary takes some 80 bytes for one, 1.3 GB in all."""
 
-LARGEST_TRACE = 2**28
+MAX_TRACE_BYTES = 2**28
 """Bytes of the nodes, unpacked, where all of them are kept, which takes about 18 times as much memory: 5 GB."""
 
 _NPU = re.compile(r"(0|[1-9][0-9]{0,8})\.et(\.gz)?")
@@ -64,7 +64,7 @@ def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterat
     not checked against each other, nor for the attributes that their kinds need; `read_trace` does that. `watch` is
     called now and then with the bytes of the file that have been read. Raises `InputError` if the file cannot be read,
     is truncated or damaged, has a node, a kind or a collective of no schema that is known here, or has more than
-    `MOST_NODES` nodes or `MOST_DEPENDENCIES` dependencies.
+    `MAX_NODES` nodes or `MAX_DEPENDENCIES` dependencies.
     """
     yield from _nodes(path, watch, None)
 
@@ -95,8 +95,8 @@ class _SoFar:
         self._nodes += 1
         self._dependencies += len(node.control) + len(node.data)
         self._size += size
-        self._check(node, self._nodes, MOST_NODES, "nodes; {} are read")
-        self._check(node, self._dependencies, MOST_DEPENDENCIES, "dependencies; {} are read")
+        self._check(node, self._nodes, MAX_NODES, "nodes; {} are read")
+        self._check(node, self._dependencies, MAX_DEPENDENCIES, "dependencies; {} are read")
         if self._largest is not None:
             self._check(node, self._size, self._largest, "bytes, unpacked; {} are read where all nodes are needed")
 
@@ -109,11 +109,11 @@ class _SoFar:
 def read_trace(path: Path) -> Trace:
     """Read a trace and check it.
 
-    Raises `InputError` as `read_nodes` does, for all that `check.check_nodes` finds, and for more than `LARGEST_TRACE`
-    bytes of nodes.
+    Raises `InputError` as `read_nodes` does, for all that `check.check_nodes` finds, and for nodes of more than
+    `MAX_TRACE_BYTES` bytes.
     """
     metadata, nodes = read_metadata(path), list[Node]()
-    check_nodes(_keep(_nodes(path, None, LARGEST_TRACE), nodes), str(path))
+    check_nodes(_keep(_nodes(path, None, MAX_TRACE_BYTES), nodes), str(path))
     return metadata, tuple(nodes)
 
 

@@ -12,13 +12,13 @@ VARINT, WIDE, BYTES, NARROW = 0, 1, 2, 5
 Field = tuple[int, int, bytes]
 """Number and wire type of a field, and its content where that is bytes."""
 
-_MOST_BITS = 70
+_MAX_BITS = 70
 
 
 def varint(data: bytes, at: int) -> tuple[int, int]:
     """Return the number at a place and where it ends; a number that is cut off ends behind the data."""
     value = shift = 0
-    while at < len(data) and shift < _MOST_BITS:
+    while at < len(data) and shift < _MAX_BITS:
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift

@@ -11,7 +11,7 @@ from evo_libra.front.front import Front, front_of
 from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.engine import Engine
-from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, passed
+from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, passes_multiple
 from evo_libra.searching.registry import ENGINES, load_engine
 
 STEP = 250
@@ -66,7 +66,7 @@ class Generations(SearchLoop):
         if not genes.shape[1]:
             return now
         now = self.learn(now, genes[:, :left])
-        if step is not None and passed(before, now.evaluations, step.every):
+        if step is not None and passes_multiple(before, now.evaluations, step.every):
             better = step.improve(now.archive, before + left - now.evaluations)
             now = self.learn(now, better) if better.shape[1] else now
         return now
@@ -90,7 +90,7 @@ def generations(
     return Generations(problem, engine, population, seed, options).snapshots(evaluations, resume)
 
 
-def settled(problem: SearchProblem, **asked: Any) -> SearchSettings:  # noqa: ANN401 - those of SearchSettings
+def settle(problem: SearchProblem, **asked: Any) -> SearchSettings:  # noqa: ANN401 - those of SearchSettings
     """Return the settings of a search: as asked, and where that is None as the problem has them.
 
     Every way to start a search takes its defaults from here.
@@ -134,7 +134,7 @@ def search(
     """
     named = engine is None or isinstance(engine, str)
     asked = {"evaluations": evaluations, "population": population, "seed": seed, "memetic": memetic}
-    settings = settled(problem, engine=engine if named else "", **asked)
+    settings = settle(problem, engine=engine if named else "", **asked)
     if settings.evaluations < 1 or settings.population < 4 or settings.seed < 0:  # noqa: PLR2004 - two pairs of parents
         raise InputError("evaluations of at least 1, a population of at least 4 and a seed of at least 0 are needed")
     chosen = load_engine(settings.engine, problem) if engine is None or isinstance(engine, str) else engine

@@ -91,12 +91,12 @@ class Mark:
     objectives: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
 
-def passed(before: int, after: int, every: int) -> bool:
+def passes_multiple(before: int, after: int, every: int) -> bool:
     """Return whether a count has passed a multiple of a number."""
     return before // every < after // every
 
 
-def grown(mark: Mark, archive: Archive, evaluations: int, rule: Stagnation) -> Mark:
+def update_mark(mark: Mark, archive: Archive, evaluations: int, rule: Stagnation) -> Mark:
     """Return the mark after a look at the archive: the old one where the hypervolume has not grown by enough since."""
     if not len(archive):
         return mark
@@ -235,7 +235,7 @@ class SearchLoop(abc.ABC):
                 return
 
     def learn(self, now: Snapshot, genes: FloatArray, evaluation: Evaluation | None = None) -> Snapshot:
-        """Return the search once (g, n) genes are evaluated, observed, archived and told to the engine."""
+        """Return the search once (g, n) genes are evaluated, observed and archived, and the engine knows them."""
         known = evaluate(self.problem, genes) if evaluation is None else evaluation
         now = self.archive(now, genes, known)
         return replace(now, engine=self.engine.tell(now.engine, genes, np.log10(known.objectives), known.violation))
@@ -266,8 +266,8 @@ class SearchLoop(abc.ABC):
             return replace(now, ended=SECONDS)
         if stop.gap is not None and stop.gap.due(before, done) and stop.gap.measure(now.archive) <= stop.gap.target:
             return replace(now, ended=GAP)
-        if stop.stagnation is not None and passed(before, done, stop.stagnation.every):
-            mark = grown(now.mark, now.archive, done, stop.stagnation)
+        if stop.stagnation is not None and passes_multiple(before, done, stop.stagnation.every):
+            mark = update_mark(now.mark, now.archive, done, stop.stagnation)
             stagnated = done - mark.evaluations >= stop.stagnation.evaluations
             return replace(now, mark=mark, ended=STAGNATION if stagnated else "")
         return now

@@ -175,7 +175,7 @@ def test_what_cannot_be_read_cannot_be_summed_up(nodes: list[Any], tmp_path: Pat
 def test_progress_is_told(tmp_path: Path) -> None:
     path = tmp_path / "t.et"
     write_trace(path, Metadata(), (compute_node(number, "a" * 50, duration=1) for number in range(3000)))
-    told: list[int] = []
-    summarise(path, watch=told.append)
-    assert len(told) == 2
-    assert 0 < told[0] < told[1] <= path.stat().st_size
+    positions: list[int] = []
+    summarise(path, watch=positions.append)
+    assert len(positions) == 2
+    assert 0 < positions[0] < positions[1] <= path.stat().st_size

@@ -200,7 +200,7 @@ def test_a_length_takes_no_memory_before_the_bytes_are_there(tmp_path: Path) -> 
 
 
 def test_a_gzipped_message_beyond_the_limit_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(framing, "LARGEST_MESSAGE", 1000)
+    monkeypatch.setattr(framing, "MAX_MESSAGE_BYTES", 1000)
     path = tmp_path / "t.et"
     path.write_bytes(gzip.compress(b"\x07\x0a\x050.0.4" + b"\xe9\x07" + bytes(1001)))
     with pytest.raises(InputError, match="its length is 1001 bytes, at most 1000 are read"):
@@ -362,9 +362,14 @@ def test_traces_beyond_what_is_read_are_refused(tmp_path: Path, monkeypatch: pyt
     write_trace(path, Metadata(), [node(number, Kind.COMP, *range(number)) for number in range(10)])
     size = sum(len(message.data) for message in framing.read_messages(path)) - len(b"\x0a\x050.0.4")
     for name, enough, readers, words in (
-        ("MOST_NODES", 10, (read_trace, summarise), "10 nodes; at most 9 are read"),
-        ("MOST_DEPENDENCIES", 45, (read_trace, summarise), "45 dependencies; at most 44 are read"),
-        ("LARGEST_TRACE", size, (read_trace,), f"{size} bytes, unpacked; at most {size - 1} are read where all nodes"),
+        ("MAX_NODES", 10, (read_trace, summarise), "10 nodes; at most 9 are read"),
+        ("MAX_DEPENDENCIES", 45, (read_trace, summarise), "45 dependencies; at most 44 are read"),
+        (
+            "MAX_TRACE_BYTES",
+            size,
+            (read_trace,),
+            f"{size} bytes, unpacked; at most {size - 1} are read where all nodes",
+        ),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(reading, name, enough)
@@ -374,7 +379,7 @@ def test_traces_beyond_what_is_read_are_refused(tmp_path: Path, monkeypatch: pyt
                 with pytest.raises(InputError, match=f"{path}: node 9: brings the trace to {words}"):
                     read(path)
     # What is larger than can be kept can still be summed up.
-    monkeypatch.setattr(reading, "LARGEST_TRACE", size - 1)
+    monkeypatch.setattr(reading, "MAX_TRACE_BYTES", size - 1)
     assert summarise(path).longest.nodes == 10
 
 

@@ -22,7 +22,7 @@ RESTARTING = SearchOptions(Stop(stagnation=Stagnation(30, growth=0.999)), restar
 
 
 def nearer(genes: FloatArray) -> FloatArray:
-    """Halve the way to where the toy's last gene is best."""
+    """Halve the way to where the last gene is best."""
     return np.vstack([genes[:-1], (genes[-1:] + 2.7) / 2])
 
 

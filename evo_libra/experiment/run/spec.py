@@ -13,7 +13,7 @@ from evo_libra.experiment.run.provenance import canonical_hash
 from evo_libra.experiment.run.record import plain_name
 from evo_libra.experiment.run.settings import SETTINGS, Settings, searched
 from evo_libra.problem.protocol import SearchSettings
-from evo_libra.searching.generations import settled
+from evo_libra.searching.generations import settle
 
 _IDENTITY = ("problem_digest", "search", "hash")
 
@@ -119,7 +119,7 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Se
     asked = {key: value for key, value in settings.items() if value is not None}
     if asked.get("asynchronous") or asked.get("workers"):
         asked = {"memetic": 0.0, **asked}  # an asynchronous search has no generation to improve
-    chosen = {**asked, **asdict(settled(problem, **{one.name: asked.get(one.name) for one in fields(SearchSettings)}))}
+    chosen = {**asked, **asdict(settle(problem, **{one.name: asked.get(one.name) for one in fields(SearchSettings)}))}
     for name, value in chosen.items():
         SETTINGS[name].check(value)
     return RunSpec(name=problem.name, problem=dict(problem.identity()), origin=origin, **chosen)

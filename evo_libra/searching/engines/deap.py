@@ -128,8 +128,8 @@ def _places(people: Sequence[_Individual]) -> IntArray:
 def _tournaments(people: list[_Individual], count: int) -> list[_Individual]:
     """Return winners of DEAP's tournaments, which take fours and no more at a time than there are individuals."""
     people = people * -(-_MULTIPLE // len(people))
-    most = len(people) // _MULTIPLE * _MULTIPLE
+    max_count = len(people) // _MULTIPLE * _MULTIPLE
     found: list[_Individual] = []
     while len(found) < count:
-        found += tools.selTournamentDCD(people, most)
+        found += tools.selTournamentDCD(people, max_count)
     return found[:count]

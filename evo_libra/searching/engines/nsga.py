@@ -17,7 +17,7 @@ from evo_libra.searching.engines.variation import Operators, first_of_kind, row_
 
 _ATTEMPTS = 20
 _SPARE = 1.03
-_LEAST_SHARE = 0.25
+_MIN_SHARE = 0.25
 
 
 class Selection(Protocol):
@@ -72,7 +72,7 @@ class Nsga(Engine):
             tried = self._genome.sample(random, 2 * pairs) if sampling else self._children(arrays, pairs, random)
             hashes = row_hash(tried)
             new = np.flatnonzero(first_of_kind(hashes, seen))
-            share = max(len(new) / len(hashes), _LEAST_SHARE)
+            share = max(len(new) / len(hashes), _MIN_SHARE)
             new = new[:missing]
             found, seen = [*found, columns(tried, new)], np.concatenate([seen, hashes[new]])
             missing -= len(new)

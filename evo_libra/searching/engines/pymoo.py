@@ -20,7 +20,7 @@ from evo_libra.searching.engines.niching import reference_directions
 
 _EVALUATIONS = 50_000
 _ADAPTED = 10
-_LARGEST_VIOLATION = 1e12
+_MAX_VIOLATION = 1e12
 
 
 class PymooEngine(LibraryEngine):
@@ -173,9 +173,7 @@ def _penalised(population: Arrays) -> FloatArray:
     """Return (m, n) objectives in which every infeasible design is worse than all feasible ones, by its violation."""
     broken = population["violation"] > 0
     worst = population["objectives"].max(axis=1, initial=0.0, where=~broken)[:, None]
-    return np.where(
-        broken, worst + 1.0 + np.minimum(population["violation"], _LARGEST_VIOLATION), population["objectives"]
-    )
+    return np.where(broken, worst + 1.0 + np.minimum(population["violation"], _MAX_VIOLATION), population["objectives"])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ ENDS = 1e300
 """Crowding distance of the ends of a front: finite, so that a state is plain numbers."""
 
 _PAIR = 2
-_MOST_COUNTED = 2**16 - 1
+_MAX_COUNTED = 2**16 - 1
 
 
 class Crowding:
@@ -144,7 +144,7 @@ def _order(values: FloatArray, front: IntArray) -> IntArray:
     """Return the order by front, then value, then place."""
     order = stable_order(values)
     # Whole numbers of 16 bits are sorted by counting.
-    small = front.astype(np.uint16) if front.max(initial=0) <= _MOST_COUNTED else front
+    small = front.astype(np.uint16) if front.max(initial=0) <= _MAX_COUNTED else front
     return order[np.argsort(small[order], kind="stable")]
 
 
