@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import BandwidthProgram, only_price
-from evo_libra.bandwidth.solve import optimal_bandwidth
+from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.bandwidth.solve import only_price, optimal_bandwidth
 
 GOOD_GAP = 1e-9
 _ACCURACY = 1e-11

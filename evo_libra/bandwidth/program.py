@@ -15,8 +15,6 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.workload.training import Race
 
-_PROPORTIONAL = 1e-14
-
 
 @dataclass(frozen=True)
 class BandwidthProgram:
@@ -84,43 +82,6 @@ def _total(size: FloatArray, times: FloatArray) -> FloatArray:
         return np.asarray(size @ times)
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(size[..., None] > 0, size[..., None] * times, 0.0).sum(axis=-2))
-
-
-def only_price(program: BandwidthProgram, price: FloatArray) -> BandwidthProgram:
-    """Return the program of the least (d, n) price instead of the least time, under the same box and rows."""
-    empty = np.empty((0, *program.low.shape))
-    return replace(program, base=0.0, size=np.empty(0), traffic=empty, price=price, races=())
-
-
-def merged(program: BandwidthProgram) -> BandwidthProgram:
-    """Return the same program with fewer patterns: idle ones are left out, proportional ones added up.
-
-    Two patterns merge where their traffic has one ratio in all dimensions of all designs.
-    """
-    sizes = np.column_stack([program.size, *(race.size.T for race in program.races)])
-    kept: list[int] = []
-    into = np.zeros((len(program.traffic), len(program.traffic)))
-    for g, traffic in enumerate(program.traffic):
-        if not traffic.any() or not sizes[g].any():
-            continue
-        for place, other in enumerate(kept):
-            ratio = _ratio(traffic, program.traffic[other])
-            if ratio:
-                into[place, g] = ratio
-                break
-        else:
-            into[len(kept), g] = 1.0
-            kept.append(g)
-    into = into[: len(kept)]
-    races = tuple(replace(race, size=race.size @ into.T) for race in program.races)
-    return replace(program, size=into @ program.size, traffic=program.traffic[kept], races=races)
-
-
-def _ratio(traffic: FloatArray, other: FloatArray) -> float:
-    """Return how often one pattern's traffic is another's, 0 where there is no such number."""
-    largest = np.unravel_index(other.argmax(), other.shape)
-    ratio = float(traffic[largest] / other[largest])
-    return ratio if np.allclose(traffic, ratio * other, rtol=_PROPORTIONAL, atol=0.0) else 0.0
 
 
 @dataclass(frozen=True)

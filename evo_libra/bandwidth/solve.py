@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
@@ -10,6 +12,7 @@ from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, joined, lower_bound
 
 _TILE = 4096
+_PROPORTIONAL = 1e-14
 _GOOD_GAP = 1e-6
 _BROKEN, _BROKEN_BY_CONIC = 1e-9, 1e-7
 _SWEEPS, _MAX_SWEEPS = 3, 300
@@ -158,6 +161,43 @@ def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
     second.multipliers.put(looser, first.multipliers.select(looser))
     _put(optimum, doubtful, second)
     return optimum
+
+
+def only_price(program: BandwidthProgram, price: FloatArray) -> BandwidthProgram:
+    """Return the program of the least (d, n) price instead of the least time, under the same box and rows."""
+    empty = np.empty((0, *program.low.shape))
+    return replace(program, base=0.0, size=np.empty(0), traffic=empty, price=price, races=())
+
+
+def merged(program: BandwidthProgram) -> BandwidthProgram:
+    """Return the same program with fewer patterns: idle ones are left out, proportional ones added up.
+
+    Two patterns merge where their traffic has one ratio in all dimensions of all designs.
+    """
+    sizes = np.column_stack([program.size, *(race.size.T for race in program.races)])
+    kept: list[int] = []
+    into = np.zeros((len(program.traffic), len(program.traffic)))
+    for g, traffic in enumerate(program.traffic):
+        if not traffic.any() or not sizes[g].any():
+            continue
+        for place, other in enumerate(kept):
+            ratio = _ratio(traffic, program.traffic[other])
+            if ratio:
+                into[place, g] = ratio
+                break
+        else:
+            into[len(kept), g] = 1.0
+            kept.append(g)
+    into = into[: len(kept)]
+    races = tuple(replace(race, size=race.size @ into.T) for race in program.races)
+    return replace(program, size=into @ program.size, traffic=program.traffic[kept], races=races)
+
+
+def _ratio(traffic: FloatArray, other: FloatArray) -> float:
+    """Return how often one pattern's traffic is another's, 0 where there is no such number."""
+    largest = np.unravel_index(other.argmax(), other.shape)
+    ratio = float(traffic[largest] / other[largest])
+    return ratio if np.allclose(traffic, ratio * other, rtol=_PROPORTIONAL, atol=0.0) else 0.0
 
 
 def unlimited(program: BandwidthProgram) -> BoolArray:

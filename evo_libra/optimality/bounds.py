@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray
-from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola, only_price
-from evo_libra.bandwidth.solve import optimal_bandwidth
+from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
+from evo_libra.bandwidth.solve import only_price, optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import program_for, variants
 from evo_libra.problem.pricing.pricing import Topologies

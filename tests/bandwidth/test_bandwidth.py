@@ -14,8 +14,8 @@ from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
 from evo_libra.bandwidth.conic import conic
 from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.product import least_product
-from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound, merged
-from evo_libra.bandwidth.solve import ACCURACY, optimal_bandwidth, unlimited, violation
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound
+from evo_libra.bandwidth.solve import ACCURACY, merged, optimal_bandwidth, unlimited, violation
 from evo_libra.workload.training import Race
 
 SEEDS = st.integers(0, 2**32 - 1)

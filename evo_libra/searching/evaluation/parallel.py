@@ -115,11 +115,8 @@ def _key(genes: FloatArray) -> bytes:
 
 CACHE = "evaluations.sqlite"
 
-FAILED_VIOLATION = 1e12
-"""Violation of a design that could not be evaluated: more than any other, and finite."""
-
-FAILED_OBJECTIVE = 1.0
-"""Objectives of such a design; it is infeasible, so that they decide nothing, but a population holds numbers only."""
+FAILED_OBJECTIVE, FAILED_VIOLATION = 1.0, 1e12
+"""Those of a design that could not be evaluated: finite, as a population holds numbers only, and beyond all others."""
 
 
 @runtime_checkable
@@ -165,7 +162,8 @@ class ExpensiveProblem:
     """A problem whose designs are evaluated one by one in worker processes; a problem that engines can search.
 
     A design that takes too long, raises an error, ends its process or has no finite objectives above 0 becomes
-    infeasible and is listed in `failures`. Evaluations are kept, so that no design is evaluated twice.
+    infeasible and is listed in `failures`. Evaluations are kept, so that no design is evaluated twice; `on_design` is
+    called after each.
 
     Parameters
     ----------
@@ -176,11 +174,6 @@ class ExpensiveProblem:
     cache : the file that keeps evaluations; None keeps them for this process only.
     retry : evaluate designs again that failed when the cache was written.
     load : makes the problem in a worker process, where it cannot be sent there.
-
-    Attributes
-    ----------
-    failures : the designs that could not be evaluated.
-    on_design : called after each evaluation.
     """
 
     def __init__(
