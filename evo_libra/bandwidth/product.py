@@ -24,9 +24,13 @@ _FIRST_SLOPES = np.array([0.1, 0.5, 1.0, 2.0, 10.0, 100.0])
 
 @dataclass(frozen=True)
 class LeastProduct:
-    """(d, n) bandwidths in B/s with the least product of time and cost, and (n,) its bound in USD s.
+    """Bandwidths with the least product of time and cost.
 
-    Seconds and USD (n,) are infinite where no bandwidths meet the constraints.
+    Attributes
+    ----------
+    bandwidth : (d, n) B/s.
+    time, cost : (n,) seconds and USD; infinite where no bandwidths meet the constraints.
+    bound : (n,) USD s that no feasible bandwidths are below.
     """
 
     bandwidth: FloatArray

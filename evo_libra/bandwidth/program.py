@@ -18,7 +18,7 @@ from evo_libra.workload.training import Race
 
 @dataclass(frozen=True)
 class BandwidthProgram:
-    """One convex program a design.
+    """One convex program per design.
 
     Attributes
     ----------

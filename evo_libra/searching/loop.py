@@ -25,7 +25,13 @@ _LOOKS = 10
 
 @dataclass(frozen=True)
 class Stagnation:
-    """Ends a search when its hypervolume has grown by less than a share `growth` of itself over so many evaluations."""
+    """Ends a search when its hypervolume has hardly grown for long.
+
+    Attributes
+    ----------
+    evaluations : number over which the hypervolume of the archive has to grow; it is measured ten times meanwhile.
+    growth : share of itself by which the hypervolume has to grow.
+    """
 
     evaluations: int
     growth: float = 1e-3
@@ -45,10 +51,14 @@ class Stagnation:
 
 @dataclass(frozen=True)
 class Gap:
-    """Ends a search when its front is proven to be near the best one, by a gap of at most `target`.
+    """Ends a search when its front is proven to be near the best one.
 
-    `measure` returns the gap of an archive; see `certified_gap`. After `every` evaluations comes the first proof, and
-    each further one after a quarter more of them, as a proof takes as long as hundreds of thousands.
+    Attributes
+    ----------
+    target : largest gap that is good enough.
+    measure : returns the gap of an archive; see `certified_gap`.
+    every : evaluations before the first proof; each further one comes after a quarter more of them, as a proof takes as
+        long as hundreds of thousands.
     """
 
     target: float
@@ -69,9 +79,13 @@ class Gap:
 
 @dataclass(frozen=True)
 class Stop:
-    """What ends a search, beside its evaluations; None for what does not.
+    """What ends a search, besides its number of evaluations; None for no such end.
 
-    The seconds are wall time, before an interruption, too; where they end a search depends on the machine.
+    Attributes
+    ----------
+    seconds : wall time in s, earlier sessions included; how far the search gets depends on the machine.
+    stagnation : ends the search after the same evaluations on every machine.
+    gap : as `stagnation`.
     """
 
     seconds: float | None = None
@@ -173,8 +187,13 @@ class Snapshot:
 class SearchOptions:
     """How a search starts, stops and improves designs, besides what its engine does.
 
-    A search that stagnates begins again with other random numbers, `restarts` times, instead of ending. `first` are (g,
-    k) genes of designs to start from. `observe` is called with the genes and the evaluation of all designs.
+    Attributes
+    ----------
+    stop : what ends the search before its evaluations are used up.
+    restarts : how often a search that stagnates begins again with other random numbers, instead of ending.
+    first : (g, k) genes of designs to start from.
+    improve : the memetic step, if there is one.
+    observe : called with the genes and the evaluation of all designs.
     """
 
     stop: Stop = field(default_factory=Stop)
