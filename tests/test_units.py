@@ -14,7 +14,7 @@ import pytest
 from evo_libra import load_problem
 from evo_libra.arrays import Population
 from evo_libra.astra_sim.cluster import cluster_of, npu_bandwidth
-from evo_libra.astra_sim.importing import imported
+from evo_libra.astra_sim.importing import read_cluster
 from evo_libra.chakra.write import compute_node
 from evo_libra.collective import Collective
 from evo_libra.files.source import parse_source
@@ -112,7 +112,7 @@ def test_a_design_becomes_links_of_these_bandwidths_and_comes_back(block: int) -
     for n in range(0, len(designs), 40):
         cluster = cluster_of(fidelity, designs.select([n]))
         assert cluster.network.bandwidth[0] == links[n]
-        assert imported(cluster.network, cluster.system).fabric.dimensions[0].bandwidth == back[n]
+        assert read_cluster(cluster.network, cluster.system).fabric.dimensions[0].bandwidth == back[n]
 
 
 def test_bandwidths_of_any_digits_go_into_a_file_and_come_back() -> None:
@@ -120,7 +120,7 @@ def test_bandwidths_of_any_digits_go_into_a_file_and_come_back() -> None:
     for bandwidth in random.uniform(1e9, 2e12, 100).tolist():
         design = problem.read(str(Fabric((Dimension(FULLY_CONNECTED, NPUS, "chiplet", bandwidth),))))
         cluster = cluster_of(fidelity, design)
-        (back,) = imported(cluster.network, cluster.system).fabric.dimensions
+        (back,) = read_cluster(cluster.network, cluster.system).fabric.dimensions
         assert back.bandwidth is not None
         assert back.bandwidth / 15 == bandwidth / 15 == cluster.network.bandwidth[0]
 

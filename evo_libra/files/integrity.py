@@ -41,9 +41,7 @@ class DamagedError(InputError):
 def opened(path: Path | str) -> BinaryIO:
     """Open a regular file for reading; a named pipe that nobody writes to would block for ever.
 
-    Raises
-    ------
-    OSError : there is none, it is no regular file, or it cannot be read.
+    Raises `OSError` if there is none, it is no regular file, or it cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     mode = os.fstat(descriptor).st_mode
@@ -58,9 +56,7 @@ def opened(path: Path | str) -> BinaryIO:
 def open_regular(path: Path | str) -> BinaryIO | None:
     """Open a file for reading; only a regular one, so that nothing blocks. None where there is none.
 
-    Raises
-    ------
-    DamagedError : it is no file, or cannot be read.
+    Raises `DamagedError` if it is no file, or cannot be read.
     """
     try:
         return opened(path)
@@ -75,9 +71,7 @@ def open_regular(path: Path | str) -> BinaryIO | None:
 def read_bytes(path: Path | str) -> bytes | None:
     """Return the content of a regular file; None where there is none.
 
-    Raises
-    ------
-    DamagedError : it is no file, or cannot be read.
+    Raises `DamagedError` if it is no file, or cannot be read.
     """
     file = open_regular(path)
     if file is None:
@@ -113,14 +107,8 @@ def seal_json(data: Mapping[str, Any]) -> bytes:
 def parse_json(path: Path | str, raw: bytes, keys: Collection[str] | None = None) -> dict[str, Any]:
     """Return the object that `seal_json` wrote.
 
-    Parameters
-    ----------
-    path, raw : the file and its bytes.
-    keys : those that are wanted, all when left out; the checksum is of all of the file in any case.
-
-    Raises
-    ------
-    DamagedError : its checksum is wrong or missing.
+    Only the wanted keys are read, all when left out; the checksum is of the whole file in any case. Raises
+    `DamagedError` if its checksum is wrong or missing.
     """
     size = len(_JSON_END.format("")) + 64
     if raw[-size:] != _json_end(raw[:-size]):
@@ -172,12 +160,7 @@ def seal_table(raw: bytes) -> bytes:
 
 
 def check_table(path: Path | str, raw: bytes) -> None:
-    """Check the SHA-256 of a Parquet file that `seal_table` wrote.
-
-    Raises
-    ------
-    DamagedError : it is wrong or missing.
-    """
+    """Check the SHA-256 of a Parquet file that `seal_table` wrote. Raises `DamagedError` if it is wrong or missing."""
     place, view = raw.rfind(_TABLE_MARK), memoryview(raw)
     after = place + len(_BLANK)
     digest = hashlib.sha256(view[: max(place, 0)])

@@ -8,9 +8,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from evo_libra.arrays import TILE, FloatArray, IntArray
-from evo_libra.bandwidth.lower_bound import ascend, hyperbola
-from evo_libra.bandwidth.program import BandwidthProgram, only_price
-from evo_libra.bandwidth.solve import optimal_bandwidth
+from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
+from evo_libra.bandwidth.solve import only_price, optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import program_for, variants
 from evo_libra.problem.pricing.pricing import Topologies

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.lower_bound import ascend, hyperbola
+from evo_libra.bandwidth.program import ascend, hyperbola
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.optimality.bounds import CostBounds, VariantBounds, bounds_of, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, with_variants

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.bandwidth.lower_bound import ascend, hyperbola
-from evo_libra.bandwidth.program import BandwidthProgram, merged
+from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
+from evo_libra.bandwidth.solve import merged
 from evo_libra.errors import InputError
 from evo_libra.optimality.bounds import EXACT, CostBounds, VariantBounds, bound_variants, bounds_of
 from evo_libra.optimality.ideal_bandwidth import ideal_of

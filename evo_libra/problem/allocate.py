@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.bandwidth.program import BandwidthProgram, merged, only_price
-from evo_libra.bandwidth.solve import optimal_bandwidth
+from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.bandwidth.solve import merged, only_price, optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.objectives import COST, MEASURES
 from evo_libra.problem.pricing.pricing import Pricing, Topologies

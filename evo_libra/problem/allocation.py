@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray, Population
-from evo_libra.bandwidth.lower_bound import slopes
-from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, slopes
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem

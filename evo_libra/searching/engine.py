@@ -91,9 +91,7 @@ class Engine(abc.ABC):
 def evaluate(problem: SearchProblem, genes: FloatArray) -> Evaluation:
     """Return the objectives and violations of (g, n) genes, fit for the logarithmic axes of engines.
 
-    Raises
-    ------
-    InputError : an objective of a design is not above 0.
+    Raises `InputError` if an objective of a design is not above 0.
     """
     found = problem.evaluate_genes(genes)
     for objective, values in zip(problem.objectives, found.objectives, strict=True):

@@ -290,9 +290,9 @@ def test_rounding_and_small_messages_are_told(tmp_path: Path) -> None:
     assert isinstance(problem, Problem)
     exported = export_design(problem, WHOLE.replace(":256", ":0.1"), tmp_path / "out")
     assert [workload.prefix for workload in exported.workloads] == ["traces/a-b", "traces/a-b-2"]
-    told = "\n".join(exported.differences)
-    assert "rounded to a nanosecond, which makes -0.6 ns in all" in told
-    assert "a byte for each of the 64 NPUs, and in the search one for each of the group's 4" in told
+    sentences = "\n".join(exported.differences)
+    assert "rounded to a nanosecond, which makes -0.6 ns in all" in sentences
+    assert "a byte for each of the 64 NPUs, and in the search one for each of the group's 4" in sentences
     read_back(tmp_path / "out", exported)
 
 

@@ -45,7 +45,7 @@ from evo_libra.experiment.store import messages
 from evo_libra.experiment.store.claim import acquire, renew
 from evo_libra.experiment.store.folder import RunFolder, damaged_files
 from evo_libra.experiment.store.messages import read_progress
-from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
+from evo_libra.searching.evaluation.parallel import Cache, DesignEvaluation
 from evo_libra.ui.terminal.session import Session, Wanted
 
 NOBODY = 65534

@@ -17,8 +17,8 @@ from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.conformance import CHECKS, Check, ConformanceError, SampleProblem
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.deap import DeapEngine
+from evo_libra.searching.engines.nsga import RandomEngine
 from evo_libra.searching.engines.pymoo import PymooEngine
-from evo_libra.searching.engines.random_search import RandomEngine
 from evo_libra.searching.registry import DETERMINISTIC, engine_names, load_engine
 
 LEFT_OUT = {

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import counted
+from evo_libra.errors import StorageError, counted
 from evo_libra.experiment.execution.executor import Executor, Job, Report, Undelivered
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.execution.worker import abandon
@@ -21,7 +21,6 @@ from evo_libra.experiment.store.folder import RUNNER, RunFolder
 from evo_libra.experiment.store.messages import all_requested, request, settle
 from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
-from evo_libra.faults import StorageError
 
 LOOK_SECONDS = 0.5
 """Time between two looks at requests, and at runs that somebody else is at."""

@@ -28,9 +28,8 @@ from evo_libra.searching.asynchronous import completions
 from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_step
 from evo_libra.searching.islands import Archipelago, Epoch, epoch_runner, island_generations
-from evo_libra.searching.loop import SearchOptions, Snapshot
+from evo_libra.searching.loop import Gap, SearchOptions, Snapshot, Stagnation, Stop, certified_gap
 from evo_libra.searching.registry import DETERMINISTIC, load_engine
-from evo_libra.searching.stopping import Gap, Stagnation, Stop, certified_gap
 
 Observe = Callable[[FloatArray, Evaluation], None]
 Place = Callable[[RunSpec], Archipelago]

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import (
+    EvoLibraError,
+    InputError,
+    MachineError,
+    StorageError,
+    explained,
+    machine_fault,
+    memory_kills,
+)
 from evo_libra.experiment.execution.executor import Ending, Job, Report
 from evo_libra.experiment.execution.search_loop import Place, begin, in_this_process, with_processes
 from evo_libra.experiment.execution.search_run import LOST, Outcome, Surroundings, mark_done, prepare, run_search
@@ -24,7 +32,6 @@ from evo_libra.experiment.store.messages import log, requested, tell
 from evo_libra.experiment.store.records import is_stale
 from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
-from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import Snapshot
 

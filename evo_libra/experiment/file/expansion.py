@@ -15,8 +15,8 @@ from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.file.schema import SHARED, EngineSpec, ExperimentSpec, RunsSpec, folder_of, read_with_includes
 from evo_libra.experiment.run.origin import origin_of
 from evo_libra.experiment.run.spec import Experiment, RunSpec
-from evo_libra.files.mistakes import short
-from evo_libra.files.source import KeyPath, Source, validate
+from evo_libra.files.mistakes import KeyPath, short
+from evo_libra.files.source import Source, validate
 from evo_libra.problem.file.registry import problem_names
 
 MAX_RUNS = 100_000

@@ -15,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.settings import SETTINGS, Setting, asked_settings
-from evo_libra.files.source import KeyPath, Position, Source, read_source
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, read_source
+from evo_libra.files.yaml_reader import Position
 
 Seed = Annotated[int, Field(ge=0, le=2**62)]
 Values = Annotated[tuple[Any, ...], Field(min_length=1)]

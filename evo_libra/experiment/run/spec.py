@@ -18,7 +18,7 @@ from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.files.integrity import canonical_hash
 from evo_libra.problem.file.spec import ordered, settable
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
-from evo_libra.searching.generations import settled
+from evo_libra.searching.generations import settle
 
 _IDENTITY = ("problem_digest", "search", "hash")
 
@@ -113,7 +113,7 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Se
     asked = {key: value for key, value in settings.items() if value is not None}
     if asked.get("asynchronous") or asked.get("workers"):
         asked = {"memetic": 0.0, **asked}  # an asynchronous search has no generation to improve
-    chosen = {**asked, **asdict(settled(problem, **{one.name: asked.get(one.name) for one in fields(SearchSettings)}))}
+    chosen = {**asked, **asdict(settle(problem, **{one.name: asked.get(one.name) for one in fields(SearchSettings)}))}
     for name, value in chosen.items():
         SETTINGS[name].check(value)
     return RunSpec(name=problem.name, problem=dict(problem.identity()), origin=origin, **chosen)

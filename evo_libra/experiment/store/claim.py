@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
+from evo_libra.errors import StorageError, explained
 from evo_libra.experiment.store.staging import (
     STAGING,
     Staging,
@@ -29,7 +30,6 @@ from evo_libra.experiment.store.staging import (
     make_folder,
     remove_tree,
 )  # fmt: skip
-from evo_libra.faults import StorageError, explained
 from evo_libra.files.checked_json import parse_file
 from evo_libra.files.integrity import DamagedError, open_regular, seal_json, unreadable
 

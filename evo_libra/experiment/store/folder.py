@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_type_hints
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, explained
 from evo_libra.experiment.run.record import COLUMNS, RUN_FIGURES, RunFigures
 from evo_libra.experiment.run.settings import SETTINGS
 from evo_libra.experiment.store.staging import Staging, make_folder, move_folder_away, replace_file
-from evo_libra.faults import explained
 from evo_libra.files.checked_json import Fields, parse_file
 from evo_libra.files.integrity import (
     DamagedError,

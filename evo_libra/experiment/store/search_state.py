@@ -26,8 +26,7 @@ from evo_libra.front.front import read_table, write_table
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
-from evo_libra.searching.loop import Snapshot
-from evo_libra.searching.stopping import Mark
+from evo_libra.searching.loop import Mark, Snapshot
 
 PART = 100_000
 """Designs of a file, of all but the last one; so many and those of a generation are held in memory."""

@@ -20,8 +20,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from evo_libra.errors import EvoLibraError
-from evo_libra.faults import StorageError, explained
+from evo_libra.errors import EvoLibraError, StorageError, explained
 from evo_libra.files.integrity import DamagedError, open_regular
 
 STAGING, TEMPORARY = "attempt-", ".tmp-"

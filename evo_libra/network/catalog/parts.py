@@ -13,7 +13,8 @@ from pydantic import Field
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.files.source import KeyPath, Source, StrictModel, named_by, read_source, validate
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, StrictModel, named_by, read_source, validate
 from evo_libra.network.blocks import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import ENDINGS, BlockName, Name, catalog_names, named_file

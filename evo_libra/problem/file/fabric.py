@@ -10,7 +10,8 @@ import numpy as np
 
 from evo_libra.arrays import GIGA
 from evo_libra.errors import InputError, unknown
-from evo_libra.files.source import KeyPath, named_by
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import named_by
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files

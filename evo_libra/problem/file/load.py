@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import ConflictError, InputError
-from evo_libra.files.source import KeyPath, Source
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint

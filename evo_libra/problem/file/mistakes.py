@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evo_libra.errors import InputError, Mistake
-from evo_libra.files.source import KeyPath, Source, key_path, validate
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, key_path, validate
 from evo_libra.problem.file.spec import ProblemSpec
 
 T = TypeVar("T")

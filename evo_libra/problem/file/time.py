@@ -11,7 +11,8 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
 from evo_libra.errors import InputError, unknown
-from evo_libra.files.source import KeyPath, Source
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog

@@ -14,7 +14,8 @@ from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.integrity import opened
-from evo_libra.files.source import KeyPath, file_digest, files_digest
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec

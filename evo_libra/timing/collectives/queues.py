@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.compiled import compile_function
+from evo_libra.arrays import FloatArray, IntArray, compile_function
 from evo_libra.timing.collectives.queues_numpy import ANY, Joining, NumpyQueues, Queues, max_bits
 from evo_libra.timing.names import MOST_CHUNKS, Policy
 

@@ -14,7 +14,8 @@ from pydantic import Field
 
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.files.source import KeyPath, Source, read_source, validate
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, read_source, validate
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Overheads, phase_time
 from evo_libra.timing.collectives.system import SEVERAL_IN_A_TREE, Choice, System
 from evo_libra.timing.input_files.network_file import HyphenModel, NetworkFile, known_keys, parse_memory, parse_network

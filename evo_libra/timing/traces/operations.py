@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
-from evo_libra.chakra.check import mistakes_in
-from evo_libra.chakra.graph import graph_of, running_order
+from evo_libra.chakra.check import check_nodes, graph_of, running_order
 from evo_libra.chakra.trace import CollectiveType, Kind, Node, Value
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
@@ -117,12 +116,10 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
 
     Nodes of metadata, and those of no kind, take no time and nothing else: what waits for them waits for what they wait
     for. A broadcast takes its recorded time, as ASTRA-sim has none; recorded times of 0 are 1 ns. In a replay, all
-    nodes take their recorded time. An InputError lists all wrong nodes: what `evo_libra.chakra.check.mistakes_in`
+    nodes take their recorded time. An InputError lists all wrong nodes: what `evo_libra.chakra.check.check_nodes`
     finds; collectives that ASTRA-sim does not have; communication on the CPU; messages of another NPU or to itself.
     """
-    mistakes = mistakes_in(trace, _file(npu))
-    if mistakes:
-        raise InputError(mistakes)
+    check_nodes(trace, _file(npu))
     reader = _Reader(npu, dimensions, replay=replay)
     order = sorted((node for node in trace if not reader.is_idle(node)), key=lambda node: node.id)
     waits = _waits([*trace], {node.id: place for place, node in enumerate(order)})

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.compiled import compile_function
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, compile_function
 from evo_libra.timing.traces.program import ProgramArrays, TraceProgram, arrays_of_program
 from evo_libra.timing.traces.replay_numpy import replay_numpy
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.errors import InputError, counted, shortened
-from evo_libra.faults import explained
+from evo_libra.errors import InputError, counted, explained, shortened
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.shared import Flag, Json, Out, TrustCode, app, check_least
 from evo_libra.ui.output import new_console

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from evo_libra.chakra.graph import Chain
+    from evo_libra.chakra.check import Chain
     from evo_libra.chakra.summary import CollectiveKey, TraceSummary, Volume
     from evo_libra.chakra.trace import Kind
 

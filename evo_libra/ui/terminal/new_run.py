@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import EvoLibraError, InputError, explained
 from evo_libra.experiment.run.record import BatchRecord, RunRecord, plain_name
 from evo_libra.experiment.run.settings import file_keys
 from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder
 from evo_libra.experiment.store.records import read_plan
-from evo_libra.faults import explained
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.spec import Experiment

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, StorageError
 from evo_libra.experiment.store import staging
 from evo_libra.experiment.store.folder import CHECKPOINT, EVENTS, RunFolder
 from evo_libra.experiment.store.messages import Progress, last_progress, read_events, read_progress, tell, tell_progress
 from evo_libra.experiment.store.search_state import checkpoint_evaluations, read_checkpoint, write_checkpoint
 from evo_libra.experiment.store.staging import Staging, create_text
-from evo_libra.faults import StorageError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.loop import Snapshot

@@ -21,7 +21,7 @@ from evo_libra.experiment.run.spec import RunSpec
 from evo_libra.experiment.store.folder import RunFolder
 from evo_libra.problem.problem import Problem
 from evo_libra.searching.conformance import SampleProblem
-from evo_libra.searching.engines import optimize as optimize_engine
+from evo_libra.searching.engines import exact as optimize_engine
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import Snapshot
 from evo_libra.searching.registry import load_engine

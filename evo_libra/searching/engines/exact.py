@@ -1,4 +1,4 @@
-"""Every structure of a space, with bounds that spare most of the work: the exact front at a number of costs."""
+"""Engines that prove what they find: the exact front of a space, and the best bandwidths of a few networks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from evo_libra.front.archive import non_dominated
 from evo_libra.optimality.bounds import VariantBounds
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
 from evo_libra.optimality.pruning import prune
+from evo_libra.problem.allocation import Allocation
+from evo_libra.problem.designs import genes_of
+from evo_libra.problem.optimize import GOALS, every_network, optimize
 from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import Genome, SearchProblem
-from evo_libra.searching.engine import Engine, EngineState
+from evo_libra.problem.protocol import COST, TIME, Genome, SearchProblem
+from evo_libra.searching.engine import Engine, EngineState, evaluate
 
 
 class ExhaustiveEngine(Engine):
@@ -34,23 +37,15 @@ class ExhaustiveEngine(Engine):
 
     in_order = "exhaustive goes through a space in order"
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(
+                f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file"
+            )
+        if not problem.time.exact:
+            raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
         self._problem, self._solved = problem, problem.relaxed()
         self._known: tuple[VariantBounds, FloatArray, list[IntArray]] | None = None
-
-    @staticmethod
-    def of(problem: SearchProblem) -> ExhaustiveEngine:
-        """Return the engine for a problem.
-
-        Raises
-        ------
-        InputError : the problem is not one of a problem file, so that nothing can be enumerated.
-        """
-        if isinstance(problem, Problem):
-            if not problem.time.exact:
-                raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
-            return ExhaustiveEngine(problem)
-        raise InputError(f"'{problem.name}' is written in Python; exhaustive enumerates the space of a problem file")
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
         """Return the state before the first tile.
@@ -119,3 +114,93 @@ def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> Floa
     found = problem.evaluate_genes(genes)
     feasible = np.flatnonzero(found.violation <= 0)
     return genes[:, feasible[non_dominated(found.objectives[:, feasible])]]
+
+
+ACCURACY = 1e-9
+"""Relative difference between what was proven and what the genes decode to, beyond which they are refused."""
+PROVEN = 1e-6
+"""Relative distance to the bound beyond which a design does not count as proven."""
+
+
+class OptimizeEngine(Engine):
+    """Asks for the design with the least first objective, `time` or `time-cost`, which is proven, and for nothing else.
+
+    It is that of `evo_libra.problem.optimize.optimize`, with the bounds and the constraints of the problem.
+    """
+
+    in_order = "optimize evaluates one design alone"
+
+    def __init__(self, problem: SearchProblem) -> None:
+        if not isinstance(problem, Problem):
+            raise InputError(f"'{problem.name}' is written in Python; optimize solves for bandwidths of a problem file")
+        if not problem.time.exact:
+            raise InputError(f"optimize solves for bandwidths under LIBRA's time; '{problem.name}' has another")
+        if problem.pricing.whole:
+            raise InputError(
+                f"the parts of '{problem.name}' come in whole ports, and optimize takes any fraction of them; "
+                "search with exhaustive, or with `bandwidth: optimal`"
+            )
+        every_network(problem)
+        _check_objectives(problem)
+        self._problem = problem
+        self._best: FloatArray | None = None
+
+    def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
+        """Return the state before the design was asked for; `known` is 1 once the engine knows it."""
+        return EngineState({"asked": np.array(0.0), "known": np.array(0.0)}, np.random.PCG64(seed).state)
+
+    def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
+        """Return the one design; nothing once it is known.
+
+        Raises `InputError` if nothing limits the bandwidths, or none meet the constraints (a `ConflictError`).
+        """
+        if state.arrays["known"]:
+            return np.empty((len(self._problem.genome), 0)), state
+        if self._best is None:
+            self._best = _genes(self._problem)
+        return self._best.copy(), EngineState({**state.arrays, "asked": np.array(1.0)}, state.random)
+
+    def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:  # noqa: ARG002
+        """Return the state once what was asked for is known; other designs change nothing."""
+        return EngineState({**state.arrays, "known": state.arrays["asked"]}, state.random)
+
+
+def _check_objectives(problem: Problem) -> None:
+    names = [objective.name for objective in problem.objectives]
+    if names[0] not in GOALS:
+        raise InputError(
+            f"optimize proves the least of the first objective, {' or '.join(GOALS)}; found {names[0]} first"
+        )
+    if problem.optimal and names[0] != TIME.name and COST.name not in names:
+        raise InputError(
+            f"with `bandwidth: optimal` the bandwidths of '{problem.name}' have the least time whatever they cost, "
+            "unless cost is an objective, too; for time-cost add it, or use `bandwidth: search`"
+        )
+
+
+def _genes(problem: Problem) -> FloatArray:
+    """Return the (g, 1) genes of the best design."""
+    goal = problem.objectives[0].name
+    best = optimize(problem, objective=goal)
+    if best.status != "optimal":
+        raise InputError(f"'{problem.name}' is unbounded: {best.reason}")
+    if best.gap > PROVEN:
+        raise InputError(
+            f"the least {goal} of '{problem.name}' is proven to a relative {best.gap:.1g} only; a larger least "
+            "bandwidth, or a constraint on their sum, helps"
+        )
+    genes = genes_of(problem, best.network)
+    _check_genes(problem, best, genes)
+    return genes
+
+
+def _check_genes(problem: Problem, best: Allocation, genes: FloatArray) -> None:
+    """Refuse genes that do not decode to what was proven, such as those of a budget that none of them can name."""
+    result = evaluate(problem, genes)
+    proven = best.time if problem.objectives[0].name == TIME.name else best.time * best.cost
+    found = float(result.objectives[0, 0])
+    if result.violation[0] > 0 or abs(found - proven) > ACCURACY * proven:
+        raise InputError(
+            f"the genes of '{problem.name}' cannot say its best bandwidths to a relative {ACCURACY:g}; "
+            f"{'`bandwidth: search` can' if problem.optimal else 'wider bounds of bandwidth may'}"
+        )
