@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.shared import Json, app
+from evo_libra.ui.output import print_json
 
 STARTER = """\
 # A problem for evo-libra: which networks train these workloads fastest for their price?
@@ -55,8 +55,6 @@ def init(path: Path = Path("problem.yaml"), *, as_json: Json = False) -> int:
     ----------
     path:
         Where to write it; a file that is there is kept.
-    as_json:
-        Print one JSON object and nothing else.
     """
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -66,7 +64,7 @@ def init(path: Path = Path("problem.yaml"), *, as_json: Json = False) -> int:
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
     if as_json:
-        _print_json({"problem": str(path)})
+        print_json({"problem": str(path)}, indent=2)
     else:
         print(f"wrote {path}; try: evo-libra search {path}")
     return 0
@@ -84,13 +82,9 @@ def schema(kind: Literal["problem", "experiment"] = "problem") -> int:
     if kind == "experiment":
         from evo_libra.experiment.file.schema import ExperimentSpec
 
-        _print_json(ExperimentSpec.model_json_schema())
+        print_json(ExperimentSpec.model_json_schema(), indent=2)
     else:
         from evo_libra.problem.file.spec import ProblemSpec
 
-        _print_json(ProblemSpec.model_json_schema())
+        print_json(ProblemSpec.model_json_schema(), indent=2)
     return 0
-
-
-def _print_json(data: Any) -> None:  # noqa: ANN401 - JSON-able data
-    print(json.dumps(data, indent=2, allow_nan=False))

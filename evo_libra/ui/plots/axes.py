@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.ui.texts import time_unit
+from evo_libra.ui.output import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,9 +11,9 @@ import numpy as np
 from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.ui.output import time_unit
 from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
-from evo_libra.ui.texts import time_unit
 
 if TYPE_CHECKING:
     from evo_libra.experiment.results.comparable import Subject

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.ui.output import label_of
 from evo_libra.ui.plots.axes import Axis, Series, axes_of
-from evo_libra.ui.texts import label_of
 
 MOST_FRONTS = 8
 """Fronts that colours and markers can tell apart."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from textual.widgets import Input
 
 from evo_libra.errors import InputError
+from evo_libra.ui.output import label_of
 from evo_libra.ui.terminal import export, plot_view, view_model
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
@@ -17,7 +18,6 @@ from evo_libra.ui.terminal.panes import PANES, Panes
 from evo_libra.ui.terminal.scatter_drawing import position_in
 from evo_libra.ui.terminal.view_model import Tab
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Field, Form, Help
-from evo_libra.ui.texts import label_of
 
 
 class ViewActions:
