@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ Line = tuple[tuple[str, str], ...]
 _LABEL, _NUMBER, _BAR = 12, 8, 12
 _WIDE = 40  # Characters from which on a line of the breakdown names the slowest dimension.
 _WHERE = 7
-_LEAST = 25  # Characters for the name of a collective.
+_MIN_NAME = 25  # Characters for the name of a collective.
 _SAME = 5e-4
 _UNITS = {"usd": "USD"}
 _LARGE = 1e5
@@ -52,7 +53,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Where the worth of a design comes from, and what it is compared with unless there is a baseline.
+    """Where the objectives of a design come from, and what it is compared with unless there is a baseline.
 
     Attributes
     ----------
@@ -79,22 +80,18 @@ def _unlike(design: Design, baseline: Design | None) -> str:
 def detail_lines(
     design: Design, breakdown: Breakdown | None, baseline: Design | None, width: int, *, ascii_only: bool = False
 ) -> list[Line]:
-    """Return everything there is to say of a design.
+    """Return everything there is to say of a design, as lines of `width` characters.
 
     Parameters
     ----------
-    design : the design.
-    breakdown : where its worth comes from; None while it is worked out.
+    breakdown : where its objectives come from; None while it is worked out.
     baseline : what it is compared with; None for equal bandwidths.
-    width : characters of a line.
-    ascii_only : whether to use ASCII characters only.
     """
     other = baseline or (breakdown.equal if breakdown else None)
     reason = _unlike(design, baseline)
     lines = [((f"{design.name}", "head"),), *_objective_lines(design, None if reason else other, width)]
     if reason and baseline:
-        said = f"Not compared with {baseline.name}: {reason}. B takes equal bandwidths again."
-        lines += [(), *_folded(said, width)]
+        lines += [(), *_folded(f"Not compared with {baseline.name}: {reason}. B takes equal bandwidths again.", width)]
     if design.notation:
         lines += [(), *_network_lines(design.notation, breakdown, width, ascii_only=ascii_only)]
     if breakdown is None:
@@ -142,13 +139,13 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
     except InputError:
         yield from _folded(notation, width)
         return
-    yield from _pairs("topology", [f"{BLOCKS[d.block].code}({d.npus})" for d in fabric.dimensions], width)
+    yield from _pairs("topology", " ".join(f"{BLOCKS[d.block].code}({d.npus})" for d in fabric.dimensions), width)
     for key, value in fabric.options:
         yield _pair(key, value)
     yield ()
     parts = breakdown.parts if breakdown is not None else None
     costs = {one["dimension"]: one["cost_usd"] for one in parts["dimensions"]} if parts is not None else {}
-    most = max(((d.bandwidth or 0.0) for d in fabric.dimensions), default=0.0)
+    widest = max(((d.bandwidth or 0.0) for d in fabric.dimensions), default=0.0)
     rows = [("dim", "technology", "GB/s", "USD" if costs else "")]
     for index, d in enumerate(fabric.dimensions):
         bandwidth = "-" if d.bandwidth is None else amount(d.bandwidth / GIGA)
@@ -159,7 +156,7 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
     room = min(max(width - first - second - 2 * _NUMBER - 3, 0), _BAR)
     for index, row in enumerate(rows):
         words = f"{row[0]:<{first}} {clipped(row[1], second):<{second}}{row[2]:>{_NUMBER}}{row[3]:>{_NUMBER}}"
-        share = (fabric.dimensions[index - 1].bandwidth or 0.0) / most if index and most else 0.0
+        share = (fabric.dimensions[index - 1].bandwidth or 0.0) / widest if index and widest else 0.0
         yield ((words, "value" if index else "dim"), ("  ", ""), (bar(share, room, ascii_only=ascii_only), "bar"))
 
 
@@ -176,11 +173,11 @@ def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool
         where = "" if slowest is None else f"dim {slowest}"
         what = f"{one['phase'].replace('_gradient', ' grad')} {one['collective'].replace('_', '-')} {one['group']}"
         entries.append((what, one["time_ms"], where))
-    most = max(time for _, time, _ in entries)
-    room = min(max(width - _LEAST - _NUMBER - _WHERE, 0), _BAR)
+    longest = max(time for _, time, _ in entries)
+    room = min(max(width - _MIN_NAME - _NUMBER - _WHERE, 0), _BAR)
     wide = width - room - _NUMBER - (_WHERE if width >= _WIDE else 0)
     for what, time, where in entries:
-        share = time / most if most else 0.0
+        share = time / longest if longest else 0.0
         yield (
             (f"{clipped(what, wide - 1):<{wide}}", "label"),
             (f"{time / size:{_NUMBER}.4g}", "value"),
@@ -193,38 +190,25 @@ def _pair(name: str, value: str) -> Line:
     return ((f"{name:<{_LABEL}}", "label"), (value, "value"))
 
 
-def _pairs(name: str, words: Sequence[str], width: int) -> Iterator[Line]:
-    """Yield a name and its words, on as many lines as they need."""
-    line, room = "", width - _LABEL
-    for word in words:
-        if line and len(line) + 1 + len(word) > room:
-            yield _pair(name, line)
-            name, line = "", word
-        else:
-            line = f"{line} {word}".lstrip()
-    yield _pair(name, line)
+def _pairs(name: str, text: str, width: int) -> Iterator[Line]:
+    """Yield a name and a text, on as many lines as it needs."""
+    room = max(width - _LABEL, 1)
+    for line in textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]:
+        yield _pair(name, line)
+        name = ""
 
 
 def _folded(text: str, width: int) -> Iterator[Line]:
-    line = ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > width:
-            yield ((line, "dim"),)
-            line = word
-        else:
-            line = f"{line} {word}".lstrip()
-    yield ((line, "dim"),)
+    for line in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False):
+        yield ((line, "dim"),)
 
 
 def folded(lines: Sequence[str], width: int) -> list[Line]:
     """Return lines of any length as lines that fit; what goes on in the next line is indented."""
     found: list[Line] = []
     for line in lines:
-        found.append(((line[:width], ""),))
-        rest = line[width:]
-        while rest:
-            found.append(((f"  {rest[: width - 2]}", ""),))
-            rest = rest[width - 2 :]
+        starts = range(width, len(line), width - 2)
+        found += [((line[:width], ""),), *(((f"  {line[at : at + width - 2]}", ""),) for at in starts)]
     return found
 
 
@@ -266,7 +250,7 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
 
 
 def break_down(folder: RunFolder, design: Design) -> Breakdown:
-    """Return where the worth of a design comes from; what is wrong is in the note."""
+    """Return where the objectives of a design come from; what is wrong is in the note."""
     from evo_libra.experiment.store.records import stale
     from evo_libra.front.explain import explain
 
@@ -281,8 +265,8 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
         equal, note = _equal(problem, design, population)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
-    said = " ".join(text for text in (_STALE if stale(folder) else "", note) if text)
-    return Breakdown(parts, equal, said, design.notation)
+    notes = " ".join(filter(None, (_STALE if stale(folder) else "", note)))
+    return Breakdown(parts, equal, notes, design.notation)
 
 
 def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
@@ -309,9 +293,6 @@ def _equal(problem: Problem, design: Design, population: Population) -> tuple[De
     equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
     if equal is None:
         return None, _NO_EQUAL
-    return Design(design.run, EQUAL, _worth(problem, equal), str(problem.fabrics(equal)[0])), ""
-
-
-def _worth(problem: Problem, population: Population) -> Mapping[str, float]:
-    worth = problem.evaluate(population).objectives[:, 0]
-    return {o.column: float(value) / o.scale for o, value in zip(problem.objectives, worth, strict=True)}
+    values = problem.evaluate(equal).objectives[:, 0]
+    objectives = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values, strict=True)}
+    return Design(design.run, EQUAL, objectives, str(problem.fabrics(equal)[0])), ""

@@ -28,14 +28,9 @@ def default_path(name: str) -> str:
 
 
 def export(path: Path, picture: Picture, fronts: Sequence[tuple[str, Front]], *, ascii_only: bool = False) -> str:
-    """Write what is shown to a file, and return what to say; the ending of the path chooses the format.
+    """Write what is shown to a file, and return a sentence; the ending of the path chooses the format.
 
-    Parameters
-    ----------
-    path : .png, .pdf and .svg are figures, .csv, .json and .parquet tables of the designs, .txt the plot as text.
-    picture : what the plot shows.
-    fronts : name and front of each run in the plot.
-    ascii_only : whether text has ASCII characters only.
+    Endings of `FIGURES` get a figure of the picture, those of `TABLES` the designs, .txt the plot as text.
 
     Raises
     ------

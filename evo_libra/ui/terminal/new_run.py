@@ -34,22 +34,14 @@ _COPY = """\
 def experiment_text(run: RunRecord, name: str, batches: Sequence[BatchRecord]) -> str:
     """Return the text of an experiment file with a single run that is the same as a run.
 
-    Parameters
-    ----------
-    run : the run.
-    name : what the experiment is to be called.
-    batches : one of them has planned a run that has not begun.
-
     Raises
     ------
-    InputError : what is there of the run does not tell its problem and settings.
+    InputError : the files of the run do not state its problem and settings.
     """
-    manifest = _told(run, batches)
+    manifest = _manifest(run, batches)
     try:
         source = manifest["source"]
-        values = {
-            "name": name, "problem": source["problem"], **file_keys(manifest),
-        }  # fmt: skip
+        values = {"name": name, "problem": source["problem"], **file_keys(manifest)}
         assignments = [assignment.partition("=") for assignment in source["set"]]
     except KeyError as error:
         what = "is of" if (run.folder / MANIFEST).is_file() else "has not begun, and its batch was planned by"
@@ -75,14 +67,14 @@ def _code_of(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return code_of(str(manifest.get("source", {}).get("problem", "")), str(manifest.get("engine", "")))
 
 
-def _told(run: RunRecord, batches: Sequence[BatchRecord]) -> Mapping[str, Any]:
+def _manifest(run: RunRecord, batches: Sequence[BatchRecord]) -> Mapping[str, Any]:
     """Return the manifest of a run, or what its batch planned where it has not begun."""
     if (run.folder / MANIFEST).is_file():
         return RunFolder(run.folder).read_json(MANIFEST)
     plans = [read_plan(batch.folder) for batch in batches if run.id in batch.runs]
     planned = [one for plan in plans if plan is not None for one in plan["runs"] if one["id"] == run.id]
     if not planned:
-        raise InputError(f"{run.id} has not begun, and no batch tells what it is")
+        raise InputError(f"{run.id} has not begun, and no batch has planned it")
     return max(planned, key=lambda one: "source" in one)  # some may be of an earlier version
 
 
@@ -109,7 +101,7 @@ def write_experiment(results: Path, run: RunRecord, name: str, text: str, batche
     It lies in the folder of results; where the problem is written in Python, beside its module.
     """
     path = _path(results, name)
-    source = _told(run, batches).get("source", {})
+    source = _manifest(run, batches).get("source", {})
     if source.get("data") is None and source.get("folder"):
         path = Path(source["folder"]) / path.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,12 +110,22 @@ def write_experiment(results: Path, run: RunRecord, name: str, text: str, batche
     return path
 
 
+def file_of_search(run: RunRecord, batches: Sequence[BatchRecord], results: Path) -> Path:
+    """Write the experiment file of a single search, which must still be the same search, and return its path."""
+    name = free_name(f"{run.problem}-s{run.seed}", batches, results)
+    path = write_experiment(results, run, name, experiment_text(run, name, batches), batches)
+    experiment, _ = checked(path, results, batches)
+    if [spec.id for spec in experiment.runs] != [run.id]:
+        raise InputError(f"the problem of {run.id} is not what it was when the run began; c copies the run")
+    return path
+
+
 def checked(path: Path, results: Path, batches: Sequence[BatchRecord]) -> tuple[Experiment, int]:
-    """Read an experiment file and return the experiment, and how many of its runs are to be executed.
+    """Return the experiment of a file, and how many of its runs are to be executed.
 
     Raises
     ------
-    InputError : the file is wrong, all of its runs are done, or its name is that of an experiment in another file.
+    InputError : the file is wrong, or its name is that of an experiment in another file.
     """
     from evo_libra.experiment.execution.plan import plan_of, wanted  # noqa: PLC0415 - the same
     from evo_libra.experiment.file.expansion import load_experiment  # noqa: PLC0415 - validates, which takes a while to import
@@ -140,18 +142,12 @@ def checked(path: Path, results: Path, batches: Sequence[BatchRecord]) -> tuple[
 
 
 def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str = "") -> str:
-    """Start a batch as a program of its own, and return what to say.
+    """Start an experiment file as a program of its own, and return a sentence.
 
     Parameters
     ----------
-    path : the experiment file.
-    results : the folder of results.
     again : which runs that have ended are run again: ``stale``, ``failed``.
     options : words of the command line, such as ``--workers 4`` or ``--scheduler tls://head:8786``.
-
-    Raises
-    ------
-    InputError : the file or the options are wrong.
     """
     try:
         more = shlex.split(options)

@@ -41,7 +41,7 @@ LIGHT = Theme(
 
 
 def variables(theme: Theme) -> dict[str, str]:
-    """Return the colours that the terminal UI has beside a theme's own: of fronts, of what stands back, of bars.
+    """Return the colours that the terminal UI has beside a theme's own: of fronts, muted texts, bars.
 
     They are mixed here and not by the style sheet, since the parts of a widget that is drawn line by line do not know
     what they lie on.
@@ -56,5 +56,5 @@ def variables(theme: Theme) -> dict[str, str]:
         "faint": back.blend(front, 0.36).hex,
         "frame": back.blend(primary, 0.45).hex,
         "cursor": back.blend(primary, 0.25).hex,
-        **{f"course-{n}": back.blend(primary, 0.4 + 0.6 * n / (_STEPS - 1)).hex for n in range(_STEPS)},
+        **{f"progress-{n}": back.blend(primary, 0.4 + 0.6 * n / (_STEPS - 1)).hex for n in range(_STEPS)},
     }

@@ -40,13 +40,7 @@ class Dialog(ModalScreen[Answer | None]):
 
 
 class Confirm(Dialog[str]):
-    """A question with a few answers.
-
-    Parameters
-    ----------
-    question : what is asked.
-    answers : each with what is returned for it; the first one has the focus.
-    """
+    """A question with a few answers, each with the text that is returned for it; the first one has the focus."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "app.focus_previous", show=False),
@@ -74,15 +68,7 @@ class Confirm(Dialog[str]):
 
 @dataclass(frozen=True)
 class Field:
-    """A line to be filled in.
-
-    Attributes
-    ----------
-    key : what its text is returned by.
-    label : what it is called.
-    value : what it begins with.
-    hint : what is shown while it is empty.
-    """
+    """A line to be filled in; its text is returned by its key, and the hint is shown while it is empty."""
 
     key: str
     label: str
@@ -91,14 +77,7 @@ class Field:
 
 
 class Form(Dialog[dict[str, str]]):
-    """A few lines to be filled in.
-
-    Parameters
-    ----------
-    question : what is asked.
-    fields : the lines.
-    button : what the button says.
-    """
+    """A few lines to be filled in."""
 
     def __init__(self, question: str, fields: Sequence[Field], button: str) -> None:
         super().__init__()
@@ -142,14 +121,7 @@ class Options(OptionList):
 
 
 class Choose(Dialog[int]):
-    """A list to choose from.
-
-    Parameters
-    ----------
-    question : what is asked.
-    options : what there is; the index of one is returned.
-    chosen : the one that the cursor is on.
-    """
+    """A list to choose from, which returns an index."""
 
     def __init__(self, question: str, options: Sequence[str], chosen: int = 0) -> None:
         super().__init__()
@@ -171,15 +143,7 @@ class Choose(Dialog[int]):
 
 
 class Editor(Dialog[str]):
-    """A text to be edited, here or in the user's own editor.
-
-    Parameters
-    ----------
-    question : what is asked.
-    text : what it begins with.
-    button : what the button says.
-    wrong : what is wrong with the text.
-    """
+    """A text to be edited, here or in the user's own editor; `wrong` is what is wrong with it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "go", "Go", priority=True),
@@ -231,12 +195,7 @@ class Editor(Dialog[str]):
 
 
 class Help(Dialog[None]):
-    """Every key.
-
-    Parameters
-    ----------
-    groups : title -> keys and what they do.
-    """
+    """Every key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter", "leave", "Back"),

@@ -1,4 +1,4 @@
-"""Widgets that are drawn line by line, in styles that are looked up once for a theme."""
+"""Styles of widgets that are drawn line by line, looked up once for a theme."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from textual.widget import Widget
 
 
 class Styles:
-    """The styles of a widget's roles, its component classes.
-
-    To look one up takes longer than to draw a line.
-
-    Parameters
-    ----------
-    widget : the widget.
-    prefix : of its component classes.
-    """
+    """The styles of a widget's roles, its component classes; to look one up takes longer than to draw a line."""
 
     def __init__(self, widget: Widget, prefix: str) -> None:
         self._widget, self._prefix = widget, prefix
@@ -24,7 +16,7 @@ class Styles:
         self._known: dict[tuple[str, ...], Style] = {}
 
     def forget(self) -> None:
-        """Look every style up anew."""
+        """Look up every style again."""
         self._theme = None
 
     def __call__(self, *roles: str) -> Style:
