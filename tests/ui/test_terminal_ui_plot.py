@@ -111,7 +111,7 @@ def test_axes_are_linear_where_a_value_is_not_positive() -> None:
 
 
 def test_other_objectives_forget_the_window() -> None:
-    view = replace(zoomed(PlotView(), x=picture(), y=0.5, window=None), "time_ms", "cost_usd")
+    view = replace(zoomed(PlotView(), picture(), 0.5), x="time_ms", y="cost_usd", window=None)
     assert view.window is None
     assert picture(view).x_label == "iteration time [ms]"
 

@@ -195,9 +195,9 @@ def _name(run: RunRecord, others: Sequence[RunRecord]) -> str:
 
     parts = []
     for column in COLUMNS:
-        tells = column.attribute in ("problem", "name") or (column.place == "setting" and column.key != "seed")
+        is_part = column.attribute in ("problem", "name") or (column.place == "setting" and column.key != "seed")
         value = getattr(run, column.attribute)
-        if tells and value and len({getattr(one, column.attribute) for one in others}) > 1:
+        if is_part and value and len({getattr(one, column.attribute) for one in others}) > 1:
             parts.append(value if isinstance(value, str) else f"{column.key} {value:,}")
     return ", ".join(parts) or run.engine
 

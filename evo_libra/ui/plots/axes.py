@@ -26,7 +26,7 @@ DOTS_UP, DOTS_ACROSS = DOT_BITS.shape
 
 _SMALLEST, _LARGEST = 1e-280, 1e280  # Values are clipped to these: differences and steps neither overflow nor vanish.
 _RESOLUTION = 1e-6  # Smaller relative differences are drawn as equal: their tick labels would need too many digits.
-_MOST_TICKS = 8
+_MAX_TICKS = 8
 _Y_TICK_DISTANCES = (2, 3)
 _TALL = 18  # Lines from which on labels stand further apart.
 _X_LABEL_GAP = 2
@@ -148,7 +148,7 @@ def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
 
 
 def tick_label(value: float) -> str:
-    """Return a number as short as it can be told.
+    """Return a number as short as it can be read.
 
     >>> [tick_label(value) for value in (0.25, 50, 2e3, 1.5e7, 1e-6)]
     ['0.25', '50', '2k', '15M', '1e-6']
@@ -198,7 +198,7 @@ def _decade_ticks(axis: Axis, mantissas: tuple[int, ...], stride: int) -> tuple[
 
 
 def _fits(axis: Axis, values: tuple[float, ...], cells: int, *, across: bool) -> bool:
-    if not 0 < len(values) <= _MOST_TICKS:
+    if not 0 < len(values) <= _MAX_TICKS:
         return False
     at = tick_cells(axis, values, cells, DOTS_ACROSS if across else DOTS_UP)
     if not across:

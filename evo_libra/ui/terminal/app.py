@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
@@ -104,12 +105,12 @@ class TerminalUI(App[None]):
         if key.action.startswith("app.")
     ]
 
+    @dataclass
     class Arrived(Message):
         """The store was read."""
 
-        def __init__(self, scene: Scene, drawn: threading.Event | None = None) -> None:
-            super().__init__()
-            self.scene, self.drawn = scene, drawn
+        scene: Scene
+        drawn: threading.Event | None = None
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,12 +45,12 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (70, "-medium"), (116, "-wide")]  # noqa: RUF012 - as Textual's own
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - the same
 
+    @dataclass
     class Wants(Message):
         """What is to be read has changed."""
 
-        def __init__(self, state: State, *, now: bool) -> None:
-            super().__init__()
-            self.state, self.now = state, now
+        state: State
+        now: bool
 
     def __init__(self, results: Path, *, ascii_only: bool) -> None:
         super().__init__()

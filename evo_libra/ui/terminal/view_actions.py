@@ -1,22 +1,36 @@
-"""What keys do to the display."""
+"""What keys do to the display, and how it is exported."""
 
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
+from evo_libra.errors import InputError
+from evo_libra.experiment.run.record import plain_name
 from evo_libra.ui.output import label_of
-from evo_libra.ui.terminal import export, plot_view
+from evo_libra.ui.plots.canvas import ASCII, UNICODE
+from evo_libra.ui.terminal import plot_view
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
 from evo_libra.ui.terminal.panes import PANES, Panes
-from evo_libra.ui.terminal.scatter_drawing import position_in
+from evo_libra.ui.terminal.plot_view import Picture
+from evo_libra.ui.terminal.scatter_drawing import draw, position_in
 from evo_libra.ui.terminal.view_model import Tab
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Field, Form, Help
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
+
+FIGURES, TABLES, TEXT = (".png", ".pdf", ".svg"), (".csv", ".json", ".parquet"), (".txt",)
+_ENDINGS = ", ".join((*FIGURES, *TABLES, *TEXT))
+_WIDTH, _HEIGHT = 110, 36
 
 
 class ViewActions:
@@ -85,20 +99,24 @@ class ViewActions:
         """Write what is shown to a file."""
         if self.board.run is None:
             return
-        fields = [Field("file", "File", export.default_path(self.board.scene.names.get(self.board.run.id, "front")))]
-        endings = ", ".join((*export.FIGURES, *export.TABLES, *export.TEXT))
+        name = plain_name(self.board.scene.names.get(self.board.run.id, "front"))
 
         def take(answer: dict[str, str]) -> None:
             if answer["file"]:
                 self.board.say_in_thread(partial(self._export, Path(answer["file"]).expanduser()), "export")
 
-        self.board.ask(Form(f"Export; the ending chooses the format: {endings}", fields, "Export"), take)
+        self.board.ask(
+            Form(
+                f"Export; the ending chooses the format: {_ENDINGS}", [Field("file", "File", f"{name}.png")], "Export"
+            ),
+            take,
+        )
 
     def _export(self, path: Path) -> str:
         scene = self.board.scene
         data = [(scene.names[run_id], scene.data[run_id]) for run_id in scene.shown if run_id in scene.data]
         fronts = [(name, one.front) for name, one in data if one.front is not None]
-        return export.export(path, self.board.picture(), fronts, ascii_only=self.board.ascii_only)
+        return export_fronts(path, self.board.picture(), fronts, ascii_only=self.board.ascii_only)
 
     def next_pane(self, by: int) -> None:
         """Go to the next pane."""
@@ -143,3 +161,55 @@ class ViewActions:
         """Show every key."""
         groups = [(title, [(key_names(key.keys), key.long) for key in keys]) for title, keys in KEYS]
         self.board.screen.app.push_screen(Help([*groups, ("Moving", MOVES)]))
+
+
+def export_fronts(
+    path: Path, picture: Picture, fronts: Sequence[tuple[str, Front]], *, ascii_only: bool = False
+) -> str:
+    """Write what is shown to a file, and return a sentence; the ending of the path chooses the format.
+
+    Endings of `FIGURES` get a figure of the picture, those of `TABLES` the designs, .txt the plot as text.
+
+    Raises
+    ------
+    InputError : another ending, nothing to export, or the file cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (*FIGURES, *TABLES, *TEXT):
+        raise InputError(f"cannot export to '{path.name}'; allowed endings: {_ENDINGS}")
+    if not fronts:
+        raise InputError("there is no front to export yet")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if suffix in FIGURES:
+            _figure(path, picture)
+        elif suffix in TABLES:
+            _table(path, fronts)
+        else:
+            glyphs = ASCII if ascii_only else UNICODE
+            path.write_text(draw(picture, _WIDTH, _HEIGHT, glyphs, colour=False).plain() + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    return f"wrote {path}"
+
+
+def _figure(path: Path, picture: Picture) -> None:
+    from evo_libra.ui.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+
+    front_figure(
+        picture.fronts, x_label=picture.x_label, y_label=picture.y_label,
+        log_x=picture.x.log, log_y=picture.y.log, path=path,
+    )  # fmt: skip
+
+
+def _table(path: Path, fronts: Sequence[tuple[str, Front]]) -> None:
+    import polars as pl  # noqa: PLC0415 - fronts are there already, and so is Polars
+
+    named = [front.frame.select(pl.lit(name).alias("run"), pl.all()) for name, front in fronts]
+    table = fronts[0][1].frame if len(fronts) == 1 else pl.concat(named, how="diagonal_relaxed")
+    if path.suffix.lower() == ".csv":
+        table.write_csv(path)
+    elif path.suffix.lower() == ".parquet":
+        table.write_parquet(path)
+    else:
+        path.write_text(json.dumps(table.to_dicts(), indent=1, allow_nan=False) + "\n", encoding="utf-8")

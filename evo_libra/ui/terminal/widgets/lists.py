@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -17,13 +18,13 @@ from evo_libra.experiment.run.record import STATUSES
 from evo_libra.ui.terminal.details import Line
 from evo_libra.ui.terminal.plot_view import MAX_FRONTS
 from evo_libra.ui.terminal.queue_view import GAP, Row, TableColumn, clipped, fitting
-from evo_libra.ui.terminal.widgets.styles import Styles
+from evo_libra.ui.terminal.themes import Styles
 
 SHEET_ROLES = ("head", "label", "value", "dim", "good", "bad", "bar")
 
 
 class Sheet(ScrollView, can_focus=True):
-    """A text that is scrolled with the keys of a pager; it tells when it has got another width."""
+    """A text that is scrolled with the keys of a pager; it posts a message when its width changes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"sheet--{role}" for role in SHEET_ROLES}
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -98,22 +99,23 @@ class Table(ScrollView, can_focus=True):
         Binding("enter", "open", "Open", show=False),
     ]
 
+    @dataclass
     class Moved(Message):
         """The user has moved the cursor to a row."""
 
-        def __init__(self, table: Table, index: int, key: str) -> None:
-            super().__init__()
-            self.table, self.index, self.key = table, index, key
+        table: Table
+        index: int
+        key: str
 
     class Opened(Moved):
         """The user has opened the row at the cursor."""
 
+    @dataclass
     class HeadClicked(Message):
         """The user has clicked the head of a column."""
 
-        def __init__(self, table: Table, column: TableColumn) -> None:
-            super().__init__()
-            self.table, self.column = table, column
+        table: Table
+        column: TableColumn
 
     def __init__(self, columns: Sequence[TableColumn], *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)

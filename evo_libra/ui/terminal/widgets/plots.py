@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -16,7 +17,7 @@ from textual.widget import Widget
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
 from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture
 from evo_libra.ui.terminal.scatter_drawing import draw, draw_progress, nearest, place_of
-from evo_libra.ui.terminal.widgets.styles import Styles
+from evo_libra.ui.terminal.themes import Styles
 
 _ROLE_NAMES = {
     Role.AXIS: "axis", Role.TICK: "tick", Role.LABEL: "label", Role.CLOUD: "cloud", Role.SELECTED: "selected",
@@ -127,33 +128,31 @@ class Scatter(Lines, can_focus=True):
         Binding("shift+down", "pan(0, -1)", "Pan down", show=False),
     ]
 
+    @dataclass
     class Stepped(Message):
         """The user goes to another design of the front."""
 
-        def __init__(self, by: int) -> None:
-            super().__init__()
-            self.by = by
+        by: int
 
+    @dataclass
     class Picked(Message):
         """The user has clicked a design of the selected run's front."""
 
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
+        index: int
 
+    @dataclass
     class Zoomed(Message):
         """The user zooms; what lies at a place of the plot stays there."""
 
-        def __init__(self, factor: float, at: tuple[float, float]) -> None:
-            super().__init__()
-            self.factor, self.at = factor, at
+        factor: float
+        at: tuple[float, float]
 
+    @dataclass
     class Panned(Message):
         """The user pans by parts of the plot's width and height."""
 
-        def __init__(self, right: float, up: float) -> None:
-            super().__init__()
-            self.right, self.up = right, up
+        right: float
+        up: float
 
     def __init__(self, *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
         super().__init__("scatter", id=id, ascii_only=ascii_only)
