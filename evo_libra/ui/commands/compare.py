@@ -42,12 +42,14 @@ def compare(*runs: str, results: Out = DEFAULT, figure: Path | None = None, as_j
     figure:
         A file to draw the fronts to (.png, .pdf or .svg).
     """
+    from evo_libra.experiment.results.comparison import compare as compared
+
     if figure is not None and figure.suffix.lower() not in _SUFFIXES:
         raise InputError(f"--figure: found {figure}; allowed endings: {', '.join(_SUFFIXES)}")
     problems = _problems(chosen_runs(runs, results))
     if figure is not None and len(problems) > 1:
         raise InputError(f"--figure: {_unlike(problems)}; name the runs of one of them")
-    found = [problem.compared() for problem in problems]
+    found = [compared(problem.objectives, problem.values) for problem in problems]
     if figure is not None:
         _draw(found[0], problems[0].values, figure)
     if as_json:
@@ -87,12 +89,6 @@ class _Problem:
     note: str
     rates: Mapping[str, float]
 
-    def compared(self) -> Comparison:
-        """Return the groups beside each other."""
-        from evo_libra.experiment.results.comparison import compare
-
-        return compare(self.objectives, self.values)
-
 
 def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
     """Return runs by what they may be ranked against."""
@@ -125,7 +121,8 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
     if differs and TIME.column in columns:
         row = columns.index(TIME.column)
         rates = {name: max(1.0 / (one[row].min() * TIME.scale) for one in group) for name, group in values.items()}
-    named = tuple(_per_sequence(one) if differs and one in PER_ITERATION else one for one in columns)
+    divided = PER_ITERATION if differs else ()
+    named = tuple(one.replace("_", "_per_sequence_", 1) if one in divided else one for one in columns)
     return _Problem(runs[0].problem, subjects[0].problem, named, groups, values, note, rates)
 
 
@@ -138,16 +135,6 @@ def _objectives(front: Front, columns: Sequence[str], sequences: float) -> Float
     values = front.frame.select(columns).to_numpy().T
     per = np.array([sequences if column in PER_ITERATION else 1.0 for column in columns])
     return np.asarray(values / per[:, None])
-
-
-def _per_sequence(column: str) -> str:
-    """Return the name of an objective of an iteration once it is one of a sequence.
-
-    >>> _per_sequence("time_ms")
-    'time_per_sequence_ms'
-    """
-    name, _, unit = column.partition("_")
-    return f"{name}_per_sequence_{unit}"
 
 
 def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float], *, known: bool) -> str:

@@ -67,12 +67,7 @@ def run_folder(name: Path | str, results: Path = DEFAULT) -> Path:
 
 
 def folder_at(name: Path | str) -> Path | None:
-    """Return the folder of the one run at a path, or in it; None where there is no run.
-
-    Raises
-    ------
-    InputError : there are several; the path is that of a file.
-    """
+    """Return the folder of the one run at a path, or in it; None where there is no run, an InputError for several."""
     from evo_libra.experiment.store.folder import MANIFEST, is_run
 
     path = Path(name)
@@ -100,12 +95,7 @@ def _refused(path: Path) -> str:
 
 
 def chosen_runs(names: Sequence[str], results: Path) -> list[RunRecord]:
-    """Return the runs that paths, ids or parts of ids name, and those that match all filters among the names.
-
-    Raises
-    ------
-    InputError : there are fewer than two, or no finished run matches the filters.
-    """
+    """Return the runs that paths, ids or parts of ids name, and those that match all filters among the names."""
     from evo_libra.experiment.results.catalogue import Catalogue
     from evo_libra.experiment.results.filters import is_filter
     from evo_libra.experiment.store.folder import is_run

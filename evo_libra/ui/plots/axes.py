@@ -59,13 +59,7 @@ class Axis:
 
 
 def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
-    """Refuse series that cannot be drawn.
-
-    Raises
-    ------
-    ValueError : too many series, x and y of different shapes, a value that is not finite, or one that is not positive
-        on a logarithmic axis.
-    """
+    """Raise a ValueError for too many series, shapes that differ, and values that an axis cannot show."""
     if len(series) > MAX_SERIES:
         raise ValueError(f"{len(series)} series; at most {MAX_SERIES} can be told apart")
     for one in series:
@@ -136,11 +130,7 @@ def position(axis: Axis, values: FloatArray) -> FloatArray:
 def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
     """Return round values to label on an axis, as many as can be read well, at least one.
 
-    Parameters
-    ----------
-    axis : the axis.
-    cells : its length in characters, or in lines when it is upright.
-    across : whether labels stand side by side, and not one above the other.
+    `cells` is the length of the axis in characters or, where labels stand one above the other, in lines.
     """
     candidates = list(_tick_candidates(axis))
     middle = next(values[len(values) // 2] for values in candidates if values)
@@ -213,15 +203,9 @@ def _fits(axis: Axis, values: tuple[float, ...], cells: int, *, across: bool) ->
 
 
 def tick_cells(axis: Axis, values: Sequence[float], cells: int, per_cell: int) -> list[int]:
-    """Return the characters that ticks are in.
+    """Return the characters that ticks are in, where an axis has `cells` characters of `per_cell` dots.
 
     It goes by way of a braille dot, as points do: a point at a tick's value is then in line with it.
-
-    Parameters
-    ----------
-    axis, values : the axis, and the values of its ticks.
-    cells : its length in characters.
-    per_cell : dots in a character along it.
     """
     return [int(dot) // per_cell for dot in dots(axis, np.array(values), per_cell * cells)]
 

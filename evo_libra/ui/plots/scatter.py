@@ -44,20 +44,12 @@ def scatter(
     style: bool,
     ascii_only: bool = False,
 ) -> str:
-    """Return a scatter plot as `height` lines of `width` columns, joined by newlines.
+    """Return a scatter plot as `height` lines of `width` columns, at least 30 x 10, joined by newlines.
 
     Points are braille dots, 2 x 4 in a character. Without colour, several series are told apart by markers instead;
     so are all in ASCII. Later series lie over earlier ones; in braille, dots of both stay and take the later colour.
-    A character of a label that does not take one column is shown as a question mark.
-
-    Parameters
-    ----------
-    series : what to draw; "no points" is drawn when all are empty.
-    width, height : columns and lines of the whole plot, at least 30 x 10.
-    x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
-    log_x, log_y : whether an axis is logarithmic.
-    style : whether to colour by ANSI escape codes, which take no columns.
-    ascii_only : whether to use ASCII characters only.
+    A character of a label that does not take one column is shown as a question mark. The ``[ms]`` of a label becomes
+    the unit that suits the times. Colours are ANSI escape codes, which take no columns.
 
     Raises
     ------

@@ -261,12 +261,7 @@ _CRASHED = 1  # what Textual returns after an exception
 
 
 def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
-    """Run the terminal UI until the user leaves it; return the exit code.
-
-    Raises
-    ------
-    InputError : there is no terminal, or no folder `results`.
-    """
+    """Run the terminal UI until the user leaves it; return the exit code. Without a terminal raise an InputError."""
     looked_at(results)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stderr)):
         raise InputError("the terminal UI needs a terminal; `evo-libra results` prints the same to a file or a pipe")

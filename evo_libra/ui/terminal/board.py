@@ -25,15 +25,7 @@ Answer = TypeVar("Answer")
 
 
 class Board:
-    """The state of the main screen, which its parts read and change.
-
-    Parameters
-    ----------
-    screen : the main screen.
-    results : the folder of results.
-    ascii_only : use ASCII characters only.
-    changed : shows another state; the flag says that the store is to be read at once.
-    """
+    """The state of the main screen, which its parts read and change; `changed` shows another state."""
 
     def __init__(
         self, screen: Screen[None], results: Path, *, ascii_only: bool, changed: Callable[[State, bool], None]

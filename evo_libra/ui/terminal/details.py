@@ -233,12 +233,7 @@ _NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be b
 
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
-    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run.
-
-    Raises
-    ------
-    InputError : as for `problem_as_run`.
-    """
+    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
     from evo_libra.experiment.store.manifest import problem_as_run
     from evo_libra.problem.problem import Problem
 

@@ -19,7 +19,7 @@ class Key:
     Attributes
     ----------
     keys : as Textual names them, joined by commas.
-    action : the method that it calls: ``runs.pause`` of a part of the main screen, ``app.quit`` of the program.
+    action : the method that it calls: ``runs.stop`` of a part of the main screen, ``app.quit`` of the program.
     short : what the foot of the screen says; empty where there is no room for it.
     long : what help and palette say.
     """
@@ -44,11 +44,11 @@ class Key:
 
 KEYS: tuple[tuple[str, tuple[Key, ...]], ...] = (
     ("Runs", (
-        Key("r", "runs.start", "Start", "start or resume the run, or its batch where nobody executes it"),
-        Key("p", "runs.pause", "Pause", "pause the run: a checkpoint is kept, others go first"),
+        Key("r", "runs.act('start')", "Start", "start or resume the run, or its batch where nobody executes it"),
+        Key("p", "runs.act('pause')", "Pause", "pause the run: a checkpoint is kept, others go first"),
         Key("P", "runs.pause_batch", "", "pause or resume all runs of the batch"),
         Key("ctrl+x", "runs.stop", "Stop", "stop the run or its batch; asks first"),
-        Key("R", "runs.retry", "Retry", "run again what failed, is stale or was stopped"),
+        Key("R", "runs.act('retry')", "Retry", "run again what failed, is stale or was stopped"),
         Key("c", "runs.copy", "Copy", "copy the run, edit the copy and start it; more evaluations extend it"),
         Key("n", "runs.new_batch", "New", "start an experiment file"),
         Key("slash", "view.filter", "Filter", "filter, such as status:failed seed:3 evaluations>1000 4k"),

@@ -27,14 +27,7 @@ from evo_libra.ui.terminal.widgets.plots import ProgressChart, Scatter
 
 
 class MainScreen(Screen[None]):
-    """Runs at the left, plot in the middle, details at the right; fewer of them on narrow terminals.
-
-    Attributes
-    ----------
-    board : the state.
-    panes : what draws it.
-    runs, view : what keys do to runs and to the display.
-    """
+    """Runs at the left, plot in the middle, details at the right; fewer of them on narrow terminals."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key.keys, key.call, key.short, show=bool(key.short), id=key.action)
@@ -60,7 +53,7 @@ class MainScreen(Screen[None]):
         self.set_class(ascii_only, "ascii")
 
     def action_perform(self, action: str, *arguments: Any) -> None:  # noqa: ANN401 - those of the key
-        """Do what a key is for: ``runs.pause`` is the method `pause` of `runs`."""
+        """Do what a key is for: ``runs.stop`` is the method `stop` of `runs`."""
         part, _, method = action.partition(".")
         getattr(getattr(self, part), method)(*arguments)
 

@@ -32,12 +32,7 @@ _COPY = """\
 
 
 def experiment_text(run: RunRecord, name: str, batches: Sequence[BatchRecord]) -> str:
-    """Return the text of an experiment file with a single run that is the same as a run.
-
-    Raises
-    ------
-    InputError : the files of the run do not state its problem and settings.
-    """
+    """Return the text of an experiment file with the same run, where its files state the problem and the settings."""
     manifest = _manifest(run, batches)
     try:
         source = manifest["source"]
@@ -121,12 +116,7 @@ def file_of_search(run: RunRecord, batches: Sequence[BatchRecord], results: Path
 
 
 def checked(path: Path, results: Path, batches: Sequence[BatchRecord]) -> tuple[Experiment, int]:
-    """Return the experiment of a file, and how many of its runs are to be executed.
-
-    Raises
-    ------
-    InputError : the file is wrong, or its name is that of an experiment in another file.
-    """
+    """Return the experiment of a file, whose name no other file has, and how many of its runs are to be executed."""
     from evo_libra.experiment.execution.plan import plan_of, wanted  # noqa: PLC0415 - the same
     from evo_libra.experiment.file.expansion import load_experiment  # noqa: PLC0415 - validates, which takes a while to import
 

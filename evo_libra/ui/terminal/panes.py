@@ -34,13 +34,7 @@ _COMPARED = (str, int, tuple, PlotView, Design, RunRecord)
 
 
 class Panes:
-    """Draws runs, plot and details; a part is drawn again when what it is made of has changed.
-
-    Attributes
-    ----------
-    complete : whether all widgets are there.
-    asked : the design whose breakdown is worked out.
-    """
+    """Draws runs, plot and details; a part is drawn again when what it is made of has changed."""
 
     def __init__(self, board: Board) -> None:
         self.board = board

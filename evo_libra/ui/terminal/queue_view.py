@@ -45,14 +45,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table.
-
-    Attributes
-    ----------
-    key : what it stands for.
-    cells : a text for each column.
-    roles : of each cell, names that a theme has a style for; empty for plain text.
-    """
+    """A line of a table: a text and a role of the theme for each cell, and a key for what the line stands for."""
 
     key: str
     cells: tuple[str, ...]

@@ -54,12 +54,7 @@ def batch_of(run: RunRecord, batches: Sequence[BatchRecord]) -> BatchRecord | No
 
 
 def answer(action: Action, run: RunRecord, scene: Scene) -> Ask | Launch:
-    """Return what an action means for a run as it is now.
-
-    Raises
-    ------
-    InputError : it means nothing; the sentence says why, and what would.
-    """
+    """Return what an action means for a run as it is now; raise an InputError that says why it means nothing."""
     batch = batch_of(run, scene.batches)
     name, asked = scene.names.get(run.id, run.id), scene.requests.get(run.id)
     alive = bool(run.worker) or (batch is not None and bool(batch.runner))
@@ -114,12 +109,7 @@ def _launch(run: RunRecord, batch: BatchRecord | None, scene: Scene, name: str, 
 
 
 def pause_all(run: RunRecord, scene: Scene) -> Ask:
-    """Return what pauses all runs of a run's batch, or goes on with them where they have been asked to pause.
-
-    Raises
-    ------
-    InputError : the run belongs to no batch, or nobody executes it.
-    """
+    """Return what pauses all runs of a run's batch, or goes on with them where they have been asked to pause."""
     batch = batch_of(run, scene.batches)
     if batch is None:
         raise InputError(f"{scene.names.get(run.id, run.id)} belongs to no batch; p pauses it")
@@ -145,19 +135,8 @@ class RunActions:
     def __init__(self, board: Board) -> None:
         self.board = board
 
-    def start(self) -> None:
-        """Start or resume the selected run."""
-        self._act("start")
-
-    def pause(self) -> None:
-        """Pause the selected run."""
-        self._act("pause")
-
-    def retry(self) -> None:
-        """Run the selected run again."""
-        self._act("retry")
-
-    def _act(self, action: Action) -> None:
+    def act(self, action: Action) -> None:
+        """Start, resume, pause or run again the selected run."""
         run = self.board.run
         if run is None:
             self.board.say("there is no run; n starts an experiment file", "warning")

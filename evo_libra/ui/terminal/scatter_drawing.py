@@ -83,9 +83,7 @@ def draw_progress(
 ) -> Canvas:
     """Return the progress of a figure as bars, from 0 to `end`; what is still to come stays empty.
 
-    Parameters
-    ----------
-    x, y : (k,) places, ascending, and values; a value holds until the next place.
+    A value of `y` holds from its place in `x`, which ascends, to the next place.
     """
     canvas = Canvas.blank(width, height)
     if not x or width < 1 or height < 1:

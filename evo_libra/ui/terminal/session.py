@@ -107,12 +107,7 @@ class ProgressReader:
         self._path, self._read, self._progress = folder / EVENTS, 0, list[Progress]()
 
     def follow(self) -> tuple[Progress, ...]:
-        """Return the progress so far; what a crash undid and an attempt repeated is there once.
-
-        Raises
-        ------
-        DamagedError : the file cannot be read.
-        """
+        """Return the progress so far; what a crash undid and an attempt repeated is there once."""
         file = open_regular(self._path)
         if file is None:
             self._read, self._progress = 0, []
@@ -147,13 +142,7 @@ class Session:
         self._catalogue.close()
 
     def look(self, wanted: Wanted, *, now: bool = False, data: bool = True) -> Scene:
-        """Return the store as it is.
-
-        Parameters
-        ----------
-        now : look at all runs even though that was done a moment ago.
-        data : read the runs that are shown, and not just the list.
-        """
+        """Return the store as it is; `now` looks at all runs again, and without `data` only the list is read."""
         started = time.monotonic()
         renewed = now or started >= self._next
         if renewed:

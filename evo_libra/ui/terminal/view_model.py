@@ -74,12 +74,7 @@ def settled(state: State, scene: Scene) -> State:
 
 
 def with_mark(state: State, run_id: str) -> State:
-    """Return the state with a run marked, or not any more.
-
-    Raises
-    ------
-    InputError : there are as many runs in the plot as can be told apart.
-    """
+    """Return the state with a run marked, or not any more; raise an InputError for more than colours can tell apart."""
     if run_id in state.marked:
         return replace(state, marked=tuple(run for run in state.marked if run != run_id))
     if len(state.marked) >= MAX_FRONTS - 1:
