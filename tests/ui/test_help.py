@@ -13,9 +13,7 @@ from cyclopts import App
 
 from evo_libra import __version__
 from evo_libra.ui.commands.application import load, plain_ui
-from evo_libra.ui.commands.names import answer
-from evo_libra.ui.commands.names import overview
-from evo_libra.ui.commands.names import COMMANDS
+from evo_libra.ui.commands.names import COMMANDS, answer, overview
 from evo_libra.ui.commands.shared import app
 
 QUICK = """
