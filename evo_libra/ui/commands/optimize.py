@@ -135,7 +135,7 @@ def _show_allocation(found: Allocation, objective: str) -> None:
     for binding in found.binding:
         print(f"  {binding.limit:34s} {_price(binding)}")
     if objective != "time" and found.exchange is not None:
-        print(f"\nat this point one second is worth {number(found.exchange)} USD")
+        print(f"\nexchange rate at this point: {number(found.exchange)} USD per second")
 
 
 def _price(binding: Binding) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.ui.output import time_unit
+from evo_libra.ui.output import number, time_unit
 from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
@@ -28,7 +28,6 @@ _WHERE = 7
 _MIN_NAME = 25  # Characters for the name of a collective.
 _SAME = 5e-4
 _UNITS = {"usd": "USD"}
-_LARGE = 1e5
 
 
 @dataclass(frozen=True)
@@ -105,8 +104,9 @@ def detail_lines(
 
 def _objective_lines(design: Design, other: Design | None, width: int) -> Iterator[Line]:
     for column, value in design.objectives.items():
-        name, unit = _name_and_unit(column)
-        line: Line = ((f"{name:<{_LABEL}}", "label"), (f"{amount(value)} {unit}".rstrip(), "value"))
+        name, _, unit = column.rpartition("_")
+        name, unit = (name, _UNITS.get(unit, unit)) if name else (column, "")
+        line: Line = ((f"{name:<{_LABEL}}", "label"), (f"{number(value)} {unit}".rstrip(), "value"))
         if other is not None and column in other.objectives:
             used = sum(len(text) for text, _ in line)
             change, role = difference(value, other.objectives[column])
@@ -148,7 +148,7 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
     widest = max(((d.bandwidth or 0.0) for d in fabric.dimensions), default=0.0)
     rows = [("dim", "technology", "GB/s", "USD" if costs else "")]
     for index, d in enumerate(fabric.dimensions):
-        bandwidth = "-" if d.bandwidth is None else amount(d.bandwidth / GIGA)
+        bandwidth = "-" if d.bandwidth is None else number(d.bandwidth / GIGA)
         cost = tick_label(float(f"{costs[index]:.3g}")) if index in costs else ""
         rows.append((f"{index} {BLOCKS[d.block].code}({d.npus})", d.technology or "-", bandwidth, cost))
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
@@ -210,20 +210,6 @@ def folded(lines: Sequence[str], width: int) -> list[Line]:
         starts = range(width, len(line), width - 2)
         found += [((line[:width], ""),), *(((f"  {line[at : at + width - 2]}", ""),) for at in starts)]
     return found
-
-
-def _name_and_unit(column: str) -> tuple[str, str]:
-    name, _, unit = column.rpartition("_")
-    return (name, _UNITS.get(unit, unit)) if name else (column, "")
-
-
-def amount(value: float) -> str:
-    """Return a figure for reading.
-
-    >>> amount(1012.345678), amount(24_200_000.0), amount(0.25)
-    ('1012.3', '24,200,000', '0.25')
-    """
-    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.5g}"
 
 
 _PYTHON = "The problem is written in Python: where its time and cost come from is not known here."

@@ -12,7 +12,8 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import RunRecord, ending_text
 from evo_libra.experiment.store.events import Progress
-from evo_libra.ui.terminal.details import Design, amount
+from evo_libra.ui.output import number
+from evo_libra.ui.terminal.details import Design
 from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture, PlotView, Points, picture_of
 from evo_libra.ui.terminal.queue_view import (
     GLYPHS,
@@ -243,7 +244,7 @@ class FrontRows(Sequence[Row]):
     def _columns(self, objectives: Sequence[str]) -> Iterator[TableColumn]:
         yield TableColumn("id", max(len(f"{len(self)}"), 2), right=True)
         for rank, (column, values) in enumerate(zip(objectives, self._values[1:], strict=True)):
-            ends = (amount(value) for value in (values[0], values[-1]))  # the first objective is sorted
+            ends = (number(value) for value in (values[0], values[-1]))  # the first objective is sorted
             yield TableColumn(column, max(len(column), 9, *map(len, ends)), right=True, rank=min(rank, 1))
         if self._designs is not None:
             yield TableColumn("network", 0)
@@ -252,9 +253,9 @@ class FrontRows(Sequence[Row]):
         return len(self._values[0])
 
     def __getitem__(self, index: int) -> Row:  # type: ignore[override] # nobody takes slices of a table on the screen
-        number, *values = (column[index] for column in self._values)
+        design, *values = (column[index] for column in self._values)
         network = [] if self._designs is None else [_network(self._designs[index])]
-        return Row(str(index), (str(number), *(amount(value) for value in values), *network), ("dim",))
+        return Row(str(index), (str(design), *(number(value) for value in values), *network), ("dim",))
 
 
 def _network(notation: str) -> str:
