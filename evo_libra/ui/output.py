@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
     from rich.text import Text
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -78,6 +79,14 @@ def new_console(**options: Any) -> Console:  # noqa: ANN401 - those of Rich's co
                     yield Segment(STEERING.sub("", segment.text), segment.style)
 
     return CleanConsole(**options)
+
+
+def progress_bar(*columns: ProgressColumn) -> Progress:
+    """Return a bar on the error stream, which is shown on a terminal only and vanishes at its end."""
+    from rich.progress import Progress  # noqa: PLC0415 - plain commands do without
+
+    console = new_console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 def print_styled(text: str) -> None:

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app, check_min
-from evo_libra.ui.output import new_console, number, print_json, print_styled, print_table
+from evo_libra.ui.output import new_console, number, print_json, print_styled, print_table, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -123,15 +123,12 @@ def _tasks(engines: Sequence[str], settings: Mapping[str, int]) -> list[Task]:
 def _watched(
     problem: SearchProblem, name: str, assignments: Sequence[str], tasks: Sequence[Task], workers: int
 ) -> list[Run]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
     from evo_libra.experiment.results.benchmark import run_tasks
 
-    messages = new_console(stderr=True)
-    with Progress(
-        BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress:  # fmt: skip
+    columns = BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    with progress_bar(*columns) as progress:
         shown = progress.add_task("runs", total=len(tasks))
         found: list[Run] = []
         for run in run_tasks(problem, name, assignments, tasks, workers):

@@ -16,7 +16,7 @@ from evo_libra.faults import explained
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.plan import AGAIN, SHOWN_FAILURES, worker_count
 from evo_libra.ui.commands.shared import Flag, Json, Out, app, check_min
-from evo_libra.ui.output import duration, new_console, print_json
+from evo_libra.ui.output import duration, print_json, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.experiment.execution.batch import Ended, Summary
@@ -135,15 +135,13 @@ class _Lines:
     """Shows what becomes of runs: a bar on a terminal, else a line for each."""
 
     def __init__(self, todo: int, total: int) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        console = new_console(stderr=True)
-        self.plain, self.total = not console.is_terminal, total
         self.failed = 0
-        self.progress = Progress(
-            BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True),
-            console=console, transient=True, disable=self.plain,
-        )  # fmt: skip
+        self.progress = progress_bar(
+            BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True)
+        )
+        self.plain = self.progress.disable
         self.task = self.progress.add_task("runs", total=todo)
         if self.plain:
             self.tell(f"{todo:,} of {counted(total, 'run')} to be executed")

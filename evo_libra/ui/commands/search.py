@@ -16,7 +16,7 @@ from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
 from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
-from evo_libra.ui.output import new_console, print_folded, print_json, size_of_iteration
+from evo_libra.ui.output import print_folded, print_json, progress_bar, size_of_iteration
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -52,7 +52,7 @@ def search(
     plot:
         Draw the front to front.png, which takes as long as 50,000 evaluations.
     """
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeRemainingColumn
 
     from evo_libra.experiment.execution.executor import Job, catching_interrupts
     from evo_libra.experiment.execution.search_loop import in_processes
@@ -75,11 +75,8 @@ def search(
         if plot and len(outcome.front):
             outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, built.objectives, built.name, file))
 
-    messages = new_console(stderr=True)
-    with Progress(
-        SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress, catching_interrupts() as interrupted:  # fmt: skip
+    columns = SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}")
+    with progress_bar(*columns) as progress, catching_interrupts() as interrupted:
         watch = Watch(progress, built, spec.evaluations)
         report = perform(
             spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes

@@ -11,7 +11,7 @@ from cyclopts import App
 
 from evo_libra.errors import InputError, counted, printable
 from evo_libra.ui.commands.shared import Json, Rows, app, check_positive
-from evo_libra.ui.output import new_console, print_json, print_table
+from evo_libra.ui.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -56,10 +56,7 @@ def show_workload(
     check_positive("memory-bandwidth", memory_bandwidth, "GB/s")
     if (peak is None) != (memory_bandwidth is None):
         raise InputError("--peak and --memory-bandwidth go together: a roofline needs both")
-    rates = {
-        "peak": None if peak is None else peak * _TERA,
-        "memory_bandwidth": None if memory_bandwidth is None else memory_bandwidth * _GIGA,
-    }
+    rates = {"peak": peak and peak * _TERA, "memory_bandwidth": memory_bandwidth and memory_bandwidth * _GIGA}
     summaries = _summaries(trace_files(trace), rates)
     if as_json:
         print_json({"trace": str(trace), "npus": list(map(_summary_json, summaries))})
@@ -69,15 +66,11 @@ def show_workload(
 
 
 def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list[TraceSummary]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
     from evo_libra.chakra.summary import summarise
 
-    messages = new_console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress:  # fmt: skip
+    with progress_bar(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)) as progress:
         sizes = [file.stat().st_size for file in files]
         task, before, summaries = progress.add_task("reading", total=sum(sizes)), 0, []
         for file, size in zip(files, sizes, strict=True):
