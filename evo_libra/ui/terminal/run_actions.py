@@ -18,7 +18,7 @@ from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Field, Form
 
 Action = Literal["start", "pause", "stop", "retry"]
 _OPTIONS = "--workers 4, or --scheduler tls://head:8786; as many workers as cores when empty"
-_AT_WORK = "all of {}: {} requested"
+_REQUESTED = "all of {}: {} requested"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _start(run: RunRecord, batch: BatchRecord | None, scene: Scene, name: str, *
     if not alive:
         return _launch(run, batch, scene, name, ())
     if batch is not None and scene.requests.get(batch.id) == "pause":
-        return Ask((batch,), "resume", _AT_WORK.format(batch.experiment, "resume"))
+        return Ask((batch,), "resume", _REQUESTED.format(batch.experiment, "resume"))
     if scene.requests.get(run.id) not in ("pause", "stop"):
         if run.status == "running":
             raise InputError(f"{name} is running already")
@@ -116,8 +116,8 @@ def pause_all(run: RunRecord, scene: Scene) -> Ask:
     if not batch.runner:
         raise InputError(f"nobody executes {batch.experiment}; r starts it")
     if scene.requests.get(batch.id) == "pause":
-        return Ask((batch,), "resume", _AT_WORK.format(batch.experiment, "resume"))
-    return Ask((batch,), "pause", f"{_AT_WORK.format(batch.experiment, 'pause')}; r goes on")
+        return Ask((batch,), "resume", _REQUESTED.format(batch.experiment, "resume"))
+    return Ask((batch,), "pause", f"{_REQUESTED.format(batch.experiment, 'pause')}; r goes on")
 
 
 def stop_all(scene: Scene) -> Ask:
@@ -178,7 +178,7 @@ class RunActions:
         except InputError as error:
             reason = str(error)
         if batch is not None and batch.runner:
-            done = f"{_AT_WORK.format(batch.experiment, 'stop')}; checkpoints are kept"
+            done = f"{_REQUESTED.format(batch.experiment, 'stop')}; checkpoints are kept"
             answers.append((f"Stop {batch.experiment}", Ask((batch,), "stop", done)))
         if not answers:
             self.board.say(reason, "warning")
