@@ -1,4 +1,4 @@
-"""Help: told at once for the whole program, by Cyclopts for a command, and both look the same."""
+"""Help: of the whole program without Cyclopts, of a command by Cyclopts, and both look the same."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import counted
 from evo_libra.ui.commands.named_runs import DEFAULT
+from evo_libra.ui.commands.names import AGAIN
 from evo_libra.ui.commands.shared import Json, Out, Rows, TrustCode, app
 from evo_libra.ui.output import duration, print_json, print_table
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from evo_libra.experiment.run.spec import Experiment
 
 
-AGAIN = {"stale": "--rerun-stale", "failed": "--retry-failed"}
-"""Status of runs that have ended -> the option of ``evo-libra run`` that runs them again."""
 SHOWN_FAILURES = 10
 _STATES = ("new", "begun", "done", "stale", "failed", "damaged")
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError, counted, shortened
 from evo_libra.faults import explained
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
-from evo_libra.ui.commands.plan import AGAIN, SHOWN_FAILURES, worker_count
+from evo_libra.ui.commands.names import AGAIN, program
+from evo_libra.ui.commands.plan import SHOWN_FAILURES, worker_count
 from evo_libra.ui.commands.shared import Flag, Json, Out, app, check_min
 from evo_libra.ui.output import duration, print_json, progress_bar
 
@@ -245,9 +246,7 @@ def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> in
         make_folder(folder.path)
         with log.open("ab") as file:
             process = subprocess.Popen(  # noqa: S603 - our own program
-                # With -P, so that no file of the current folder stands in for a module.
-                [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words],
-                stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+                program(words), stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
             )  # fmt: skip
     if as_json:
         print_json({"experiment": experiment.name, "pid": process.pid, "log": str(log), "batch": str(folder.path)})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from evo_libra.experiment.run.settings import file_keys
 from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder
 from evo_libra.experiment.store.records import read_plan
 from evo_libra.faults import explained
+from evo_libra.ui.commands.names import AGAIN, program
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.spec import Experiment
@@ -143,13 +143,11 @@ def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str 
         more = shlex.split(options)
     except ValueError as error:
         raise InputError(f"the options '{options}' cannot be read: {error}") from None
-    flags = [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in again]
+    flags = [AGAIN[one] for one in again]
     words = ["run", str(path), "--out", str(results), "--detach", "--json", *flags, *more]
-    # With -P, so that no file of the current folder stands in for a module.
-    command = [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words]
     try:
         done = subprocess.run(  # noqa: S603 - our own program
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+            program(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         raise EvoLibraError(f"{path} takes longer than {_SECONDS} s to read; start it on the command line") from None
