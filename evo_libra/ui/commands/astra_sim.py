@@ -32,7 +32,7 @@ def export(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.
+    """Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def export(
     design:
         A design of --problem in the notation, instead of one of a result.
     time:
-        The model of time to export, where the problem has LIBRA's.
+        The time model to export, if the problem has LIBRA's time.
     """
     from rich.status import Status
 
@@ -100,7 +100,7 @@ def _show_export(exported: Exported, folder: Path) -> None:
             note = ", as it was searched" if len(times) > 1 and model == exported.models[0] else ""
             print(f"  time {model:9s}  {number(seconds * 1e3)} ms{note}")
         print(f"  ratio           {workload.ratio:.6g} of ASTRA-sim's to time {exported.models[0]}")
-    print("\nwhat differs:" if exported.differences else "\nnothing differs")
+    print("\ndifferences:" if exported.differences else "\nno differences")
     for sentence in exported.differences:
         print(f"- {sentence}")
     print(f"\nfiles   {folder}\nreadme  {folder / 'README.md'}")
@@ -108,14 +108,14 @@ def _show_export(exported: Exported, folder: Path) -> None:
 
 @app.command(name="import")
 def import_cluster(*, network: Path, system: Path, problem: Path | None = None, as_json: Json = False) -> int:
-    """Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.
+    """Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.
 
     Parameters
     ----------
     network:
         ASTRA-sim's network file.
     system:
-        Its system file.
+        ASTRA-sim's system file.
     problem:
         Problem file to write, with the network pinned, and a catalogue beside it.
     """

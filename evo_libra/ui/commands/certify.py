@@ -38,7 +38,7 @@ def certify(
     Parameters
     ----------
     seconds:
-        After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
+        Seconds after which a proof over a large space ends with the bounds of that moment; Ctrl-C ends it, too.
     """
     from rich.status import Status
 
@@ -73,7 +73,7 @@ def _state(found: Certificate) -> str:
     share = found.missed_hypervolume / found.max_hypervolume
     return (
         f"factor at most {found.largest_factor:.5g}, hypervolume missed at most {share:.3%}; "
-        f"{found.looked:,} looked at, {found.waiting:,} waiting"
+        f"{found.looked:,} examined, {found.waiting:,} waiting"
     )
 
 
@@ -108,8 +108,8 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     print(f"  each design        {_spread(found)}")
     print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
     how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
-    print(f"it rests on {how} all {found.structures:,} structures;")
-    print(f"{found.looked:,} looked at, {found.solved:,} programs solved, each with its own proof.")
+    print(f"it rests on {how} all {found.structures:,} topologies;")
+    print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")
     print("Time model, prices, box and linear constraints are the problem's.")
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:

@@ -34,14 +34,14 @@ def plan(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Show the runs of an experiment, what is there of them, and how long the rest will take.
+    """Show the runs of an experiment, which of them are done, and how long the rest will take.
 
     Parameters
     ----------
     experiment:
         Path of an experiment file.
     workers:
-        Processes of this machine that the estimate is for; as many as there are cores when left out.
+        Worker processes on this machine that the estimate assumes; one per core when left out.
     """
     from evo_libra.experiment.execution.plan import plan_of, wanted
     from evo_libra.experiment.file.expansion import load_experiment

@@ -53,12 +53,12 @@ def rescore(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under another model of time: who moves, who is still on the front.
+    """Look at the front of a result under another time model: which designs change rank, which stay on the front.
 
     Parameters
     ----------
     time:
-        The other model of time.
+        The other time model.
     """
     from evo_libra.front.rescore import rescore as rescored
     from evo_libra.problem.file.registry import with_time
@@ -99,16 +99,16 @@ def prices(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.
+    """Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.
 
     Parameters
     ----------
     scenarios:
         Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
     seed:
-        Of the draws.
+        Seed of the draws.
     score:
-        What decides: mean cost, worst cost, or largest regret: what is paid above the cheapest that is no slower.
+        How designs are compared: by mean cost, worst cost, or regret (extra cost over the cheapest that is no slower).
     """
     from evo_libra.front.prices import price_front
 

@@ -38,7 +38,7 @@ def ui(
     Parameters
     ----------
     results:
-        Folder of results; runs may be at work on other machines that write to it.
+        Folder of results; runs on other machines may write to it.
     light:
         Begin with the light theme.
     ascii_:
@@ -62,7 +62,7 @@ def list_runs(
     Parameters
     ----------
     query:
-        Words that all hold, as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word negates.
+        Words that a run fits, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; -word after -- negates.
     sort:
         A field, such as hypervolume; -hypervolume begins with the largest.
     """
@@ -102,7 +102,7 @@ def show(run: RunName, *, results: Out = DEFAULT, as_json: Json = False) -> int:
 
 @app.command
 def reproduce(run: RunName, *, results: Out = DEFAULT, trust_code: TrustCode = False, as_json: Json = False) -> int:
-    """Do a run again and compare the fronts; exit code 1 when they differ."""
+    """Repeat a run and compare the fronts; exit code 1 if they differ."""
     from rich.status import Status
 
     from evo_libra.experiment.results.reproduction import reproduce as reproduced

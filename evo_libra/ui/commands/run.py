@@ -45,14 +45,14 @@ def run(  # noqa: PLR0913 - each is an option of the command
     rerun_stale: Flag = False,
     as_json: Json = False,
 ) -> int:
-    """Run an experiment; what is done already is skipped, what was begun goes on. Exit code 3: some runs have failed.
+    """Run an experiment: skip runs that are done, continue interrupted ones. Exit code 3: some runs have failed.
 
     Parameters
     ----------
     experiment:
         Path of an experiment file. Problems and engines that it names as module:object are code, which is run.
     workers:
-        Processes of this machine, as many as there are cores when left out; 0 is this process alone.
+        Worker processes on this machine, one per core when left out; 0 runs everything in this process.
     scheduler:
         Address or file of a running Dask scheduler to use; whoever reaches one without certificates runs code as you.
     tls_ca_file:
@@ -64,9 +64,9 @@ def run(  # noqa: PLR0913 - each is an option of the command
     detach:
         Leave the batch running without a terminal.
     retry_failed:
-        Run those again that have failed.
+        Repeat runs that have failed.
     rerun_stale:
-        Run those again that another version of the program has done.
+        Repeat runs that another version of the program has done.
     """
     from evo_libra.experiment.execution.batch import run_batch
     from evo_libra.experiment.execution.executor import catching_interrupts
@@ -217,7 +217,7 @@ def _report(
             print(f"{before:,} had failed before; --retry-failed runs them again")
         print(f"results  {_query(experiment, options)}")
     if summary.interrupted:
-        print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
+        print("evo-libra: interrupted; finished work is kept, and the same command continues", file=sys.stderr)
         return _INTERRUPTED
     return _FAILURES if counts["failed"] or refused else _DONE
 

@@ -77,9 +77,9 @@ _SET = Parameter(name="--set", negative="", show_default=False)
 Flag = Annotated[bool, Parameter(negative="")]
 Json = Annotated[Flag, Parameter(name="--json", help="Print one JSON object and nothing else.")]
 Out = Annotated[Path, Parameter(name="--out", help="Folder of results.")]
-Rows = Annotated[int, Parameter(help="Most rows of the table. JSON has all.", validator=_check_rows)]
+Rows = Annotated[int, Parameter(help="Rows of the table, at most. JSON has all.", validator=_check_rows)]
 FrontRows = Annotated[
-    Rows, Parameter(help="Most rows of the table; they are spread along the front. JSON has all designs.")
+    Rows, Parameter(help="Rows of the table, at most; they are spread along the front. JSON has all designs.")
 ]
 TrustCode = Annotated[
     Flag, Parameter(help="Run the code of problems and engines that are named as module:object; else it is refused.")
@@ -89,7 +89,7 @@ ProblemName = Annotated[
     str, Parameter(help="Path of a problem file, name of a problem, or module:object, whose code is run.")
 ]
 MovedProblem = Annotated[
-    str | None, Parameter(name="--problem", help="The problem, where its file is no longer where the run found it.")
+    str | None, Parameter(name="--problem", help="The problem, if its file is no longer where the run found it.")
 ]
 DesignId = Annotated[int | None, Parameter(name="id")]
 Assignments = Annotated[
