@@ -14,7 +14,7 @@ from evo_libra.collective import Collective, pattern_of, traffic
 from evo_libra.network.bill import bill, cost_by_item, power_by_item
 from evo_libra.network.blocks import ITEMS
 from evo_libra.network.blocks.registry import BLOCK_NAMES
-from evo_libra.network.cost import PARTS, cost_by_part, part_prices
+from evo_libra.network.catalog.technologies import PARTS, cost_by_part, part_prices
 from evo_libra.problem.pricing.parts import hardware_of_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.time_models.process_groups import Placement, relative_bytes

@@ -12,7 +12,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray, Population
 from evo_libra.network.bill import fits, relaxed_price
 from evo_libra.network.blocks import Kit
-from evo_libra.network.cost import network_cost
+from evo_libra.network.catalog.technologies import network_cost
 from evo_libra.problem.constraints import Constraint, project, violation
 from evo_libra.problem.feasibility import reaching_structures
 from evo_libra.problem.pricing.hardware import Hardware, HardwareTable, buildable, hardware_of, tabulated

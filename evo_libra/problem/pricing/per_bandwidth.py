@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population
-from evo_libra.network.cost import network_cost
+from evo_libra.network.catalog.technologies import network_cost
 from evo_libra.problem.constraints import Constraint, project
 from evo_libra.problem.feasibility import solvable_structures
 from evo_libra.problem.pricing.pricing import Pricing, Rows, Topologies

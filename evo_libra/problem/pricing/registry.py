@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.cost import part_prices
+from evo_libra.network.catalog.technologies import Catalog, part_prices
 from evo_libra.problem.pricing.kits import kits_of
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.pricing.per_bandwidth import PerBandwidth

@@ -19,7 +19,8 @@ from evo_libra.ui.output import new_console, number, print_json, print_styled, p
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.experiment.results.benchmark import Benchmark, Run, Task
-    from evo_libra.problem.protocol import Objective, SearchProblem
+    from evo_libra.problem.objectives import Objective
+    from evo_libra.problem.protocol import SearchProblem
     from evo_libra.ui.plots.axes import Series
 
 
@@ -65,8 +66,8 @@ def bench(  # noqa: PLR0913 - each is an option of the command
         Processes; one per core when left out. Times are more accurate with fewer.
     """
     from evo_libra.experiment.results.benchmark import compare, exact_front
-    from evo_libra.experiment.run.provenance import canonical_hash
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.files.integrity import canonical_hash
     from evo_libra.problem.file.registry import load_problem
 
     loaded = load_problem(problem, assignments)

@@ -15,8 +15,7 @@ from evo_libra.ui.output import label_of, new_console, print_folded, print_json,
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
-    from evo_libra.experiment.results.comparable import Subject
-    from evo_libra.experiment.results.comparison import Comparison, Measured
+    from evo_libra.experiment.results.comparison import Comparison, Measured, Subject
     from evo_libra.experiment.run.record import RunRecord
     from evo_libra.front.front import Front
     from evo_libra.ui.plots.axes import Series
@@ -92,7 +91,7 @@ class _Problem:
 
 def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
     """Return runs by what they may be ranked against."""
-    from evo_libra.experiment.results.comparable import Subject, by_problem
+    from evo_libra.experiment.results.comparison import Subject, by_problem
     from evo_libra.experiment.store.folder import RunFolder
 
     subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
@@ -105,8 +104,8 @@ def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
 
 def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem:
     from evo_libra.experiment.results.catalogue import read_front
-    from evo_libra.experiment.results.comparable import PER_ITERATION, sequences
-    from evo_libra.problem.protocol import TIME
+    from evo_libra.experiment.results.comparison import PER_ITERATION, sequences
+    from evo_libra.problem.objectives import TIME
 
     columns, work = subjects[0].objectives, sequences(subjects)
     groups = _grouped(runs)
@@ -130,7 +129,7 @@ def _objectives(front: Front, columns: Sequence[str], sequences: float) -> Float
     """Return (m, k) objectives, those of an iteration divided by its sequences."""
     import numpy as np
 
-    from evo_libra.experiment.results.comparable import PER_ITERATION
+    from evo_libra.experiment.results.comparison import PER_ITERATION
 
     values = front.frame.select(columns).to_numpy().T
     per = np.array([sequences if column in PER_ITERATION else 1.0 for column in columns])
@@ -153,7 +152,7 @@ def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float],
 
 def _unlike(problems: Sequence[_Problem]) -> str:
     """Return the sentence that problems are not ranked against one another, with the keys in which they differ."""
-    from evo_libra.experiment.results.comparable import differing
+    from evo_libra.experiment.results.comparison import differing
     from evo_libra.files.mistakes import short
 
     first = problems[0]

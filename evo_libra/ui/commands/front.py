@@ -22,14 +22,14 @@ from evo_libra.ui.output import (
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
-    from evo_libra.problem.protocol import Objective
+    from evo_libra.problem.objectives import Objective
 
 
 @app.command
 def front(result: RunName, *, rows: FrontRows = 12, as_json: Json = False) -> int:
     """Show the front of a result."""
     from evo_libra.experiment.store.folder import DONE, MANIFEST, PLOT, RunFolder
-    from evo_libra.problem.protocol import Objective
+    from evo_libra.problem.objectives import Objective
 
     folder = RunFolder(run_folder(result))
     manifest = folder.read_json(MANIFEST)

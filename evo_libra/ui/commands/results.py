@@ -86,8 +86,7 @@ def show(run: RunName, *, results: Out = DEFAULT, as_json: Json = False) -> int:
     """Show what a run came from: problem, seed, versions, git state, machine, times."""
     from rich.text import Text
 
-    from evo_libra.experiment.store.damage import damaged_files
-    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.experiment.store.folder import RunFolder, damaged_files
 
     folder = RunFolder(run_folder(run, results))
     damaged = damaged_files(folder)
@@ -165,7 +164,7 @@ def _cell(run: RunRecord, column: Column) -> str:
 
 
 def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, str]) -> list[tuple[str, str]]:
-    from evo_libra.experiment.run.record import FIGURES, ending_text
+    from evo_libra.experiment.run.record import RUN_FIGURES, ending_text
 
     git, source = manifest.get("git") or {}, manifest.get("source", {})
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
@@ -183,7 +182,7 @@ def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, st
             ("engine", _settings(run, manifest)),
             ("evaluations", f"{run.evaluations:,} of {run.budget:,}{ending}"),
             ("front", f"{counted(run.front_size, 'design')}{volume}"),
-            *((one.heading, _cell(run, one)) for one in FIGURES if one.attribute not in own),
+            *((one.heading, _cell(run, one)) for one in RUN_FIGURES if one.attribute not in own),
         ) if run.engine else ()),
         ("started", manifest.get("started", "")),
         ("updated", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(run.updated))),

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from evo_libra.front.front import Front
-from evo_libra.problem.protocol import Objective
+from evo_libra.problem.objectives import Objective
 from evo_libra.ui.plots.axes import Series, axes_of, check_series, in_units
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Glyphs, Role
 

@@ -17,7 +17,7 @@ from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Subject
     from evo_libra.problem.problem import Problem
 
 
@@ -71,7 +71,7 @@ class Breakdown:
 def _unlike(design: Design, baseline: Design | None) -> str:
     if baseline is None or baseline.run == design.run:
         return ""
-    from evo_libra.experiment.results.comparable import unlike
+    from evo_libra.experiment.results.comparison import unlike
 
     return unlike(design.subject, baseline.subject)
 
@@ -220,7 +220,7 @@ _NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be b
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
     """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
-    from evo_libra.experiment.store.manifest import problem_as_run
+    from evo_libra.experiment.run.spec import problem_as_run
     from evo_libra.problem.problem import Problem
 
     if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
@@ -232,7 +232,7 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
 
 def break_down(folder: RunFolder, design: Design) -> Breakdown:
     """Return where the objectives of a design come from; what is wrong is in the note."""
-    from evo_libra.experiment.store.records import stale
+    from evo_libra.experiment.store.records import is_stale
     from evo_libra.front.explain import explain
 
     try:
@@ -246,13 +246,13 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
         equal, note = _equal(problem, design, population)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
-    notes = " ".join(filter(None, (_STALE if stale(folder) else "", note)))
+    notes = " ".join(filter(None, (_STALE if is_stale(folder.read_json(MANIFEST)) else "", note)))
     return Breakdown(parts, equal, notes, design.notation)
 
 
 def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
     """Return a design of a run at work, which its last checkpoint has as genes."""
-    from evo_libra.experiment.store.checkpoint import read_checkpoint
+    from evo_libra.experiment.store.search_state import read_checkpoint
 
     snapshot = read_checkpoint(folder, folder.read_json(MANIFEST)["search"])
     if snapshot is None:

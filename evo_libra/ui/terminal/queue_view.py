@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evo_libra.experiment.run.record import COLUMNS, FIGURES, RunRecord, counts
+from evo_libra.experiment.run.record import COLUMNS, RUN_FIGURES, RunRecord, counts
 from evo_libra.experiment.run.record import Column as RunColumn
 from evo_libra.ui.plots.canvas import ASCII_MARKERS, MARKERS
 
@@ -53,7 +53,7 @@ class Row:
 
 
 _FIGURES = sorted(
-    (one for one in FIGURES if one.shown and one.attribute != "evaluations"),
+    (one for one in RUN_FIGURES if one.shown and one.attribute != "evaluations"),
     key=lambda one: (one.unit == "s", one.attribute != "hypervolume"),
 )
 _NARROW = {"hypervolume": ("HV", 7, 1), "wall_s": ("time", 9, 2), "front_size": ("front", 7, 4)}
@@ -74,7 +74,7 @@ QUEUE = (
     *map(_figure_column, _FIGURES),
 )
 """Columns of the list of runs: the progress, and the figures that tables of results show."""
-SORTS = ("id", "-updated", "status", *(f"-{one.name}" for one in FIGURES if one.shown))
+SORTS = ("id", "-updated", "status", *(f"-{one.name}" for one in RUN_FIGURES if one.shown))
 _SORT_NAMES = {one.name: one.heading for one in COLUMNS} | {"id": "name", "updated": "latest"}
 
 
