@@ -147,7 +147,7 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
 def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
     from rich.text import Text
 
-    from evo_libra.network.blocks.kit import KINDS
+    from evo_libra.network.blocks import KINDS
 
     keys = {
         "GB/s of\na port": "port_GBps", "ports": "ports", "domain size": "domain_size", "ns": "latency_ns",
