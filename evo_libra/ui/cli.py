@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from evo_libra.ui.commands.fast_help import answer
+from evo_libra.ui.commands.names import answer
 from evo_libra.ui.output import clean_streams
 
 FAILED, INTERRUPTED = 1, 130

@@ -1,7 +1,9 @@
-"""The live scatter plot: drawn anew when its picture changes, of which only the changed lines go to the terminal."""
+"""Live plots: drawn again when their contents change, of which only the changed lines go to the terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -13,9 +15,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Role
-from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture
-from evo_libra.ui.terminal.scatter_drawing import draw, nearest, place_of
-from evo_libra.ui.terminal.widgets.strips import Styles
+from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture
+from evo_libra.ui.terminal.scatter_drawing import draw, draw_progress, nearest, place_of
+from evo_libra.ui.terminal.themes import Styles
 
 _ROLE_NAMES = {
     Role.AXIS: "axis", Role.TICK: "tick", Role.LABEL: "label", Role.CLOUD: "cloud", Role.SELECTED: "selected",
@@ -25,12 +27,7 @@ _ZOOM, _PAN = 0.8, 0.1
 
 
 class Lines(Widget):
-    """Shows a canvas.
-
-    Parameters
-    ----------
-    prefix : of the component classes that its roles are coloured by.
-    """
+    """Shows a canvas, whose roles are coloured by component classes with a prefix."""
 
     def __init__(self, prefix: str, *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
@@ -45,7 +42,7 @@ class Lines(Widget):
         raise NotImplementedError
 
     def redraw(self) -> None:
-        """Draw anew; lines that have not changed are left as they are."""
+        """Draw the lines that have changed."""
         if not self.is_mounted or not self.size.area:
             return
         self.canvas = self.paint()
@@ -62,7 +59,7 @@ class Lines(Widget):
             self.refresh(*(Region(0, row, self.size.width, 1) for row in changed))
 
     def on_resize(self) -> None:
-        """Draw anew."""
+        """Draw at another size."""
         self.redraw()
 
     def notify_style_update(self) -> None:
@@ -88,12 +85,35 @@ class Lines(Widget):
         return Strip([Segment(text, self._styles(self.role_name(role))) for text, role in runs], self.size.width)
 
 
+class ProgressChart(Lines):
+    """The hypervolume of a run as bars from nothing to the run's budget."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"progress--{step}" for step in range(8)}
+
+    def __init__(self, *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
+        super().__init__("progress", id=id, ascii_only=ascii_only)
+        self._points: tuple[Sequence[float], Sequence[float], float] = ([], [], 0.0)
+
+    def show(self, x: Sequence[float], y: Sequence[float], end: float) -> None:
+        """Show places, values and the last place; see `evo_libra.ui.terminal.scatter_drawing.draw_progress`."""
+        self._points = x, y, end
+        self.redraw()
+
+    def role_name(self, role: int) -> str:
+        """Return the name of a role."""
+        return f"{role - Role.FRONT}" if role >= Role.FRONT else ""
+
+    def paint(self) -> Canvas:
+        """Return the bars."""
+        return draw_progress(*self._points, *self.size, self.glyphs)
+
+
 class Scatter(Lines, can_focus=True):
     """A scatter plot that is zoomed and panned with keys and mouse, and in which designs are selected."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"scatter--{name}" for name in _ROLE_NAMES.values()),
-        *(f"scatter--front-{which}" for which in range(MOST_FRONTS)),
+        *(f"scatter--front-{which}" for which in range(MAX_FRONTS)),
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,h", "step(-1)", "Previous design", show=False),
@@ -108,33 +128,31 @@ class Scatter(Lines, can_focus=True):
         Binding("shift+down", "pan(0, -1)", "Pan down", show=False),
     ]
 
+    @dataclass
     class Stepped(Message):
         """The user goes to another design of the front."""
 
-        def __init__(self, by: int) -> None:
-            super().__init__()
-            self.by = by
+        by: int
 
+    @dataclass
     class Picked(Message):
         """The user has clicked a design of the selected run's front."""
 
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
+        index: int
 
+    @dataclass
     class Zoomed(Message):
         """The user zooms; what lies at a place of the plot stays there."""
 
-        def __init__(self, factor: float, at: tuple[float, float]) -> None:
-            super().__init__()
-            self.factor, self.at = factor, at
+        factor: float
+        at: tuple[float, float]
 
+    @dataclass
     class Panned(Message):
         """The user pans by parts of the plot's width and height."""
 
-        def __init__(self, right: float, up: float) -> None:
-            super().__init__()
-            self.right, self.up = right, up
+        right: float
+        up: float
 
     def __init__(self, *, id: str, ascii_only: bool = False) -> None:  # noqa: A002 - Textual's
         super().__init__("scatter", id=id, ascii_only=ascii_only)
