@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +39,8 @@ def columns(values: NDArray[Kind], which: IntArray) -> NDArray[Kind]:
 class Schedule:
     """How collectives run on the networks of a population; axes of length 1 hold for all of them.
 
-    Attributes
-    ----------
-    chunks : (n,) or (1,) parts that a collective is cut into.
-    scheduler : (n,) or (1,) index into `evo_libra.timing.names.SCHEDULERS`.
-    algorithm : (d, n) or (d, 1) index into `evo_libra.timing.names.ALGORITHMS`.
+    A collective is cut into (n,) chunks; the (n,) scheduler and the (d, n) algorithm are indices into `SCHEDULERS` and
+    `ALGORITHMS` of `evo_libra.timing.names`.
     """
 
     chunks: IntArray
@@ -88,16 +86,9 @@ class Population:
 
 
 def cases(*columns: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different rows of some columns.
+    """Return (k,) a row of each kind of row of some (n,) columns, and (n,) which kind each row is.
 
-    Parameters
-    ----------
-    columns : (n,) integers each, at least one row.
-
-    Returns
-    -------
-    first : (k,) a row of each kind.
-    kind : (n,) which kind each row is; ``column[first][kind]`` is the column again.
+    There is at least one row; ``column[first][kind]`` is the column again.
 
     >>> first, kind = cases(np.array([4, 2, 4]), np.array([1, 1, 1]))
     >>> first.tolist(), kind.tolist()
@@ -112,3 +103,17 @@ def cases(*columns: IntArray) -> tuple[IntArray, IntArray]:
     kind = np.empty(len(order), dtype=np.int64)
     kind[order] = np.cumsum(new) - 1
     return order[new], kind
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+@cache
+def compile_function(function: F) -> F | None:
+    """Return a function compiled, kept on disk for the next time; None where numba is not installed."""
+    try:
+        import numba  # noqa: PLC0415 - the one optional import
+    except ImportError:
+        return None
+    found: Any = numba.njit(cache=True)(function)
+    return cast("F", found)

@@ -59,16 +59,9 @@ def pattern_of(collective: Collective) -> Pattern:
 
 
 def unit_traffic(pattern: Pattern, extent: IntArray | FloatArray) -> FloatArray:
-    """Return the bytes sent per NPU and dimension, per byte of the pattern.
+    """Return the (d, n) bytes sent per NPU and dimension, per byte of the pattern; 0 where the extent is 1.
 
-    Parameters
-    ----------
-    pattern : the pattern.
-    extent : (d, n) how many NPUs of each dimension belong to one process group; 1 where the group has no part.
-
-    Returns
-    -------
-    (d, n) bytes per byte; 0 where the extent is 1.
+    (d, n) extents say how many NPUs of each dimension belong to one process group; 1 where the group has no part.
     """
     extent = np.asarray(extent, dtype=np.float64)
     if pattern is Pattern.NEIGHBOUR:
@@ -80,28 +73,17 @@ def unit_traffic(pattern: Pattern, extent: IntArray | FloatArray) -> FloatArray:
 def bytes_of_pattern(collective: Collective, size: FloatArray | float, degree: IntArray | float) -> FloatArray:
     """Return how many bytes of its pattern a collective is.
 
-    Parameters
-    ----------
-    collective : the collective.
-    size : bytes of the operation: the whole message, but for an all-gather the shard before gathering.
-    degree : NPUs in the process group.
+    The size is that of the whole message, but for an all-gather of the shard before gathering; the degree is the number
+    of NPUs in the process group.
     """
     factor = {Collective.ALL_REDUCE: 2.0, Collective.ALL_GATHER: degree}.get(collective, 1.0)
     return np.asarray(size, dtype=np.float64) * factor
 
 
 def traffic(collective: Collective, size: FloatArray | float, extent: IntArray | FloatArray) -> FloatArray:
-    """Return the bytes that an NPU sends in each dimension for one collective (LIBRA's table).
+    """Return the (d, n) bytes that an NPU sends in each dimension for one collective (LIBRA's table).
 
-    Parameters
-    ----------
-    collective : the collective.
-    size : bytes, a number or (n,); for an all-gather the shard before gathering.
-    extent : (d, n) how many NPUs of each dimension belong to the process group.
-
-    Returns
-    -------
-    (d, n) bytes.
+    The size, a number or (n,), is that of `bytes_of_pattern`, and the extents are those of `unit_traffic`.
 
     >>> traffic(Collective.ALL_REDUCE, 1000.0, np.array([[4], [2]])).ravel()
     array([1500.,  250.])
@@ -111,15 +93,8 @@ def traffic(collective: Collective, size: FloatArray | float, extent: IntArray |
 
 
 def time_per_byte(unit: FloatArray, bandwidth: FloatArray) -> FloatArray:
-    """Return the time of one byte of a pattern with perfect pipelining: that of its slowest dimension.
+    """Return the (n,) seconds of one byte of a pattern with perfect pipelining: those of its slowest dimension.
 
-    Parameters
-    ----------
-    unit : (d, n) from `unit_traffic`.
-    bandwidth : (d, n) B/s, above 0 wherever there is traffic.
-
-    Returns
-    -------
-    (n,) seconds per byte.
+    The bandwidths (d, n) in B/s are above 0 wherever there is traffic.
     """
     return np.asarray((unit / bandwidth).max(axis=0))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+import errno
+import sqlite3
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 LONGEST = 500
 """Characters of a message."""
@@ -26,13 +30,9 @@ class EvoLibraError(Exception):
 
 @dataclass(frozen=True)
 class Mistake:
-    """One thing that is wrong with an input.
+    """One thing that is wrong with an input: what was found, what is allowed, and where, as far as it is known.
 
-    Attributes
-    ----------
-    message : what was found and what is allowed.
-    file, line, column : where, as far as it is known; lines and columns count from 1.
-    key : the path of the key, such as ``workloads[0].parallelism.tp``.
+    Lines and columns count from 1; the key is a path such as ``workloads[0].parallelism.tp``.
     """
 
     message: str
@@ -49,9 +49,7 @@ class Mistake:
 class InputError(EvoLibraError):
     """An input that cannot be used; carries every mistake that was found in it.
 
-    Parameters
-    ----------
-    mistakes : the mistakes, or their messages, a line each, where they have no place in a file.
+    Mistakes without a place in a file may come as one text, a line each.
     """
 
     def __init__(self, mistakes: str | Mistake | Iterable[Mistake]) -> None:
@@ -59,6 +57,12 @@ class InputError(EvoLibraError):
             mistakes = [Mistake(line) for line in mistakes.split("\n")]
         self.mistakes = (mistakes,) if isinstance(mistakes, Mistake) else tuple(mistakes)
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+def unusable(path: object, what: str, error: Exception) -> InputError:
+    """Return the error for a file that cannot be ``read`` or ``written``, in the words of the system."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return InputError(Mistake(f"cannot be {what}: {reason.lower()}", str(path)))
 
 
 class EngineError(InputError):
@@ -150,3 +154,77 @@ def unknown(kind: str, found: object, allowed: Iterable[str]) -> str:
     if new := new_name(found, allowed):
         return f"the {kind} '{found}' is now called '{new}'"
     return f"unknown {kind} '{found}'; allowed: {', '.join(allowed)}{suggestion(found, allowed)}"
+
+
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NO_RESOURCES = (errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+_VMSTAT = Path("/proc/vmstat")
+
+
+class MachineError(EvoLibraError):
+    """A machine cannot execute a run just now; the run has not failed, and the next command executes it."""
+
+
+class StorageError(MachineError):
+    """Results cannot be written: no space, no right to; what was finished before is as it was."""
+
+
+@contextlib.contextmanager
+def explained(folder: Path) -> Iterator[None]:
+    """Turn the system's errors about space and rights into a `StorageError`."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise StorageError(_full(error, f"the disk of {folder}")) from error
+        if error.errno in _NO_RIGHT:
+            raise StorageError(f"{folder} cannot be written: {(error.strerror or '').lower()}") from error
+        raise
+
+
+def machine_fault(error: BaseException) -> MachineError | None:
+    """Return which fault of the machine an error of a run comes from; None for one of the run or of its problem's code.
+
+    Files that such code has no right to are its own mistake; files that this program has no right to (an
+    `EvoLibraError`) are the machine's.
+    """
+    ours = isinstance(error, EvoLibraError)
+    cause: BaseException | None = error
+    while cause is not None:
+        found = cause if isinstance(cause, MachineError) else _fault(cause, ours=ours)
+        if found is not None:
+            return found
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def _fault(error: BaseException, *, ours: bool) -> MachineError | None:
+    if isinstance(error, MemoryError):
+        return MachineError(f"there is not enough memory: {error}".removesuffix(": "))
+    if isinstance(error, sqlite3.Error):
+        full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        return StorageError("the disk is full; finished runs are intact") if full else None
+    if not isinstance(error, OSError):
+        return None
+    if error.errno in _NO_SPACE:
+        return StorageError(_full(error, f"the disk of {error.filename}" if error.filename else "the disk"))
+    if error.errno in _NO_RESOURCES or (ours and error.errno in _NO_RIGHT):
+        return MachineError(f"{error.filename or 'the system'}: {(error.strerror or '').lower()}")
+    return None
+
+
+def _full(error: OSError, disk: str) -> str:
+    """Return the sentence about a disk that takes no more."""
+    if error.errno == errno.ENOSPC:
+        return f"{disk} is full; finished runs are intact"
+    return f"{disk} takes no more: {(error.strerror or '').lower()}; finished runs are intact"
+
+
+def memory_kills() -> int | None:
+    """Return how many processes the system has ended for want of memory since its start; None where it does not say."""
+    try:
+        lines = _VMSTAT.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)

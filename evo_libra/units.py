@@ -50,13 +50,7 @@ def nanoseconds(latency: float) -> float:
 
 
 def roofline_ns(operations: float, size: float, peak: float, memory: float) -> int:
-    """Return the ns of a computation.
-
-    Parameters
-    ----------
-    operations, size : of the computation, and the bytes that they move.
-    peak, memory : FLOP/s, and B/s of the local memory.
-    """
+    """Return the ns of a computation from its operations and their bytes, the peak in FLOP/s and the memory's B/s."""
     return floor(operations / min(memory * (operations / size), peak) * GIGA)
 
 

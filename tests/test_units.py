@@ -14,7 +14,7 @@ import pytest
 from evo_libra import load_problem
 from evo_libra.arrays import Population
 from evo_libra.astra_sim.cluster import cluster_of, npu_bandwidth
-from evo_libra.astra_sim.importing import imported
+from evo_libra.astra_sim.importing import read_cluster
 from evo_libra.chakra.write import compute_node
 from evo_libra.collective import Collective
 from evo_libra.files.source import parse_source
@@ -22,7 +22,8 @@ from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.input_files.files import NetworkFile, network_text, parse_network, parse_system
+from evo_libra.timing.input_files.network_file import NetworkFile, network_text, parse_network
+from evo_libra.timing.input_files.system_file import parse_system
 from evo_libra.timing.trace_time import Accelerator, traced_workload
 from evo_libra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
 from evo_libra.workload.training import Message
@@ -111,7 +112,7 @@ def test_a_design_becomes_links_of_these_bandwidths_and_comes_back(block: int) -
     for n in range(0, len(designs), 40):
         cluster = cluster_of(fidelity, designs.select([n]))
         assert cluster.network.bandwidth[0] == links[n]
-        assert imported(cluster.network, cluster.system).fabric.dimensions[0].bandwidth == back[n]
+        assert read_cluster(cluster.network, cluster.system).fabric.dimensions[0].bandwidth == back[n]
 
 
 def test_bandwidths_of_any_digits_go_into_a_file_and_come_back() -> None:
@@ -119,7 +120,7 @@ def test_bandwidths_of_any_digits_go_into_a_file_and_come_back() -> None:
     for bandwidth in random.uniform(1e9, 2e12, 100).tolist():
         design = problem.read(str(Fabric((Dimension(FULLY_CONNECTED, NPUS, "chiplet", bandwidth),))))
         cluster = cluster_of(fidelity, design)
-        (back,) = imported(cluster.network, cluster.system).fabric.dimensions
+        (back,) = read_cluster(cluster.network, cluster.system).fabric.dimensions
         assert back.bandwidth is not None
         assert back.bandwidth / 15 == bandwidth / 15 == cluster.network.bandwidth[0]
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.arrays import Population
+from evo_libra.arrays import IntArray, Population
 from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity, link_bandwidth, runnable
-from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.input_files.network_file import NetworkFile
+from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
+from evo_libra.workload.parallelism import ALL, lay_groups, members_of, parts_of
+from evo_libra.workload.training_trace import DimensionGroup, GroupPlace, ListedGroup
+from evo_libra.workload.workload import Workload
 
 ONE_AT_A_TIME = Implementation(CollectiveAlgorithm.DIRECT, 1)
 """All-to-all with one message under way: an NPU with the bandwidth of one link then sends no more than that."""
@@ -25,13 +30,7 @@ PEAK = 1e12
 
 @dataclass(frozen=True)
 class Cluster:
-    """A design as ASTRA-sim's files say it.
-
-    Attributes
-    ----------
-    network, system : the files.
-    dimensions : of the design, those that the network has.
-    """
+    """A design as ASTRA-sim's files say it; `dimensions` are those of the design that the network has."""
 
     network: NetworkFile
     system: SystemFile
@@ -42,12 +41,8 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     """Return what ASTRA-sim's files say of a design, as the search timed it.
 
     A network file has one bandwidth for a dimension. Where an all-to-all would need another one than the all-reduce, it
-    runs `ONE_AT_A_TIME`. A scheduler that ASTRA-sim does not have is left out. An NPU computes 1 TFLOP/s at most.
-
-    Parameters
-    ----------
-    fidelity : how collectives run.
-    design : a population of one, with its schedule.
+    runs `ONE_AT_A_TIME`. A scheduler that ASTRA-sim does not have is left out. An NPU computes 1 TFLOP/s at most. The
+    design is a population of one, with its schedule.
     """
     schedule = design.schedule
     assert schedule is not None  # noqa: S101 - our mistake, as a fidelity always makes one
@@ -72,11 +67,8 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
 def dimension_algorithms(algorithm: int, block: int, npus: int) -> dict[Collective, Implementation]:
     """Return how ASTRA-sim has to run each collective in a dimension for which a design asks for an algorithm.
 
-    Parameters
-    ----------
-    algorithm : index into `evo_libra.timing.names.ALGORITHMS`.
-    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
-    npus : in the dimension.
+    Block and algorithm are indices into `evo_libra.network.blocks.registry.BLOCKS` and
+    `evo_libra.timing.names.ALGORITHMS`.
     """
     place = np.array([[block]]), np.array([[npus]])
     runs = {collective: runnable(np.array([[algorithm]]), collective, *place) for collective in Collective}
@@ -91,12 +83,7 @@ def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> fl
     """Return the bandwidth of an NPU in a dimension from that of its links, both in B/s.
 
     Of numbers that differ in their last digits it is one whose links have just that bandwidth, if there is any, and the
-    one of fewest digits.
-
-    Parameters
-    ----------
-    bandwidth, block, npus : of the dimension's links.
-    algorithm : that a design asks for, index into `evo_libra.timing.names.ALGORITHMS`.
+    one of fewest digits. The algorithm is the one that the design asks for.
     """
     place = np.array([[block]]), np.array([[npus]])
     runs = runnable(np.array([[algorithm]]), Collective.ALL_REDUCE, *place)
@@ -107,3 +94,65 @@ def npu_bandwidth(bandwidth: float, block: int, npus: int, algorithm: int) -> fl
     near = bandwidth * round(1 / of_link(1.0))
     candidates = (float(f"{near:.15g}"), near, math.nextafter(near, 0.0), math.nextafter(near, math.inf))
     return next((npu for npu in candidates if of_link(npu) == bandwidth), near)
+
+
+@dataclass(frozen=True)
+class ExportedGroup:
+    """A process group of a workload: where it runs, and (N,) the member list of each NPU, if it has any."""
+
+    extent: tuple[int, ...]
+    place: GroupPlace
+    lists: IntArray
+
+    @property
+    def npus(self) -> int:
+        """NPUs in the group."""
+        return int(np.prod(self.extent))
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The process groups of each workload that have several NPUs, by name, and the NPUs of each communicator group."""
+
+    of_workload: tuple[Mapping[str, ExportedGroup], ...]
+    members: Mapping[str, tuple[int, ...]]
+
+
+def group(npus: Sequence[int], workloads: Sequence[tuple[Workload, Mapping[str, int]]]) -> Grouping:
+    """Place the process groups of workloads.
+
+    A group that has one NPU or all of each dimension runs over these dimensions, as the world's collectives do. Another
+    one has member lists; the same lists serve all workloads. Degrees come with the innermost first.
+    """
+    sizes, members = np.array(npus), dict[str, tuple[int, ...]]()
+    known: dict[tuple[tuple[int, ...], ...], IntArray] = {}
+    found = []
+    for workload, degrees in workloads:
+        laid = {name: degree for name, degree in degrees.items() if name != ALL and parts_of(name) == (name,)}
+        extents = lay_groups(sizes[:, None], np.array(list(laid.values()), dtype=np.int64))[0][:, :, 0]
+        placed = {}
+        for name in workload.groups:
+            parts = [] if name == ALL else [list(laid).index(part) for part in parts_of(name)]
+            extent = sizes if name == ALL else extents[parts].prod(axis=0)
+            if extent.prod() == 1:
+                continue
+            if ((extent == 1) | (extent == sizes)).all():
+                place: GroupPlace = DimensionGroup(tuple((extent > 1).tolist()))
+                placed[name] = ExportedGroup(tuple(extent.tolist()), place, np.empty(0, dtype=np.int64))
+                continue
+            key = (tuple(parts), *map(tuple, extents[: max(parts) + 1].tolist()))
+            if key not in known:
+                known[key] = _add_lists(members, members_of(sizes, extents, *parts))
+            placed[name] = ExportedGroup(tuple(extent.tolist()), ListedGroup(name), known[key])
+        found.append(placed)
+    return Grouping(tuple(found), members)
+
+
+def _add_lists(members: dict[str, tuple[int, ...]], rows: IntArray) -> IntArray:
+    """Name some member lists; return the number of the list of each NPU."""
+    first = len(members) + 1
+    for number, row in enumerate(rows.tolist(), first):
+        members[str(number)] = tuple(row)
+    lists = np.empty(rows.size, dtype=np.int64)
+    lists[rows] = np.arange(first, first + len(rows))[:, None]
+    return lists

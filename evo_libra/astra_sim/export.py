@@ -13,36 +13,29 @@ import numpy as np
 
 from evo_libra import __version__
 from evo_libra.arrays import GIGA, IntArray, Population
-from evo_libra.astra_sim.cluster import Cluster, cluster_of
-from evo_libra.astra_sim.differences import Case, of_workload
-from evo_libra.astra_sim.groups import ExportedGroup, Grouping, group
+from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, cluster_of, group
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
-from evo_libra.astra_sim.times import Prediction, kinds_of, modelled_seconds, predict
+from evo_libra.astra_sim.times import Case, Prediction, kinds_of, modelled_seconds, of_workload, predict
 from evo_libra.chakra.decode import decode_metadata, decode_node
 from evo_libra.chakra.framing import read_messages
 from evo_libra.chakra.groups import read_groups, write_groups
 from evo_libra.chakra.schema import TODAY
 from evo_libra.chakra.trace import Kind, Metadata, Node
 from evo_libra.chakra.write import encode_metadata, encode_node, framed
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import InputError, unusable
+from evo_libra.files.source import read_source
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.time_models.time_model import WeightedLoop
-from evo_libra.timing.input_files.files import (
-    memory_text,
-    network_text,
-    read_machine,
-    read_network,
-    read_system,
-    system_text,
-)
+from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
+from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import OF_SCHEDULERS
 from evo_libra.units import roofline_ns
 from evo_libra.workload.training_trace import DimensionGroup, in_group, training_nodes
 from evo_libra.workload.workload import Workload
 
-MOST_NPUS = 65_536
+MAX_NPUS = 65_536
 """There is a trace of each."""
 
 README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
@@ -51,31 +44,20 @@ README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
 
 
 def export_design(problem: Problem, design: str, folder: Path, searched: Problem | None = None) -> Exported:
-    """Write a design with the workloads of a problem for ASTRA-sim; the README comes last.
+    """Write a design with the workloads of a problem for ASTRA-sim to a new or empty folder; the README comes last.
 
-    Parameters
-    ----------
-    problem : with ASTRA-sim's time or one of its schedulers.
-    design : in the notation.
-    folder : new or empty.
-    searched : the problem that the design was found for, where its time is another.
-
-    Returns
-    -------
-    What was written, with the times that are predicted from the files.
-
-    Raises
-    ------
-    InputError : the problem's time is LIBRA's, a workload is no training loop, the network is too large, the design
-        is none of the problem, or the folder is not empty or cannot be written.
+    Returns what was written, with the times that are predicted from the files. `searched` is the problem that the
+    design was found for, where its time is another. Raises `InputError` if the problem's time is LIBRA's, a workload is
+    no training loop, the network is too large, the design is none of the problem, or the folder is not empty or cannot
+    be written.
     """
     fidelity = problem.time.fidelity
     if fidelity is None:
         raise InputError(
             f"the time of '{problem.name}' is LIBRA's, which has neither latency nor chunks; ASTRA-sim needs both"
         )
-    if problem.npus > MOST_NPUS:
-        raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MOST_NPUS}")
+    if problem.npus > MAX_NPUS:
+        raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MAX_NPUS}")
     population = problem.read(design)
     with _new_folder(folder):
         export = _Export(problem, population, folder)
@@ -112,7 +94,7 @@ def _new_folder(folder: Path) -> Iterator[None]:
         yield
         done = True
     except OSError as error:
-        raise InputError(Mistake(f"cannot be written: {(error.strerror or str(error)).lower()}", str(folder))) from None
+        raise unusable(folder, "written", error) from None
     finally:
         if not done:
             for path in folder.iterdir():
@@ -160,8 +142,8 @@ class _Export:
 
     def exported(self, models: tuple[str, str], searched: Sequence[float]) -> Exported:
         """Return what was written, from the files."""
-        network = read_network(self.folder / NETWORK)
-        system = read_system(self.folder / SYSTEM, network)
+        network = parse_network(read_source(self.folder / NETWORK))
+        system = parse_system(read_source(self.folder / SYSTEM), network)
         machine, _ = read_machine(self.folder / NETWORK, self.folder / SYSTEM, self.folder / MEMORY)
         groups = read_groups(self.folder / GROUPS, self.problem.npus)
         scheduled = (

@@ -16,20 +16,17 @@ from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.file.spec import MAX_DIMENSIONS
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.fidelity import NATURAL
-from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.input_files.network_file import NetworkFile
+from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.names import ALGORITHMS, Scheduler
 
 
 @dataclass(frozen=True)
 class Imported:
-    """A cluster of ASTRA-sim.
+    """A cluster of ASTRA-sim as a design, with bandwidths per NPU, and the keys of a problem file's time.
 
-    Attributes
-    ----------
-    fabric : the design, with bandwidths per NPU; its technologies are named for this.
-    time : keys of a problem file's time.
-    compute : TFLOP/s of an NPU, or None where the system file has none, or just what exported ones count by.
-    without : what problem files cannot say, a sentence each.
+    `compute` is TFLOP/s of an NPU, None where the system file has none, or just what exported ones count by. `without`
+    are sentences on what problem files cannot say.
     """
 
     fabric: Fabric
@@ -43,14 +40,10 @@ class Imported:
         return tuple(dict.fromkeys(str(dimension.technology) for dimension in self.fabric.dimensions))
 
 
-def imported(network: NetworkFile, system: SystemFile) -> Imported:
+def read_cluster(network: NetworkFile, system: SystemFile) -> Imported:
     """Return a cluster of ASTRA-sim as a design with the time of a problem file.
 
     Dimensions of one latency are of one technology; otherwise each has its own.
-
-    Parameters
-    ----------
-    network, system : its files.
     """
     found = [_algorithm(d, network, system) for d in range(len(network.npus))]
     algorithms, without = [algorithm for algorithm, _ in found], [text for _, texts in found for text in texts]
@@ -70,7 +63,9 @@ def imported(network: NetworkFile, system: SystemFile) -> Imported:
     if len(dimensions) > MAX_DIMENSIONS:
         without.append(f"the network has {len(dimensions)} dimensions, a design has {MAX_DIMENSIONS} at most")
     compute = system.compute.peak / TERA if system.compute.roofline and system.compute.peak != PEAK else None
-    return Imported(Fabric(dimensions, options), time, compute, (*without, *_replayed(system)))
+    if system.compute.replay:
+        without.append("replay-only: in a problem file collectives are always timed")
+    return Imported(Fabric(dimensions, options), time, compute, tuple(without))
 
 
 def _how(system: SystemFile) -> dict[str, Any]:
@@ -112,7 +107,9 @@ def _algorithm(d: int, network: NetworkFile, system: SystemFile) -> tuple[int, l
     names = names if BLOCK_NAMES[block] != "ring" else names[:1]
     candidates = {a: list(_mismatches(d, block, npus, a, rows)) for a in names}
     # The all-reduce decides what a bandwidth means; of what is alike in that, the nearest, and of equals the first.
-    best = min(names, key=lambda a: (_reduces_otherwise(block, npus, a, rows), len(candidates[a])))
+    row = rows.get(Collective.ALL_REDUCE)
+    other = {a: row not in (None, dimension_algorithms(a, block, npus)[Collective.ALL_REDUCE]) for a in names}
+    best = min(names, key=lambda a: (other[a], len(candidates[a])))
     return best, candidates[best]
 
 
@@ -128,30 +125,15 @@ def _mismatches(d: int, block: int, npus: int, algorithm: int, rows: Mapping[Col
             )
 
 
-def _reduces_otherwise(block: int, npus: int, algorithm: int, rows: Mapping[Collective, Any]) -> bool:
-    row = rows.get(Collective.ALL_REDUCE)
-    return row is not None and row != dimension_algorithms(algorithm, block, npus)[Collective.ALL_REDUCE]
-
-
 def _name(row: Implementation) -> str:
     return f"{row.algorithm.value}{row.window or ''}"
-
-
-def _replayed(system: SystemFile) -> Iterator[str]:
-    if system.compute.replay:
-        yield "replay-only: in a problem file collectives are always timed"
 
 
 def problem_texts(found: Imported, name: str, catalog_file: str) -> tuple[str, str]:
     """Return a problem file with the network pinned and a workload to begin with, and its catalogue.
 
-    ASTRA-sim's files have no prices: the catalogue has 0 for all, and the problem asks for time alone.
-
-    Parameters
-    ----------
-    found : the cluster.
-    name : of the problem.
-    catalog_file : path of the catalogue, relative to the problem file.
+    ASTRA-sim's files have no prices: the catalogue has 0 for all, and the problem asks for time alone. The path of the
+    catalogue is relative to the problem file.
     """
     npus = found.fabric.npus
     shape = str(Fabric(found.fabric.dimensions))

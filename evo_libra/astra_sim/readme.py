@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,16 +17,7 @@ BINARY = "AstraSim_Analytical_Congestion_Unaware"
 
 @dataclass(frozen=True)
 class CollectiveTime:
-    """Collectives of a workload that are alike.
-
-    Attributes
-    ----------
-    kind : process group, collective, bytes.
-    where : how they run.
-    count : in an iteration.
-    modelled : seconds of one, by the problem.
-    predicted : ns of one, by ASTRA-sim.
-    """
+    """Collectives of a workload that are alike: the seconds of one by the problem, and its ns by ASTRA-sim."""
 
     kind: Kind
     where: str
@@ -37,17 +28,10 @@ class CollectiveTime:
 
 @dataclass(frozen=True)
 class ExportedWorkload:
-    """A workload as it was exported.
+    """A workload as it was exported; the prefix of its traces is relative to the folder.
 
-    Attributes
-    ----------
-    name : of the workload.
-    prefix : of its traces, relative to the folder.
-    traces : how many of them are different.
-    searched, modelled : seconds, by the problem of the search, and by the one that was exported.
-    prediction : of a released ASTRA-sim.
-    scheduled : of one that reads schedulers; None where none is asked for.
-    collectives : in order of appearance.
+    Its seconds are those by the problem of the search (`searched`) and by the exported one (`modelled`). `scheduled` is
+    the prediction of an ASTRA-sim that reads schedulers, None where none is asked for.
     """
 
     name: str
@@ -67,18 +51,7 @@ class ExportedWorkload:
 
 @dataclass(frozen=True)
 class Exported:
-    """A design as it was exported.
-
-    Attributes
-    ----------
-    design : in the notation.
-    npus : of the network.
-    models : of time: the one of the search, and the one that was exported.
-    version : of this package.
-    has_groups : whether there are communicator groups.
-    workloads : in the problem's order.
-    differences : why times differ, a sentence each.
-    """
+    """A design as it was exported: the time models of search and files, and why times differ, a sentence each."""
 
     design: str
     npus: int
@@ -136,96 +109,80 @@ def _json(workload: ExportedWorkload, command: list[str]) -> dict[str, Any]:
 
 def readme_text(exported: Exported) -> str:
     """Return the README."""
-    return "\n".join([*_head(exported), *_times(exported), *_collectives(exported), *_differences(exported), *_FILES])
+    commands = _lines(" \\\n  ".join(exported.command(workload)) for workload in exported.workloads)
+    differences = [f"- {sentence}" for sentence in exported.differences]
+    return f"""\
+# A network with its workloads, for ASTRA-sim
+
+    {exported.design}
+
+Dimension 0 comes first; GB/s are those of an NPU, of 10^9 bytes. Written by evo-libra {exported.version}.
+
+Run it in this folder:
+
+```sh
+{commands}
+```
+
+It is known for {KNOWN_FOR}. Each NPU tells its time in a line `sys[0] finished, T cycles`; a cycle is 1 ns. \
+Count these lines, {exported.npus} of them: the exit code is 0 even if some are missing.
+
+## Time of an iteration
+
+{_table(_times(exported))}
+
+Cycles are predicted by executing these files as ASTRA-sim does, to the nanosecond.
+
+## Collectives
+
+{_table(_collectives(exported))}
+
+## What differs
+
+{_lines(differences or ["Nothing: ASTRA-sim's time is the search's."])}
+
+{_FILES}"""
 
 
-def _head(exported: Exported) -> Iterator[str]:
-    yield "# A network with its workloads, for ASTRA-sim"
-    yield ""
-    yield f"    {exported.design}"
-    yield ""
-    yield f"Dimension 0 comes first; GB/s are those of an NPU, of 10^9 bytes. Written by evo-libra {exported.version}."
-    yield ""
-    yield "Run it in this folder:"
-    yield ""
-    yield "```sh"
-    for workload in exported.workloads:
-        yield " \\\n  ".join(exported.command(workload))
-    yield "```"
-    yield ""
-    yield (
-        f"It is known for {KNOWN_FOR}. Each NPU tells its time in a line `sys[0] finished, T cycles`; a cycle is 1 ns. "
-        f"Count these lines, {exported.npus} of them: the exit code is 0 even if some are missing."
-    )
-    yield ""
-
-
-def _times(exported: Exported) -> Iterator[str]:
+def _times(exported: Exported) -> Iterator[list[str]]:
     searched, modelled = exported.models
     scheduled = any(workload.scheduled for workload in exported.workloads)
-    yield "## Time of an iteration"
-    yield ""
     columns = ["workload", "last NPU finishes [cycles]", "first NPU [cycles]"]
     columns += ["with the scheduler [cycles]"] if scheduled else []
     columns += [f"evo-libra, time {searched} [ms]", "ratio"]
-    columns += [f"evo-libra, time {modelled} [ms]"] if modelled != searched else []
-    yield _row(columns)
-    yield _row(["---"] * len(columns))
+    yield columns + ([f"evo-libra, time {modelled} [ms]"] if modelled != searched else [])
     for workload in exported.workloads:
         cells = [workload.name, str(workload.prediction.last), str(workload.prediction.first)]
         cells += [str(workload.scheduled.last) if workload.scheduled else "-"] if scheduled else []
         cells += [f"{workload.searched * 1e3:.9g}", f"{workload.ratio:.6g}"]
-        cells += [f"{workload.modelled * 1e3:.9g}"] if modelled != searched else []
-        yield _row(cells)
-    yield ""
-    yield "Cycles are predicted by executing these files as ASTRA-sim does, to the nanosecond."
-    yield ""
+        yield cells + ([f"{workload.modelled * 1e3:.9g}"] if modelled != searched else [])
 
 
-def _collectives(exported: Exported) -> Iterator[str]:
-    yield "## Collectives"
-    yield ""
-    columns = [
-        "workload",
-        "group",
-        "collective",
-        "bytes",
-        "count",
-        "runs",
-        "ASTRA-sim [ns]",
-        f"{exported.models[1]} [ns]",
-    ]
-    yield _row(columns)
-    yield _row(["---"] * len(columns))
+def _collectives(exported: Exported) -> Iterator[list[str]]:
+    columns = ["workload", "group", "collective", "bytes", "count", "runs"]
+    yield [*columns, "ASTRA-sim [ns]", f"{exported.models[1]} [ns]"]
     for workload in exported.workloads:
         for row in workload.collectives:
             group, collective, size = row.kind
             times = [str(row.predicted), f"{row.modelled * 1e9:.0f}"]
-            yield _row([workload.name, group, collective.value, str(size), str(row.count), row.where, *times])
-    yield ""
+            yield [workload.name, group, collective.value, str(size), str(row.count), row.where, *times]
 
 
-def _differences(exported: Exported) -> Iterator[str]:
-    yield "## What differs"
-    yield ""
-    if not exported.differences:
-        yield "Nothing: ASTRA-sim's time is the search's."
-    for sentence in exported.differences:
-        yield f"- {sentence}"
-    yield ""
+def _table(rows: Iterable[list[str]]) -> str:
+    head, *rest = rows
+    return _lines(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rest))
 
 
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _lines(lines: Iterable[str]) -> str:
+    return "\n".join(lines)
 
 
-_FILES = (
-    "## Files",
-    "",
-    "- `network.yml`: the dimensions. Bandwidth is GB/s of 2^30 bytes, of a link in each direction; latency is its ns.",
-    "- `system.json`: how collectives run, and 1 TFLOP/s, of which `num_ops` takes a ns for each thousand.",
-    "- `memory.json`: no remote memory.",
-    "- `groups.json`: members of the process groups that are not whole dimensions; `{}` if there are none.",
-    "- `traces/`: a Chakra trace (schema 0.0.4) of each NPU and workload.",
-    "",
-)
+_FILES = """\
+## Files
+
+- `network.yml`: the dimensions. Bandwidth is GB/s of 2^30 bytes, of a link in each direction; latency is its ns.
+- `system.json`: how collectives run, and 1 TFLOP/s, of which `num_ops` takes a ns for each thousand.
+- `memory.json`: no remote memory.
+- `groups.json`: members of the process groups that are not whole dimensions; `{}` if there are none.
+- `traces/`: a Chakra trace (schema 0.0.4) of each NPU and workload.
+"""

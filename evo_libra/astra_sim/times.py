@@ -1,24 +1,27 @@
-"""What ASTRA-sim will say of exported files, beside what the search saw, and why the two differ."""
+"""Why ASTRA-sim's time of exported files differs from what the search saw, a sentence for each reason."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.arrays import Population
-from evo_libra.astra_sim.groups import ExportedGroup
+from evo_libra.arrays import NANO, Population
+from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, Cluster, ExportedGroup
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
 from evo_libra.collective import Collective
 from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
 from evo_libra.timing.machine import Machine
+from evo_libra.timing.quirks import ONE_DIMENSION_GROUPS
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.operations import Action
+from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
+from evo_libra.workload.training_trace import DimensionGroup, ListedGroup
 from evo_libra.workload.workload import Phase, Workload
 
 Kind = tuple[str, Collective, int]
@@ -27,13 +30,10 @@ Kind = tuple[str, Collective, int]
 
 @dataclass(frozen=True)
 class Prediction:
-    """When ASTRA-sim will say that traces are finished.
+    """When ASTRA-sim will say that traces are finished: ns at which the last and the first NPU has finished.
 
-    Attributes
-    ----------
-    last, first : ns at which the last and the first NPU has finished.
-    late : collectives whose members begin apart and are taken to end together, so that times may be too long.
-    collectives : ns of each kind of collective, until the last member ends.
+    `late` collectives have members that begin apart and are taken to end together, so that times may be too long. The
+    ns of each kind of collective are those until the last member ends.
     """
 
     last: int
@@ -45,15 +45,8 @@ class Prediction:
 def predict(traces: Sequence[Sequence[Node]], groups: Groups, machine: Machine) -> Prediction:
     """Return when ASTRA-sim will say that traces are finished.
 
-    Parameters
-    ----------
-    traces : of all NPUs; those that are the same are best the same object.
-    groups : communicator groups.
-    machine : the cluster.
-
-    Raises
-    ------
-    InputError : something in the traces cannot run.
+    The traces are those of all NPUs; equal ones are best the same object. Raises `InputError` if something in the
+    traces cannot run.
     """
     program = compile_program(traces, groups, machine)
     done = execute_program(program, machine)
@@ -88,3 +81,116 @@ def modelled_seconds(
         (group, collective, size): float(time.seconds(collective, size, places[loop.layouts[group], group], design)[0])
         for group, collective, size in kinds
     }
+
+
+_ROUNDED = 0.5
+"""ns that nobody sees."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A workload on a design: where its groups run, and the seconds of each kind of collective by the problem."""
+
+    workload: Workload
+    overlap: str
+    placed: Mapping[str, ExportedGroup]
+    modelled: Mapping[Kind, float]
+    prediction: Prediction
+
+    def differs(self, group: str) -> bool:
+        """Tell whether ASTRA-sim takes another time than the problem for a collective of a process group."""
+        kinds = [kind for kind in self.modelled if kind[0] == group]
+        return any(abs(self.modelled[kind] / NANO - self.prediction.collectives[kind]) > _ROUNDED for kind in kinds)
+
+
+def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
+    """Yield the reasons that lie in a workload."""
+    yield from _lists(case, cluster)
+    yield from _one_at_a_time(case, cluster)
+    yield from _small_chunks(case, cluster)
+    yield from _one_after_the_other(case)
+    yield from _rounding(case)
+    if case.prediction.late:
+        yield (
+            f"The members of {case.prediction.late} collectives begin apart and are predicted to end together, with "
+            "the last of them; ASTRA-sim may let some go earlier."
+        )
+
+
+def _lists(case: Case, cluster: Cluster) -> Iterator[str]:
+    sizes = cluster.network.npus
+    for name, placed in case.placed.items():
+        if isinstance(placed.place, DimensionGroup) or not case.differs(name):
+            continue
+        parts = [
+            f"{e} of {n} NPUs of dimension {d}"
+            for d, (e, n) in enumerate(zip(placed.extent, sizes, strict=True))
+            if e > 1
+        ]
+        how = "one ring" if len(sizes) > 1 else "one dimension"
+        endpoint = cluster.system.system.overheads.endpoint
+        delay = (
+            "" if endpoint == GROUP_ENDPOINT else f", {GROUP_ENDPOINT:g} ns before each message instead of {endpoint:g}"
+        )
+        yield (
+            f"A group {name} has {' and '.join(parts)}: ASTRA-sim runs a group that is not whole dimensions as {how} "
+            f"over its {placed.npus} members{delay}, on the links as they are, where the search took dimensions of the "
+            "group's own size with the bandwidth that its members have there."
+        )
+    if len(sizes) == 1 and any(isinstance(placed.place, ListedGroup) for placed in case.placed.values()):
+        yield ONE_DIMENSION_GROUPS.sentence
+
+
+def _one_at_a_time(case: Case, cluster: Cluster) -> Iterator[str]:
+    rows = cluster.system.system.implementations[Collective.ALL_TO_ALL]
+    for d, row in enumerate(rows):
+        users = [
+            placed for (name, collective, _) in case.modelled
+            if collective is Collective.ALL_TO_ALL and isinstance((placed := case.placed[name]).place, DimensionGroup)
+        ]  # fmt: skip
+        if row == ONE_AT_A_TIME and any(placed.extent[d] > 1 for placed in users):
+            yield (
+                f"Dimension {d} has one bandwidth in network.yml, that of an NPU, with which direct would send to all "
+                "others at once: the all-to-all is written as direct1, one message after the other, so that its "
+                "latency counts once for each."
+            )
+
+
+def _small_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
+    total, splits = int(np.prod(cluster.network.npus)), cluster.system.system.splits
+    small = [
+        name for name, collective, size in case.modelled
+        if collective is not Collective.ALL_GATHER
+        and case.placed[name].npus < total
+        and size < splits * total
+        and isinstance(case.placed[name].place, DimensionGroup)
+        and case.differs(name)
+    ]  # fmt: skip
+    for name in dict.fromkeys(small):
+        yield (
+            f"Some messages of {name} are so small that their chunks have the least size, which in ASTRA-sim is a byte "
+            f"for each of the {total} NPUs, and in the search one for each of the group's {case.placed[name].npus}."
+        )
+
+
+def _one_after_the_other(case: Case) -> Iterator[str]:
+    if case.overlap == "none":
+        return
+    both = [
+        layer.name for layer in case.workload.layers
+        if (first := kind_of(layer.input_gradient)) in case.modelled
+        and kind_of(layer.weight_gradient) in case.modelled
+        and first is not None and case.modelled[first] > layer.weight_gradient.compute
+    ]  # fmt: skip
+    if both:
+        yield (
+            f"In {len(both)} layers, such as {both[0]}, the collective of the weight gradient comes while that of the "
+            "input gradient is under way: an NPU of ASTRA-sim runs one collective at a time, the search runs both."
+        )
+
+
+def _rounding(case: Case) -> Iterator[str]:
+    times = [phase.compute / NANO for layer in case.workload.layers for phase in layer.phases]
+    off = sum(round(time) - time for time in times)
+    if abs(off) > _ROUNDED:
+        yield f"Each computation is rounded to a nanosecond, which makes {off:+.3g} ns in all."

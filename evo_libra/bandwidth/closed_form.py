@@ -14,14 +14,14 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 
-MOST_PATTERNS = 2
+MAX_PATTERNS = 2
 _ROUNDING = 1e-13
 
 
 def has_closed_form(program: BandwidthProgram) -> BoolArray:
     """Return (n,) whether `closed_form` may be asked: at most two patterns, a single budget that limits all traffic."""
     count = len(program)
-    if len(program.traffic) > MOST_PATTERNS or len(program.limit) != 1 or program.races or program.price.any():
+    if len(program.traffic) > MAX_PATTERNS or len(program.limit) != 1 or program.races or program.price.any():
         return np.zeros(count, dtype=np.bool_)
     price, idle = program.rows[0], ~program.traffic.any(axis=0)
     return np.asarray(((price > 0) | idle).all(axis=0) & (price >= 0).all(axis=0) & (program.limit[0] > 0))
@@ -59,11 +59,9 @@ def _wish(program: BandwidthProgram, rate: FloatArray) -> FloatArray:
 def _with_floors(
     program: BandwidthProgram, floor: BoolArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
-    """Take dimensions at their floor out of the budget until no other one falls below its own.
-
-    Where the dimensions taken out would still be at their floors, the answer is the optimum: the budget without them is
-    a relaxation whose solution is feasible.
-    """
+    """Take dimensions at their floor out of the budget until no other one falls below its own."""
+    # Where they would still be at their floors, the answer is the optimum: the budget without them is a relaxation
+    # whose solution is feasible.
     for _ in range(len(floor)):
         price = np.where(floor, 0.0, program.rows[0])
         limit = program.limit[0] - (program.rows[0] * program.low * floor).sum(axis=0)
@@ -88,43 +86,24 @@ def _rates(program: BandwidthProgram, price: FloatArray, limit: FloatArray) -> _
     alive = program.traffic.any(axis=1) & (program.size[:, None] > 0)
     paid = (price * program.traffic).any(axis=1)
     alive &= paid & (limit > 0)
-    if patterns == MOST_PATTERNS and alive.all():
+    if patterns == MAX_PATTERNS and alive.all():
         return _two(program.traffic, program.size, price, limit, program.high)
     answer = np.zeros((2, count)), np.zeros((2, *price.shape)), np.zeros(count)
-    both = np.asarray(alive.all(axis=0) & (patterns == MOST_PATTERNS))
+    both = np.asarray(alive.all(axis=0) & (patterns == MAX_PATTERNS))
     if both.any():
-        _put(
-            answer,
-            both,
-            _two(program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]),
-        )
+        part = program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]
+        _put(answer, both, _two(*part))
     for g in range(patterns):
         alone = alive[g] & ~both
         if alone.any():
-            _put(
-                answer,
-                alone,
-                _one(
-                    program.traffic[g][:, alone],
-                    program.size[g],
-                    price[:, alone],
-                    limit[alone],
-                    program.high[:, alone],
-                    g,
-                ),
-            )
+            traffic, high = program.traffic[g][:, alone], program.high[:, alone]
+            _put(answer, alone, _one(traffic, program.size[g], price[:, alone], limit[alone], high, g))
     return answer
 
 
 def _put(answer: _Answer, chosen: BoolArray, found: _Answer) -> None:
     for target, source in zip(answer, found, strict=True):
         target[..., chosen] = source
-
-
-def _caps(traffic: FloatArray, high: FloatArray) -> FloatArray:
-    """Return (2, n) the highest rates that the caps allow."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.fmin.reduce(high / traffic, axis=1))
 
 
 def _one(
@@ -158,7 +137,8 @@ def _two(traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatA
         part = np.clip(lack / (need_1 * tied).sum(axis=0), 0.0, 1.0)
         serves_1 = np.where(tied, np.where(np.isnan(part), 0.0, part), to_1)
     share = np.stack([need_0 * (1.0 - serves_1), need_1 * serves_1])
-    cap = _caps(traffic, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cap = np.fmin.reduce(high / traffic, axis=1)  # the highest rates that the caps allow
     for pattern in (0, 1):
         over = np.flatnonzero(rate[pattern] > cap[pattern])
         if len(over):

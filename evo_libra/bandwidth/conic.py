@@ -54,10 +54,8 @@ def _units(program: BandwidthProgram) -> _Units:
 
 
 def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
-    """Variables are bandwidths, times per byte and times of the races.
-
-    ``b * t >= traffic`` is the cone ``|(2 sqrt(traffic), b - t)| <= b + t``.
-    """
+    """Variables are bandwidths, times per byte and times of the races."""
+    # ``b * t >= traffic`` is the cone ``|(2 sqrt(traffic), b - t)| <= b + t``.
     patterns, depth, _ = program.traffic.shape
     traffic, units = program.traffic[..., 0], _units(program)
     races = len(program.races)

@@ -8,13 +8,13 @@ the centring never goes below what is left of the stationarity. Without either, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import fields
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import FloatArray
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
-from evo_libra.bandwidth.scaled import Scaled, scaled
+from evo_libra.bandwidth.scaled import Iterate, Scaled, State, first_iterate, scaled, state_of
 
 _SMALLEST = 1e-300
 _EPSILON = 1e-16
@@ -95,56 +95,11 @@ def hold(matrix: FloatArray, fixed: FloatArray) -> None:
     matrix[every, every] += fixed
 
 
-_MOST_STEPS = 60
+_MAX_STEPS = 60
 _PATIENCE = 14
 """Steps after which the best iterate is kept, as rounding may stop what is left; most designs are done after 11."""
 _BOUNDARY = 0.995
 _SPARSE = 0.6
-_FIRST = 0.03
-
-
-@dataclass
-class _Iterate:
-    """Rates, bandwidths, times of races, slacks, multipliers of inequalities and of equalities; (rows, n) each."""
-
-    s: FloatArray
-    b: FloatArray
-    z: FloatArray
-    w: FloatArray
-    y: FloatArray
-    nu: FloatArray
-
-    def arrays(self) -> tuple[FloatArray, ...]:
-        return self.s, self.b, self.z, self.w, self.y, self.nu
-
-    def select(self, chosen: IntArray) -> _Iterate:
-        return _Iterate(*(array[:, chosen] for array in self.arrays()))
-
-
-@dataclass(frozen=True)
-class _State:
-    """What is left to do at an iterate.
-
-    Attributes
-    ----------
-    residual : rows and races: left sides minus slacks; `equal_residual` : (e, n) the same of equalities.
-    slope : (r, 2, g, n) of the races, None without any.
-    product : of slacks and multipliers; `count`, `mu` : (n,) their number and mean.
-    pull, push : (g, n) what the objective and what the constraints pull the rates with.
-    dual : (n,) error of the stationarity.
-    merit : (n,) the largest of all errors, relative to the time of the patterns.
-    """
-
-    residual: FloatArray
-    equal_residual: FloatArray
-    slope: FloatArray | None
-    product: FloatArray
-    count: FloatArray
-    mu: FloatArray
-    pull: FloatArray
-    push: FloatArray
-    dual: FloatArray
-    merit: FloatArray
 
 
 def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArray, Multipliers]:
@@ -154,17 +109,17 @@ def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArr
     constraints, the result is meaningless, and so large a violation that nobody can take it for an answer.
     """
     whole = part = scaled(program)
-    it = _first(part)
-    result, best = _first(part), np.full(len(program), np.inf)
+    it = first_iterate(part)
+    result, best = first_iterate(part), np.full(len(program), np.inf)
     left, going = np.arange(len(program)), np.ones(len(program), dtype=np.bool_)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for step in range(_MOST_STEPS):
-            state = _state(part, it)
+        for step in range(_MAX_STEPS):
+            state = state_of(part, it)
             done = ~(state.merit >= accuracy)
             kept = going & (state.merit < best[left]) & (done | (step >= _PATIENCE))
             if kept.any():
-                for target, source in zip(result.arrays(), it.arrays(), strict=True):
-                    target[:, left[kept]] = source[:, kept]
+                for f in fields(it):
+                    getattr(result, f.name)[:, left[kept]] = getattr(it, f.name)[:, kept]
                 best[left[kept]] = state.merit[kept]
             going &= ~done
             if not going.any():
@@ -173,60 +128,14 @@ def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArr
             if going.mean() < _SPARSE:
                 chosen = np.flatnonzero(going)
                 left, part, it, going = left[chosen], part.select(chosen), it.select(chosen), going[chosen]
-                state = _state(part, it)
+                state = state_of(part, it)
             it = _step(part, it, state)
     return _unscaled(program, whole, result)
 
 
-def _first(part: Scaled) -> _Iterate:
-    count = part.link.shape[2]
-    s, b = np.ones((len(part.link), count)), np.where(part.loose > 0, 1.0, part.low)
-    z = (part.race_compute + part.race.sum(axis=2)).max(axis=1) + 0.1
-    w = np.maximum(part.values(s, b, z), 0.05)
-    y = _FIRST / w
-    part.race_part(y)[:] = 0.5
-    # Links and box are met from the start on, and stay so: their slacks are their left sides.
-    exact = part.parts[3].start
-    w[:exact] = part.values(s, b, z)[:exact]
-    return _Iterate(s, b, z, w, y * part.active, np.zeros((len(part.equal), count)))
-
-
-def _state(part: Scaled, it: _Iterate) -> _State:
-    residual = part.curved(it.s, it.b, it.z) - it.w[part.parts[3].start :]
-    equal_residual = part.equal_limit - (part.equal * it.b).sum(axis=1)
-    count = part.count
-    product = it.w * it.y
-    products = product.sum(axis=0)
-    work = part.size / it.s
-    pull = work / it.s
-    work = work.sum(axis=0)
-    slope = None
-    if len(part.race):
-        each = part.race / it.s
-        slope = each / it.s
-        work = work + each.sum(axis=2).max(axis=1).sum(axis=0)
-        pull = pull + (slope * part.race_part(it.y)[:, :, None]).sum(axis=(0, 1))
-    push, b, z = part.backward(it.y, None)
-    push = -push
-    dual = np.abs((pull - push) * it.s * part.busy).max(axis=0, initial=0.0)
-    b -= part.price
-    for row, pressure in zip(part.equal, it.nu, strict=True):
-        b -= row * pressure
-    dual = np.maximum(dual, np.abs(b * it.b * part.loose).max(axis=0, initial=0.0))
-    if len(z):
-        dual = np.maximum(dual, np.abs(z - 1.0).max(axis=0))
-    primal = np.abs(residual).max(axis=0, initial=0.0)
-    if len(equal_residual):
-        primal = np.maximum(primal, np.abs(equal_residual).max(axis=0))
-    merit = np.maximum(np.maximum(products, dual) / np.where(work > 0, work, 1.0), primal)
-    return _State(residual, equal_residual, slope, product, count, products / count, pull, push, dual, merit)
-
-
-def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
-    """Return the iterate after one predictor-corrector step.
-
-    With ``r = dw / w`` and a target ``t`` for the products, ``dy / y = t / (w y) - 1 - r``; the predictor has t = 0.
-    """
+def _step(part: Scaled, it: Iterate, state: State) -> Iterate:
+    """Return the iterate after one predictor-corrector step."""
+    # With r = dw / w and a target t for the products, dy / y = t / (w y) - 1 - r; the predictor has t = 0.
     inverse_w = 1.0 / it.w
     ratio = it.y * inverse_w
     newton, stiffness = _factorised(part, it, ratio, state)
@@ -279,17 +188,15 @@ def _step(part: Scaled, it: _Iterate, state: _State) -> _Iterate:
     second += 1.0
     second *= it.y
     s, b = it.s + length * ds, it.b + length * db
-    return _Iterate(s, b, it.z + length * dz, r, second, it.nu + length * (nu - it.nu))
+    return Iterate(s, b, it.z + length * dz, r, second, it.nu + length * (nu - it.nu))
 
 
 def _factorised(
-    part: Scaled, it: _Iterate, ratio: FloatArray, state: _State
+    part: Scaled, it: Iterate, ratio: FloatArray, state: State
 ) -> tuple[DiagonalHead | DenseHead, FloatArray]:
-    """Return the Newton system over times of races and rates (the head) and bandwidths (the tail).
-
-    Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it
-    what holds the level of the bandwidths is lost in rounding.
-    """
+    """Return the Newton system over times of races and rates (the head) and bandwidths (the tail)."""
+    # Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it
+    # what holds the level of the bandwidths is lost in rounding.
     _, low, high, rows, _ = part.parts
     patterns, depth, count = part.link.shape
     link = part.link_part(ratio)
@@ -350,7 +257,7 @@ def _onto_equalities(
     return head - (heads * nu[:, None]).sum(axis=0), tail - (tails * nu[:, None]).sum(axis=0), nu
 
 
-def _unscaled(program: BandwidthProgram, whole: Scaled, it: _Iterate) -> tuple[FloatArray, Multipliers]:
+def _unscaled(program: BandwidthProgram, whole: Scaled, it: Iterate) -> tuple[FloatArray, Multipliers]:
     # Where nothing was solved multipliers may be beyond all bounds; the proof then shows it.
     inside = np.clip(it.b * whole.unit_b, program.low, program.high)
     rows = np.empty(program.limit.shape)

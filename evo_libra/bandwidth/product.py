@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.bandwidth.program import BandwidthProgram, only_price
-from evo_libra.bandwidth.solve import optimal_bandwidth
+from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.bandwidth.solve import only_price, optimal_bandwidth
 
 GOOD_GAP = 1e-9
 _ACCURACY = 1e-11
-_MOST_ROUNDS = 80
+_MAX_ROUNDS = 80
 _FIRST_SLOPES = np.array([0.1, 0.5, 1.0, 2.0, 10.0, 100.0])
 
 
@@ -67,7 +67,7 @@ def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
     price : (d, n) USD per B/s.
     """
     count = len(program)
-    least_cost = _least_cost(program, price)
+    min_cost = _min_cost(program, price)
     fastest = optimal_bandwidth(program, _ACCURACY)
     best = LeastProduct(
         fastest.bandwidth, fastest.objective, (price * fastest.bandwidth).sum(axis=0),
@@ -79,8 +79,8 @@ def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
     with np.errstate(divide="ignore", invalid="ignore"):
         start = best.time / best.cost
         _probe(program, price, lines, best, todo, _FIRST_SLOPES[:, None] * start[todo])
-        for _ in range(_MOST_ROUNDS):
-            best.bound[todo], slope = _weakest(_pick(lines, todo), least_cost[todo])
+        for _ in range(_MAX_ROUNDS):
+            best.bound[todo], slope = _weakest(lines.slope[:, todo], lines.height[:, todo], min_cost[todo])
             product = best.time[todo] * best.cost[todo]
             going = (product - best.bound[todo] > GOOD_GAP * product) & np.isfinite(slope)
             todo, slope = todo[going], slope[going]
@@ -90,11 +90,7 @@ def least_product(program: BandwidthProgram, price: FloatArray) -> LeastProduct:
     return best
 
 
-def _pick(lines: _Lines, chosen: IntArray) -> _Lines:
-    return _Lines(lines.slope[:, chosen], lines.height[:, chosen])
-
-
-def _least_cost(program: BandwidthProgram, price: FloatArray) -> FloatArray:
+def _min_cost(program: BandwidthProgram, price: FloatArray) -> FloatArray:
     """Return (n,) a cost that no feasible bandwidths are below."""
     least = optimal_bandwidth(only_price(program, price)).bound
     return np.asarray(np.maximum(least, (price * program.low).sum(axis=0)))
@@ -124,20 +120,18 @@ def _probe(
         best.cost[target] = cost[better]
 
 
-def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return (n,) the least product that the lines allow, and a slope between those of the lines that meet there.
-
-    The costs at which neighbouring lines cross cut the axis into intervals. Over one interval a line's product is at
-    least its lower end, whichever line it is; so the best line's lower end is a bound there.
-    """
-    order = np.argsort(-lines.slope, axis=0)
-    slope, height = np.take_along_axis(lines.slope, order, axis=0), np.take_along_axis(lines.height, order, axis=0)
+def _weakest(slope: FloatArray, height: FloatArray, min_cost: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return (n,) the least product that the lines allow, and a slope between those of the lines that meet there."""
+    # The costs at which neighbouring lines cross cut the axis into intervals. Over one interval a line's product is at
+    # least its lower end, whichever line it is; so the best line's lower end is a bound there.
+    order = np.argsort(-slope, axis=0)
+    slope, height = np.take_along_axis(slope, order, axis=0), np.take_along_axis(height, order, axis=0)
     cross = (height[:-1] - height[1:]) / (slope[:-1] - slope[1:])
-    cross = np.where(np.isfinite(cross), np.maximum(cross, least_cost), least_cost)
-    ends = np.concatenate([least_cost[None], np.sort(cross, axis=0)])
+    cross = np.where(np.isfinite(cross), np.maximum(cross, min_cost), min_cost)
+    ends = np.concatenate([min_cost[None], np.sort(cross, axis=0)])
     value = ends[:, None] * (height - slope * ends[:, None])
     lower = np.maximum(np.minimum(value[:-1], value[1:]).max(axis=1), 0.0)
-    last = np.where(lines.slope.min(axis=0) == 0, ends[-1] * height[-1], 0.0)
+    last = np.where(slope.min(axis=0) == 0, ends[-1] * height[-1], 0.0)
     lower = np.concatenate([lower, last[None]])
     at = lower.argmin(axis=0)
     every = np.arange(len(at))
@@ -154,7 +148,7 @@ def _weakest(lines: _Lines, least_cost: FloatArray) -> tuple[FloatArray, FloatAr
     between = np.where(
         steep > flat,
         _between(steep, flat),
-        np.where(cost > least_cost, _between(steep, flatter), _between(steeper, steep)),
+        np.where(cost > min_cost, _between(steep, flatter), _between(steeper, steep)),
     )
     return lower.min(axis=0), between
 

@@ -1,4 +1,4 @@
-"""A program in units in which the start of the interior-point method is all ones."""
+"""A program in units in which the start of the interior-point method is all ones, and its iterates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from evo_libra.bandwidth.program import BandwidthProgram
 _ASCENT = 3
 _USE = 0.95
 _RATE = 0.9
+_FIRST = 0.03
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,94 @@ class Scaled:
         if slope is not None:
             s += (slope * races[:, :, None]).sum(axis=(0, 1))
         return s, b, races.sum(axis=1)
+
+
+@dataclass
+class Iterate:
+    """Rates, bandwidths, times of races, slacks, multipliers of inequalities and of equalities; (rows, n) each."""
+
+    s: FloatArray
+    b: FloatArray
+    z: FloatArray
+    w: FloatArray
+    y: FloatArray
+    nu: FloatArray
+
+    def select(self, chosen: IntArray) -> Iterate:
+        """Return that of some designs."""
+        return Iterate(*(getattr(self, f.name)[:, chosen] for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class State:
+    """What is left to do at an iterate.
+
+    Attributes
+    ----------
+    residual : rows and races: left sides minus slacks; `equal_residual` : (e, n) the same of equalities.
+    slope : (r, 2, g, n) of the races, None without any.
+    product : of slacks and multipliers; `count`, `mu` : (n,) their number and mean.
+    pull, push : (g, n) what the objective and what the constraints pull the rates with.
+    dual : (n,) error of the stationarity.
+    merit : (n,) the largest of all errors, relative to the time of the patterns.
+    """
+
+    residual: FloatArray
+    equal_residual: FloatArray
+    slope: FloatArray | None
+    product: FloatArray
+    count: FloatArray
+    mu: FloatArray
+    pull: FloatArray
+    push: FloatArray
+    dual: FloatArray
+    merit: FloatArray
+
+
+def first_iterate(part: Scaled) -> Iterate:
+    """Return the iterate from which the method starts, links and box met."""
+    count = part.link.shape[2]
+    s, b = np.ones((len(part.link), count)), np.where(part.loose > 0, 1.0, part.low)
+    z = (part.race_compute + part.race.sum(axis=2)).max(axis=1) + 0.1
+    w = np.maximum(part.values(s, b, z), 0.05)
+    y = _FIRST / w
+    part.race_part(y)[:] = 0.5
+    # Links and box are met from the start on, and stay so: their slacks are their left sides.
+    exact = part.parts[3].start
+    w[:exact] = part.values(s, b, z)[:exact]
+    return Iterate(s, b, z, w, y * part.active, np.zeros((len(part.equal), count)))
+
+
+def state_of(part: Scaled, it: Iterate) -> State:
+    """Return what is left to do at an iterate."""
+    residual = part.curved(it.s, it.b, it.z) - it.w[part.parts[3].start :]
+    equal_residual = part.equal_limit - (part.equal * it.b).sum(axis=1)
+    count = part.count
+    product = it.w * it.y
+    products = product.sum(axis=0)
+    work = part.size / it.s
+    pull = work / it.s
+    work = work.sum(axis=0)
+    slope = None
+    if len(part.race):
+        each = part.race / it.s
+        slope = each / it.s
+        work = work + each.sum(axis=2).max(axis=1).sum(axis=0)
+        pull = pull + (slope * part.race_part(it.y)[:, :, None]).sum(axis=(0, 1))
+    push, b, z = part.backward(it.y, None)
+    push = -push
+    dual = np.abs((pull - push) * it.s * part.busy).max(axis=0, initial=0.0)
+    b -= part.price
+    for row, pressure in zip(part.equal, it.nu, strict=True):
+        b -= row * pressure
+    dual = np.maximum(dual, np.abs(b * it.b * part.loose).max(axis=0, initial=0.0))
+    if len(z):
+        dual = np.maximum(dual, np.abs(z - 1.0).max(axis=0))
+    primal = np.abs(residual).max(axis=0, initial=0.0)
+    if len(equal_residual):
+        primal = np.maximum(primal, np.abs(equal_residual).max(axis=0))
+    merit = np.maximum(np.maximum(products, dual) / np.where(work > 0, work, 1.0), primal)
+    return State(residual, equal_residual, slope, product, count, products / count, pull, push, dual, merit)
 
 
 def scaled(program: BandwidthProgram) -> Scaled:

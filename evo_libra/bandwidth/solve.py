@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
 from evo_libra.bandwidth.interior_point import interior_point
-from evo_libra.bandwidth.lower_bound import lower_bound
-from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, joined
+from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, joined, lower_bound
 
 _TILE = 4096
+_PROPORTIONAL = 1e-14
 _GOOD_GAP = 1e-6
 _BROKEN, _BROKEN_BY_CONIC = 1e-9, 1e-7
-_SWEEPS, _MOST_SWEEPS = 3, 300
+_SWEEPS, _MAX_SWEEPS = 3, 300
 _SOME = 1e-9
 """What is above 0 for a linear-programming solver."""
 
@@ -78,8 +80,7 @@ def _nothing(program: BandwidthProgram) -> Optimum:
 def _put(optimum: Optimum, chosen: IntArray, part: Optimum) -> None:
     optimum.bandwidth[:, chosen], optimum.objective[chosen] = part.bandwidth, part.objective
     optimum.bound[chosen] = part.bound
-    for name in ("share", "rows", "race"):
-        getattr(optimum.multipliers, name)[..., chosen] = getattr(part.multipliers, name)
+    optimum.multipliers.put(chosen, part.multipliers)
 
 
 def _optimum(program: BandwidthProgram, bandwidth: FloatArray, multipliers: Multipliers) -> Optimum:
@@ -145,22 +146,58 @@ def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
 
     part, first = program.select(doubtful), optimum.select(doubtful)
     bandwidth, multipliers, solved = conic(part)
-    bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MOST_SWEEPS)
+    bandwidth = _onto_rows(part, np.where(solved, bandwidth, part.low), _MAX_SWEEPS)
     second = _optimum(part, bandwidth, multipliers)
     # What breaks a row is no answer; only where there is none the bound is infinite, too.
     without = np.flatnonzero(solved & (violation(part, bandwidth) > _BROKEN_BY_CONIC))
     second.objective[without] = np.inf
-    solved[without] = _meetable(part.select(without))
+    solved[without] = [_meets(part.select(np.array([n]))) for n in without]
     second.objective[~solved] = second.bound[~solved] = np.inf
     first.objective[broken[doubtful] | ~solved] = np.inf
     worse = np.flatnonzero(first.objective < second.objective)
     second.bandwidth[:, worse], second.objective[worse] = first.bandwidth[:, worse], first.objective[worse]
     looser = np.flatnonzero(first.bound > second.bound)
     second.bound[looser] = first.bound[looser]
-    for name in ("share", "rows", "race"):
-        getattr(second.multipliers, name)[..., looser] = getattr(first.multipliers, name)[..., looser]
+    second.multipliers.put(looser, first.multipliers.select(looser))
     _put(optimum, doubtful, second)
     return optimum
+
+
+def only_price(program: BandwidthProgram, price: FloatArray) -> BandwidthProgram:
+    """Return the program of the least (d, n) price instead of the least time, under the same box and rows."""
+    empty = np.empty((0, *program.low.shape))
+    return replace(program, base=0.0, size=np.empty(0), traffic=empty, price=price, races=())
+
+
+def merged(program: BandwidthProgram) -> BandwidthProgram:
+    """Return the same program with fewer patterns: idle ones are left out, proportional ones added up.
+
+    Two patterns merge where their traffic has one ratio in all dimensions of all designs.
+    """
+    sizes = np.column_stack([program.size, *(race.size.T for race in program.races)])
+    kept: list[int] = []
+    into = np.zeros((len(program.traffic), len(program.traffic)))
+    for g, traffic in enumerate(program.traffic):
+        if not traffic.any() or not sizes[g].any():
+            continue
+        for place, other in enumerate(kept):
+            ratio = _ratio(traffic, program.traffic[other])
+            if ratio:
+                into[place, g] = ratio
+                break
+        else:
+            into[len(kept), g] = 1.0
+            kept.append(g)
+    into = into[: len(kept)]
+    races = tuple(replace(race, size=race.size @ into.T) for race in program.races)
+    return replace(program, size=into @ program.size, traffic=program.traffic[kept], races=races)
+
+
+def _ratio(traffic: FloatArray, other: FloatArray) -> float:
+    """Return how often one pattern's traffic is another's, 0 where there is no such number."""
+    largest = np.unravel_index(other.argmax(), other.shape)
+    ratio = float(traffic[largest] / other[largest])
+    return ratio if np.allclose(traffic, ratio * other, rtol=_PROPORTIONAL, atol=0.0) else 0.0
 
 
 def unlimited(program: BandwidthProgram) -> BoolArray:
@@ -177,12 +214,8 @@ def unlimited(program: BandwidthProgram) -> BoolArray:
     return np.asarray(found > _SOME)
 
 
-def _meetable(program: BandwidthProgram) -> BoolArray:
-    """Return (n,) whether some bandwidths meet box and rows, by one linear program a design."""
-    return np.array([_meets(program.select(np.array([n]))) for n in range(len(program))], dtype=np.bool_)
-
-
 def _meets(program: BandwidthProgram) -> bool:
+    """Return whether some bandwidths meet box and rows of the one design of a program."""
     low, high = program.low[:, 0], program.high[:, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         reach = np.abs(program.limit / program.rows[..., 0]).min(axis=0, initial=np.inf)

@@ -4,16 +4,133 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from evo_libra.chakra.graph import Graph, Integers, cycle_in, graph_of, running_order
 from evo_libra.chakra.trace import NO_OPERATION, Attribute, CollectiveType, Kind, Node
-from evo_libra.errors import Mistake, printable
+from evo_libra.errors import InputError, Mistake, printable
 from evo_libra.files.mistakes import short
 
-MOST_MISTAKES = 20
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """The nodes of a trace and what each waits for.
+
+    Attributes
+    ----------
+    ids : of the nodes, in the order of the file [n].
+    first : where the dependencies of each node begin, and last where they end [n + 1].
+    dependencies : ids of the nodes that must finish first, control before data, node after node [e].
+    """
+
+    ids: npt.NDArray[np.uint64]
+    first: Integers
+    dependencies: npt.NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def positions(self) -> Integers:
+        """Return the place of each dependency in `ids`, -1 where there is none; of equal ids the first counts [e]."""
+        if not len(self):
+            return np.full(len(self.dependencies), -1)
+        order = np.argsort(self.ids, kind="stable")
+        at = order[np.minimum(np.searchsorted(self.ids[order], self.dependencies), len(self) - 1)]
+        return np.where(self.ids[at] == self.dependencies, at, -1)
+
+    def owners(self) -> Integers:
+        """Return the place of the node that each dependency is of [e]."""
+        return np.repeat(np.arange(len(self)), np.diff(self.first))
+
+
+def graph_of(nodes: Iterable[Node]) -> Graph:
+    """Return the graph of some nodes, of which one at a time is in memory."""
+    ids, first, dependencies = array("Q"), array("q", [0]), array("Q")
+    for node in nodes:
+        ids.append(node.id)
+        dependencies.extend(node.control)
+        dependencies.extend(node.data)
+        first.append(len(dependencies))
+    return Graph(
+        np.array(ids, dtype=np.uint64), np.array(first, dtype=np.int64), np.array(dependencies, dtype=np.uint64)
+    )
+
+
+def running_order(graph: Graph) -> Integers:
+    """Return the places of the nodes in an order in which each comes after all that it waits for [at most n].
+
+    Nodes in a cycle, and those that wait for one, are left out. Dependencies on nodes that are not there do not count.
+    """
+    positions = graph.positions()
+    there = positions >= 0
+    owners = graph.owners()[there]
+    waiting = np.bincount(owners, minlength=len(graph))
+    by_dependency = np.argsort(positions[there], kind="stable")
+    children = owners[by_dependency].data
+    first = np.searchsorted(positions[there][by_dependency], np.arange(len(graph) + 1)).data
+    ready = array("q", np.flatnonzero(waiting == 0).astype(np.int64).tobytes())
+    left = array("q", waiting.astype(np.int64).tobytes())
+    for at in ready:  # which grows while it is gone through
+        for child in children[first[at] : first[at + 1]]:
+            left[child] -= 1
+            if not left[child]:
+                ready.append(child)
+    return np.array(ready, dtype=np.int64)
+
+
+def cycle_in(graph: Graph, order: Integers) -> tuple[int, ...]:
+    """Return the ids of nodes of which each waits for the next and the last for the first; none if all can run."""
+    if len(order) == len(graph):
+        return ()
+    stuck = np.ones(len(graph), dtype=bool)
+    stuck[order] = False
+    positions = graph.positions()
+    at, seen = int(np.argmax(stuck)), dict[int, int]()
+    while at not in seen:  # every node that is stuck waits for one that is, and so this comes back
+        seen[at] = len(seen)
+        waits_for = positions[graph.first[at] : graph.first[at + 1]]
+        at = next(int(other) for other in waits_for if other >= 0 and stuck[other])
+    return tuple(int(graph.ids[other]) for other in list(seen)[seen[at] :])
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Nodes of which each waits for the one before: their number, the ids of the ends, the sum of their weights."""
+
+    nodes: int
+    first: int
+    last: int
+    weight: float
+
+
+def longest_chain(graph: Graph, order: Integers, weights: npt.NDArray[np.float64]) -> Chain:
+    """Return the chain with the largest sum of weights, of equals the one with the most nodes.
+
+    Weights (n,) are not negative, and every node of the graph is in its `running_order`.
+    """
+    total, count, begin = (
+        array("d", weights.astype(np.float64).tobytes()),
+        array("q", [1]) * len(graph),
+        array("q", range(len(graph))),
+    )
+    positions, first = graph.positions().data, graph.first.data
+    best = int(order[0])
+    for at in order.data:
+        longest, most, start = 0.0, 0, at
+        for other in positions[first[at] : first[at + 1]]:
+            if (total[other], count[other]) > (longest, most):
+                longest, most, start = total[other], count[other], begin[other]
+        total[at], count[at], begin[at] = total[at] + longest, most + 1, start
+        if (total[at], count[at]) > (total[best], count[best]):
+            best = at
+    return Chain(count[best], int(graph.ids[begin[best]]), int(graph.ids[best]), total[best])
+
+
+MAX_MISTAKES = 20
 """Mistakes listed for one trace: so many in its nodes end the reading; of more in its graph, the number is given."""
 
 _FIRST_COUNT = 1024
@@ -29,7 +146,7 @@ _INTEGER_TYPES = frozenset(
     ("int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64")
 )
 _COLLECTIVES = frozenset(kind.value for kind in CollectiveType)
-_MOST_SHOWN = 8
+_MAX_SHOWN = 8
 # Attributes that are no integers, the types they may have, and how those are called.
 _OTHER: Mapping[str, tuple[frozenset[str], str]] = {
     "is_cpu_op": (_INTEGER_TYPES | {"bool"}, "a boolean"),
@@ -38,24 +155,22 @@ _OTHER: Mapping[str, tuple[frozenset[str], str]] = {
 }
 
 
-def mistakes_in(nodes: Iterable[Node], file: str) -> list[Mistake]:
-    """Return what is wrong with the nodes of a trace and their dependencies.
+def check_nodes(nodes: Iterable[Node], file: str) -> tuple[Graph, Integers]:
+    """Return the graph of a trace and its `running_order`.
 
     Checked are the attributes that ASTRA-sim reads (`node_mistakes`) and the graph (`graph_mistakes`); what roofline
-    times need is the business of whoever computes them.
-
-    Parameters
-    ----------
-    nodes : of one trace.
-    file : what errors call it.
+    times need is the business of whoever computes them. Raises `InputError` with all mistakes.
     """
-    collected = MistakeList(file)
+    collected = _MistakeList(file)
     graph = graph_of(collected.watch(nodes))
-    collected.add_graph(graph, running_order(graph))
-    return collected.mistakes()
+    order = running_order(graph)
+    collected.add_graph(graph, order)
+    if mistakes := collected.mistakes():
+        raise InputError(mistakes)
+    return graph, order
 
 
-class MistakeList:
+class _MistakeList:
     """Collects the mistakes of a trace, of which the first few are listed."""
 
     def __init__(self, file: str) -> None:
@@ -69,7 +184,7 @@ class MistakeList:
                 self._add(node.id, message)
             self._ids.append(node.id)
             yield node
-            if self._count >= MOST_MISTAKES or self._repeats():
+            if self._count >= MAX_MISTAKES or self._repeats():
                 self._end(node)
                 return
 
@@ -79,7 +194,7 @@ class MistakeList:
             return False
         self._counted *= 2
         ids = np.sort(np.array(self._ids, dtype=np.uint64))
-        return int((ids[1:] == ids[:-1]).sum()) >= MOST_MISTAKES
+        return int((ids[1:] == ids[:-1]).sum()) >= MAX_MISTAKES
 
     def _end(self, last: Node) -> None:
         self._ended = True
@@ -101,7 +216,7 @@ class MistakeList:
 
     def _add(self, number: int, message: str) -> None:
         self._count += 1
-        if len(self._found) < MOST_MISTAKES:
+        if len(self._found) < MAX_MISTAKES:
             self._found.append(Mistake(message, self._file, key=f"node {number}"))
 
     def mistakes(self) -> list[Mistake]:
@@ -157,11 +272,6 @@ def graph_mistakes(graph: Graph, order: Integers) -> Iterator[tuple[int, str]]:
 
     An id may stand for one node; every dependency must be there; no node may wait for itself, be it over others. With
     that, a node exists that can start.
-
-    Parameters
-    ----------
-    graph : of a trace.
-    order : its `running_order`.
     """
     yield from _equal_ids(graph.ids)
     missing = graph.positions() < 0
@@ -180,6 +290,6 @@ def _equal_ids(ids: npt.NDArray[np.uint64]) -> Iterator[tuple[int, str]]:
 
 def _cycle_sentence(cycle: tuple[int, ...], *, can_start: bool) -> str:
     others = len(cycle) - 1
-    shown = [str(number) for number in cycle[:_MOST_SHOWN]] + ["..."] * (len(cycle) > _MOST_SHOWN) + [str(cycle[0])]
+    shown = [str(number) for number in cycle[:_MAX_SHOWN]] + ["..."] * (len(cycle) > _MAX_SHOWN) + [str(cycle[0])]
     over = f", over {others} other{'s' if others > 1 else ''}: {' -> '.join(shown)}" if others else ""
     return f"waits for itself{over}" + ("" if can_start else "; no node of the trace can start")

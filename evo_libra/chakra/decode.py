@@ -26,7 +26,7 @@ _COLLECTIVES = dict(
     )
 )
 _OLDER_CPU, _CPU, _DURATION = "is_host_op", "is_cpu_op", "runtime"
-_LARGEST_DURATION = 2**64
+_MAX_DURATION = 2**64
 _NOTHING: Mapping[str, Attribute] = MappingProxyType({})
 
 
@@ -37,9 +37,7 @@ class DecodeError(ValueError):
 def decode_metadata(data: bytes, version: str) -> Metadata:
     """Return what the first message of a trace of schema 0.0.4 or 0.0.3 says.
 
-    Raises
-    ------
-    DecodeError : it is damaged, or says something that nothing here knows.
+    Raises `DecodeError` if it is damaged, or says something that nothing here knows.
     """
     message = _parsed(messages(version).metadata, data)
     if version != TODAY:
@@ -52,9 +50,7 @@ def decode_metadata(data: bytes, version: str) -> Metadata:
 def decode_node(data: bytes, version: str) -> Node:
     """Return the node that a message of a schema says, as it would be in schema 0.0.4.
 
-    Raises
-    ------
-    DecodeError : it is damaged, or says something that nothing here knows.
+    Raises `DecodeError` if it is damaged, or says something that nothing here knows.
     """
     message = _parsed(messages(version).node, data)
     try:
@@ -177,7 +173,7 @@ def _today(found: Attribute, version: str) -> Attribute:
 def _duration(runtime: Attribute | None) -> int:
     if runtime is None or isinstance(runtime.value, bool) or not isinstance(runtime.value, int):
         return 0
-    if not 0 <= runtime.value < _LARGEST_DURATION:
+    if not 0 <= runtime.value < _MAX_DURATION:
         raise DecodeError(f"its runtime is {runtime.value}; a number of microseconds from 0 on is needed")
     return runtime.value
 

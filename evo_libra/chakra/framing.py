@@ -13,10 +13,10 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import NoReturn
 
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import InputError, Mistake, unusable
 from evo_libra.files.integrity import opened
 
-LARGEST_MESSAGE = 64 * 2**20
+MAX_MESSAGE_BYTES = 64 * 2**20
 """Bytes; a longer message is refused."""
 
 _GZIP = b"\x1f\x8b"
@@ -28,14 +28,7 @@ _PIECE = 2**16
 
 @dataclass(frozen=True, slots=True)
 class FramedMessage:
-    """One message of a file.
-
-    Attributes
-    ----------
-    number : counts from 1.
-    offset : of its length, in bytes from the beginning of the file, or of what it unpacks to.
-    data : the message itself.
-    """
+    """One message of a file: its number from 1 on, the byte at which its length stands, unpacked, and its content."""
 
     number: int
     offset: int
@@ -50,16 +43,10 @@ class FramedMessage:
 def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Iterator[FramedMessage]:
     """Yield the messages of a file, one in memory at a time.
 
-    Parameters
-    ----------
-    path : the file; its first two bytes say whether it is gzipped.
-    watch : called now and then with the number of bytes of the file that have been read.
-
-    Raises
-    ------
-    InputError : the file cannot be read, ends inside a message, is damaged as gzip goes, or has a message that claims
-        more than `LARGEST_MESSAGE` bytes or more than the file has left; or one behind the first is empty, which no
-        node is.
+    The first two bytes say whether the file is gzipped. `watch` is called now and then with the bytes of the file that
+    have been read. Raises `InputError` if the file cannot be read, ends inside a message, is damaged as gzip goes, or
+    has a message that claims more than `MAX_MESSAGE_BYTES` bytes or more than the file has left, or one behind the
+    first that is empty, which no node is.
     """
     with ExitStack() as files:
         try:
@@ -67,8 +54,7 @@ def read_messages(path: Path, watch: Callable[[int], None] | None = None) -> Ite
             head = file.peek(2)[:2]
             status = os.fstat(file.fileno())
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from None
+            raise unusable(path, "read", error) from None
         packed = head == _GZIP
         stream = files.enter_context(gzip.GzipFile(fileobj=file)) if packed else file
         size = None if packed else status.st_size
@@ -116,8 +102,10 @@ class _Reader:
         """Refuse a message that is too long; `left` is what the file has left, where that is known."""
         if left is not None and length > left:
             self.refuse(f"its length is {length} bytes, the file has {left} left; it is truncated, or it is no trace")
-        if length > LARGEST_MESSAGE:
-            self.refuse(f"its length is {length} bytes, at most {LARGEST_MESSAGE} are read; it is damaged, or no trace")
+        if length > MAX_MESSAGE_BYTES:
+            self.refuse(
+                f"its length is {length} bytes, at most {MAX_MESSAGE_BYTES} are read; it is damaged, or no trace"
+            )
 
     def take(self, length: int) -> bytes:
         """Return the message."""

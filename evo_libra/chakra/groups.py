@@ -14,51 +14,31 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evo_libra.errors import InputError, Mistake, printable
-from evo_libra.files.integrity import opened
+from evo_libra.errors import InputError, Mistake, printable, unusable
 from evo_libra.files.mistakes import short
+from evo_libra.files.source import read_text
 
 Groups = Mapping[str, tuple[int, ...]]
 
-LARGEST_FILE = 256 * 10**6
+MAX_FILE_BYTES = 256 * 10**6
 """Bytes; a larger file of groups is refused."""
 
 _NAME = re.compile("[1-9][0-9]{0,18}")
 
 
 def read_groups(path: Path, npus: int | None = None) -> Groups:
-    """Read a file of communicator groups.
+    """Read a file of communicator groups. Members are below `npus` where that is known.
 
-    Parameters
-    ----------
-    path : the file.
-    npus : number of NPUs; members are below it. None where it is not known.
-
-    Raises
-    ------
-    InputError : the file cannot be read, is no such JSON, names a group twice or not by a positive number, or a group
-        is empty or has a member that is no NPU or comes twice. All wrong groups are listed.
+    Raises `InputError` if the file cannot be read, is no such JSON, names a group twice or not by a positive number, or
+    a group is empty or has a member that is no NPU or comes twice. All wrong groups are listed.
     """
-    try:
-        with opened(path) as file:
-            raw = file.read(LARGEST_FILE + 1)
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(Mistake(f"is not UTF-8 text (byte {error.start + 1})", str(path))) from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(Mistake(f"cannot be read: {reason}", str(path))) from None
-    if len(raw) > LARGEST_FILE:
-        raise InputError(Mistake(f"is larger than {LARGEST_FILE // 10**6} MB", str(path)))
-    return parse_groups(text, str(path), npus)
+    return parse_groups(read_text(path, MAX_FILE_BYTES), str(path), npus)
 
 
 def parse_groups(text: str, file: str, npus: int | None = None) -> Groups:
     """Return the groups that a text has; `file` is what errors call it.
 
-    Raises
-    ------
-    InputError : as for `read_groups`.
+    Raises `InputError` as `read_groups` does.
 
     >>> parse_groups('{"1": [0, 2], "2": [1, 3]}', "groups.json", npus=4)
     {'1': (0, 2), '2': (1, 3)}
@@ -80,9 +60,7 @@ def parse_groups(text: str, file: str, npus: int | None = None) -> Groups:
 def write_groups(path: Path, groups: Mapping[str, Sequence[int]]) -> None:
     """Write a file of communicator groups.
 
-    Raises
-    ------
-    InputError : `read_groups` would refuse what is to be written, or the file cannot be written.
+    Raises `InputError` if `read_groups` would refuse what is to be written, or the file cannot be written.
     """
     mistakes = [Mistake(message, str(path), key=key) for key, message in _mistakes(groups.items(), None)]
     if mistakes:
@@ -90,7 +68,7 @@ def write_groups(path: Path, groups: Mapping[str, Sequence[int]]) -> None:
     try:
         path.write_text(json.dumps({name: list(members) for name, members in groups.items()}) + "\n", encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError(Mistake(f"cannot be written: {error}", str(path))) from None
+        raise unusable(path, "written", error) from None
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from evo_libra.chakra.check import MistakeList
+from evo_libra.chakra.check import check_nodes
 from evo_libra.chakra.decode import DecodeError, decode_metadata, decode_node
 from evo_libra.chakra.framing import FramedMessage, read_messages
-from evo_libra.chakra.graph import graph_of, running_order
-from evo_libra.chakra.recognise import Schema, schema_of
+from evo_libra.chakra.schema import Schema, schema_of
 from evo_libra.chakra.trace import Metadata, Node
 from evo_libra.errors import InputError, Mistake
 from evo_libra.files.source import refusal_of_file
 
 Trace = tuple[Metadata, tuple[Node, ...]]
 
-MOST_NODES = 2**22
+MAX_NODES = 2**22
 """Of a trace. A summary takes 140 bytes for a node with one dependency, while chains are looked for: 0.6 GB in all."""
 
-MOST_DEPENDENCIES = 2**24
+MAX_DEPENDENCIES = 2**24
 """Of all nodes of a trace: four of each, of which a summary takes some 80 bytes for one, 1.3 GB in all."""
 
-LARGEST_TRACE = 2**28
+MAX_TRACE_BYTES = 2**28
 """Bytes of the nodes, unpacked, where all of them are kept, which takes about 18 times as much memory: 5 GB."""
 
 _NPU = re.compile(r"(0|[1-9][0-9]{0,8})\.et(\.gz)?")
@@ -35,9 +34,7 @@ _SHOWN = 5
 def read_metadata(path: Path) -> Metadata:
     """Read what a trace says of itself; the version of an older schema is that of the schema.
 
-    Raises
-    ------
-    InputError : the file cannot be read, or does not begin as a trace does.
+    Raises `InputError` if the file cannot be read, or does not begin as a trace does.
     """
     schema = _schema(path)
     if not schema.has_metadata:
@@ -64,17 +61,10 @@ def read_nodes(path: Path, watch: Callable[[int], None] | None = None) -> Iterat
 
     Nodes of older schemas come as they would be in today's: kinds and collectives by today's numbers, ``parent`` as
     data dependencies, the attributes ``is_host_op`` as ``is_cpu_op`` and ``runtime`` also as duration. The nodes are
-    not checked against each other, nor for the attributes that their kinds need; `read_trace` does that.
-
-    Parameters
-    ----------
-    path : the file, gzipped or not.
-    watch : called now and then with the number of bytes of the file that have been read.
-
-    Raises
-    ------
-    InputError : the file cannot be read, is truncated or damaged, or has a node, a kind or a collective of no schema
-        that is known here; it has more than `MOST_NODES` nodes or `MOST_DEPENDENCIES` dependencies.
+    not checked against each other, nor for the attributes that their kinds need; `read_trace` does that. `watch` is
+    called now and then with the bytes of the file that have been read. Raises `InputError` if the file cannot be read,
+    is truncated or damaged, has a node, a kind or a collective of no schema that is known here, or has more than
+    `MAX_NODES` nodes or `MAX_DEPENDENCIES` dependencies.
     """
     yield from _nodes(path, watch, None)
 
@@ -105,8 +95,8 @@ class _SoFar:
         self._nodes += 1
         self._dependencies += len(node.control) + len(node.data)
         self._size += size
-        self._check(node, self._nodes, MOST_NODES, "nodes; {} are read")
-        self._check(node, self._dependencies, MOST_DEPENDENCIES, "dependencies; {} are read")
+        self._check(node, self._nodes, MAX_NODES, "nodes; {} are read")
+        self._check(node, self._dependencies, MAX_DEPENDENCIES, "dependencies; {} are read")
         if self._largest is not None:
             self._check(node, self._size, self._largest, "bytes, unpacked; {} are read where all nodes are needed")
 
@@ -119,30 +109,25 @@ class _SoFar:
 def read_trace(path: Path) -> Trace:
     """Read a trace and check it.
 
-    Raises
-    ------
-    InputError : as for `read_nodes`, and for all that `check.mistakes_in` finds; the nodes have more than
-        `LARGEST_TRACE` bytes together.
+    Raises `InputError` as `read_nodes` does, for all that `check.check_nodes` finds, and for nodes of more than
+    `MAX_TRACE_BYTES` bytes.
     """
-    metadata, collected = read_metadata(path), MistakeList(str(path))
-    nodes = tuple(collected.watch(_nodes(path, None, LARGEST_TRACE)))
-    graph = graph_of(nodes)
-    collected.add_graph(graph, running_order(graph))
-    if collected.mistakes():
-        raise InputError(collected.mistakes())
-    return metadata, nodes
+    metadata, nodes = read_metadata(path), list[Node]()
+    check_nodes(_keep(_nodes(path, None, MAX_TRACE_BYTES), nodes), str(path))
+    return metadata, tuple(nodes)
+
+
+def _keep(nodes: Iterable[Node], kept: list[Node]) -> Iterator[Node]:
+    for node in nodes:
+        kept.append(node)
+        yield node
 
 
 def read_traces(prefix: Path) -> tuple[Trace, ...]:
     """Read the traces of all NPUs, or the one that is good for all.
 
-    Parameters
-    ----------
-    prefix : of the files PREFIX.<npu>.et, or the one file.
-
-    Raises
-    ------
-    InputError : as for `trace_files` and `read_trace`.
+    The prefix is that of the files PREFIX.<npu>.et, or the one file. Raises `InputError` as `trace_files` and
+    `read_trace` do.
     """
     return tuple(map(read_trace, trace_files(prefix)))
 
@@ -150,9 +135,7 @@ def read_traces(prefix: Path) -> tuple[Trace, ...]:
 def trace_files(prefix: Path) -> tuple[Path, ...]:
     """Return the files PREFIX.<npu>.et or PREFIX.<npu>.et.gz by NPU from 0 on, or the one file itself.
 
-    Raises
-    ------
-    InputError : there is no such file, one is missing between others, or an NPU has two.
+    Raises `InputError` if there is no such file, one is missing between others, or an NPU has two.
     """
     if os.path.isfile(prefix):  # noqa: PTH113 - false for what cannot be the name of a file
         return (prefix,)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from evo_libra.chakra.check import MistakeList
-from evo_libra.chakra.graph import Chain, GraphBuilder, longest_chain, running_order
+from evo_libra.chakra.check import Chain, check_nodes, longest_chain
 from evo_libra.chakra.read import read_metadata, read_nodes
 from evo_libra.chakra.trace import CollectiveType, Kind, Node
-from evo_libra.errors import InputError
 
 _MICRO = 1e-6
 _WORLD = ("", "0")
@@ -34,14 +32,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveKey:
-    """What tells collectives apart.
-
-    Attributes
-    ----------
-    collective : what it does.
-    group : name of the communicator group; empty for all NPUs, which a trace may also call "0".
-    involved : whether each dimension takes part; None where the trace does not say.
-    """
+    """What collectives do, their group, empty for all NPUs, and which dimensions take part, where the trace says it."""
 
     collective: CollectiveType
     group: str
@@ -50,15 +41,7 @@ class CollectiveKey:
 
 @dataclass(frozen=True, slots=True)
 class ComputeSummary:
-    """The computations of a trace.
-
-    Attributes
-    ----------
-    nodes : how many there are.
-    operations, size : sums of their operations and of the bytes that these move, where the nodes say so.
-    recorded : sum of the recorded durations in s.
-    untimed : how many have no time, neither recorded nor, where a roofline is given, by it.
-    """
+    """The computations of a trace: sums of operations, bytes and recorded seconds, and how many have no time."""
 
     nodes: int
     operations: int
@@ -69,21 +52,12 @@ class ComputeSummary:
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """What a trace holds.
+    """What a trace holds, with its file and the version of its schema.
 
-    Attributes
-    ----------
-    file, version : where it is, and what it says of its schema.
-    kinds : number of nodes by kind; those that are not there are left out.
-    dependencies : number of them.
-    compute : the computations.
-    collectives : by what they do, on which group and in which dimensions; bytes as each node's ``comm_size`` has them.
-    sends, receives : by the NPU at the other end.
-    loads, stores : of remote memory.
-    longest : the chain of dependencies with the most nodes.
-    critical : the chain that computes longest; its weight is the time in s that its computations take, those without a
-        time counted as none. A lower bound of the trace's time, communication left out. None where no computation has
-        a time.
+    Collectives have the bytes that each node's ``comm_size`` has, sends and receives are by the NPU at the other end,
+    loads and stores those of remote memory. `longest` is the chain of dependencies with the most nodes, `critical` the
+    one that computes longest, with the seconds of its computations as weight, those without a time counted as none: a
+    lower bound of the trace's time, communication left out. It is None where no computation has a time.
     """
 
     file: str
@@ -105,13 +79,7 @@ def compute_time(node: Node, peak: float | None = None, memory_bandwidth: float 
 
     With a roofline it is the longer one of its operations at the peak and its bytes at the bandwidth of the memory, not
     rounded to nanoseconds as ASTRA-sim does; on the CPU, without a roofline or without both figures it is the recorded
-    duration, of which 0 means none.
-
-    Parameters
-    ----------
-    node : a computation.
-    peak : operations per s.
-    memory_bandwidth : B/s.
+    duration, of which 0 means none. The peak is in operations per s, and the bandwidth in B/s.
     """
     operations, size = amount(node, "num_ops"), amount(node, "tensor_size")
     if peak and memory_bandwidth and operations is not None and size is not None and not amount(node, "is_cpu_op"):
@@ -134,29 +102,12 @@ def summarise(
 ) -> TraceSummary:
     """Read a trace and return what it holds.
 
-    Parameters
-    ----------
-    path : the file.
-    peak, memory_bandwidth : of the roofline that times computations, in operations per s and B/s; both or none.
-    watch : called now and then with the number of bytes of the file that have been read.
-
-    Raises
-    ------
-    InputError : as for `read.read_trace`.
+    The roofline of computations has both operations per s and B/s, or none. `watch` is called now and then with the
+    bytes of the file that have been read. Raises `InputError` as `read.read_trace` does.
     """
-    mistakes = MistakeList(str(path))
-    tally, builder, times = _Tally(), GraphBuilder(), array("d")
-    for node in mistakes.watch(read_nodes(path, watch)):
-        builder.add(node)
-        tally.add(node)
-        time = compute_time(node, peak, memory_bandwidth) if node.kind is Kind.COMP else 0.0
-        times.append(np.nan if time is None else time)
-    graph = builder.graph()
-    order = running_order(graph)
-    mistakes.add_graph(graph, order)
-    if mistakes.mistakes():
-        raise InputError(mistakes.mistakes())
-    weights = np.array(times)
+    tally = _Tally(peak, memory_bandwidth)
+    graph, order = check_nodes(tally.watch(read_nodes(path, watch)), str(path))
+    weights = np.array(tally.times)
     untimed = int(np.isnan(weights).sum())
     timed = tally.kinds[Kind.COMP] > untimed
     return TraceSummary(
@@ -165,42 +116,42 @@ def summarise(
         {kind: tally.kinds[kind] for kind in Kind if kind in tally.kinds},
         len(graph.dependencies),
         ComputeSummary(tally.kinds[Kind.COMP], tally.operations, tally.size, tally.duration * _MICRO, untimed),
-        tally.collectives.volumes(),
-        tally.sends.volumes(),
-        tally.receives.volumes(),
-        tally.memory.volume(Kind.MEM_LOAD),
-        tally.memory.volume(Kind.MEM_STORE),
+        {key: Volume(*sums) for key, sums in tally.collectives.items()},
+        {npu: Volume(*sums) for npu, sums in tally.sends.items()},
+        {npu: Volume(*sums) for npu, sums in tally.receives.items()},
+        Volume(*tally.memory[Kind.MEM_LOAD]),
+        Volume(*tally.memory[Kind.MEM_STORE]),
         longest_chain(graph, order, np.ones(len(graph))),
         longest_chain(graph, order, np.nan_to_num(weights)) if timed else None,
     )
 
 
-class _Volumes(Generic[K]):
-    """Sums up nodes and bytes by a key."""
+class _Sums(defaultdict[K, list[int]]):
+    """Nodes, bytes and nodes without any, by a key."""
 
     def __init__(self) -> None:
-        self._nodes, self._size, self._empty = Counter[K](), Counter[K](), Counter[K]()
+        super().__init__(lambda: [0, 0, 0])
 
     def add(self, key: K, size: int | None) -> None:
-        self._nodes[key] += 1
-        self._size[key] += size or 0
-        self._empty[key] += size == 0
-
-    def volume(self, key: K) -> Volume:
-        return Volume(self._nodes[key], self._size[key], self._empty[key])
-
-    def volumes(self) -> dict[K, Volume]:
-        return {key: self.volume(key) for key in self._nodes}
+        sums = self[key]
+        sums[:] = sums[0] + 1, sums[1] + (size or 0), sums[2] + (size == 0)
 
 
 class _Tally:
     """Sums up nodes; a wrong attribute counts as nothing."""
 
-    def __init__(self) -> None:
-        self.kinds = Counter[Kind]()
-        self.collectives, self.sends, self.receives = _Volumes[CollectiveKey](), _Volumes[int](), _Volumes[int]()
-        self.memory = _Volumes[Kind]()
+    def __init__(self, peak: float | None, memory_bandwidth: float | None) -> None:
+        self.roofline, self.times = (peak, memory_bandwidth), array("d")
+        self.kinds, self.memory = Counter[Kind](), _Sums[Kind]()
+        self.collectives, self.sends, self.receives = _Sums[CollectiveKey](), _Sums[int](), _Sums[int]()
         self.operations = self.size = self.duration = 0
+
+    def watch(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        for node in nodes:
+            self.add(node)
+            time = compute_time(node, *self.roofline) if node.kind is Kind.COMP else 0.0
+            self.times.append(np.nan if time is None else time)
+            yield node
 
     def add(self, node: Node) -> None:
         self.kinds[node.kind] += 1

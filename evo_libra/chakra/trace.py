@@ -66,16 +66,9 @@ class Tensors:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operation of one NPU.
+    """One operation of one NPU. Of the nodes that may run, the one with the least id goes first.
 
-    Attributes
-    ----------
-    id : unique in a trace; of the nodes that may run, the one with the least id goes first.
-    name : what it is called.
-    kind : what it does.
-    control, data : ids of the nodes that must finish first.
-    start, duration : microseconds, as recorded.
-    attributes : by name, in the order of the file.
+    `control` and `data` are ids of the nodes that must finish first; start and duration are microseconds, as recorded.
     """
 
     id: int

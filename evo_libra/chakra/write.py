@@ -6,31 +6,21 @@ import gzip
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from io import BufferedIOBase
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from evo_libra.chakra.schema import OLDER_SCALARS, TODAY, messages
 from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node, Tensors, Value
-from evo_libra.errors import InputError, Mistake
+from evo_libra.errors import unusable
 
 
 def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
     """Write a trace of schema 0.0.4, so that it is there whole or not at all.
 
     What `read.read_nodes` gives of a trace of 0.0.4 becomes the bytes that it was read from. The same nodes always
-    become the same bytes, gzipped too.
-
-    Parameters
-    ----------
-    path : of the file; a name that ends in ``.gz`` makes it gzipped, which ASTRA-sim's own reader does not take.
-    metadata : what comes first; a version that names an older schema is written as 0.0.4.
-    nodes : one at a time is enough.
-
-    Raises
-    ------
-    InputError : the file cannot be written.
+    become the same bytes, gzipped too. A name that ends in ``.gz`` makes it gzipped, which ASTRA-sim's own reader does
+    not take. Raises `InputError` if the file cannot be written.
     """
     try:
         temporary = path.with_name(f".tmp-{uuid.uuid4().hex}.et")
@@ -40,17 +30,13 @@ def write_trace(path: Path, metadata: Metadata, nodes: Iterable[Node]) -> None:
                 packed = path.name.endswith(".gz")
                 # Neither the name nor the time: the same nodes become the same bytes.
                 stream = opened.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)) if packed else file
-                _write(stream, metadata, nodes)
+                stream.write(framed(encode_metadata(metadata)))
+                stream.writelines(framed(encode_node(node)) for node in nodes)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(Mistake(f"cannot be written: {(error.strerror or str(error)).lower()}", str(path))) from None
-
-
-def _write(file: BufferedIOBase, metadata: Metadata, nodes: Iterable[Node]) -> None:
-    file.write(framed(encode_metadata(metadata)))
-    file.writelines(framed(encode_node(node)) for node in nodes)
+        raise unusable(path, "written", error) from None
 
 
 def framed(message: bytes) -> bytes:
@@ -131,24 +117,18 @@ def compute_node(
     size: int | None = None,
     duration: int = 0,
     on_cpu: bool = False,
-    control: Ids = (),
-    data: Ids = (),
+    **after: Ids,
 ) -> Node:
-    """Return a computation.
+    """Return a computation; like the other nodes it waits for those of the ids in `control` and `data`.
 
-    Parameters
-    ----------
-    number, name : its id and what it is called.
-    operations, size : operations and the bytes they move, of which a roofline makes a time; both or none.
-    duration : microseconds, which it takes where no roofline is used.
-    on_cpu : whether it takes the NPU's CPU and not its accelerator.
-    control, data : ids of the nodes that must finish first.
+    A roofline makes a time of its operations and the bytes that they move, both or none; elsewhere it takes its
+    duration in microseconds. `on_cpu` says that it takes the NPU's CPU and not its accelerator.
 
     >>> compute_node(3, "gemm", operations=2 * 4096**3, size=6 * 4096**2).attributes["num_ops"]
     Attribute(type='int64', value=137438953472, doc='')
     """
     values = {"is_cpu_op": on_cpu, "num_ops": operations, "tensor_size": size}
-    return _node(number, name, Kind.COMP, values, control, data, duration)
+    return _node(number, name, Kind.COMP, values, duration, **after)
 
 
 def collective_node(
@@ -159,88 +139,48 @@ def collective_node(
     *,
     group: str = "",
     involved: Sequence[bool] | None = None,
-    control: Ids = (),
-    data: Ids = (),
+    **after: Ids,
 ) -> Node:
     """Return a collective.
 
-    Parameters
-    ----------
-    number, name : its id and what it is called.
-    collective : what it does.
-    size : bytes that each NPU brings; for an all-gather those of its shard.
-    group : name of its communicator group; empty for all NPUs.
-    involved : whether each dimension of the network takes part, where all NPUs do; None for all dimensions, of which
-        ASTRA-sim takes the first four.
-    control, data : ids of the nodes that must finish first.
+    Each NPU brings `size` bytes, for an all-gather those of its shard. An empty group is that of all NPUs, of which
+    `involved` dimensions take part; None for all dimensions, of which ASTRA-sim takes the first four.
     """
     values: dict[str, Value | None] = {"is_cpu_op": False, "comm_type": collective.value, "comm_size": size}
     values |= {"pg_name": group or None, "involved_dim": None if involved is None else tuple(involved)}
-    return _node(number, name, Kind.COMM_COLL, values, control, data)
+    return _node(number, name, Kind.COMM_COLL, values, **after)
 
 
-def send_node(
-    number: int,
-    name: str,
-    *,
-    source: int,
-    destination: int,
-    size: int,
-    tag: int,
-    control: Ids = (),
-    data: Ids = (),
-) -> Node:
+def send_node(number: int, name: str, *, source: int, destination: int, size: int, tag: int, **after: Ids) -> Node:
     """Return the sending of a message, which the receive of the same source, destination, size and tag awaits.
 
-    Parameters
-    ----------
-    number, name : its id and what it is called.
-    source, destination : NPUs.
-    size : bytes.
-    tag : tells messages between the same NPUs apart.
-    control, data : ids of the nodes that must finish first.
+    The tag tells messages between the same NPUs apart.
     """
-    return _node(number, name, Kind.COMM_SEND, _message(source, destination, size, tag), control, data)
+    return _node(number, name, Kind.COMM_SEND, _message(source, destination, size, tag), **after)
 
 
-def receive_node(
-    number: int,
-    name: str,
-    *,
-    source: int,
-    destination: int,
-    size: int,
-    tag: int,
-    control: Ids = (),
-    data: Ids = (),
-) -> Node:
+def receive_node(number: int, name: str, *, source: int, destination: int, size: int, tag: int, **after: Ids) -> Node:
     """Return the receipt of a message; the parameters are those of `send_node`."""
-    return _node(number, name, Kind.COMM_RECV, _message(source, destination, size, tag), control, data)
+    return _node(number, name, Kind.COMM_RECV, _message(source, destination, size, tag), **after)
 
 
-def load_node(number: int, name: str, size: int, *, control: Ids = (), data: Ids = ()) -> Node:
+def load_node(number: int, name: str, size: int, **after: Ids) -> Node:
     """Return a load of so many bytes from remote memory."""
-    return _node(number, name, Kind.MEM_LOAD, {"is_cpu_op": False, "tensor_size": size}, control, data)
+    return _node(number, name, Kind.MEM_LOAD, {"is_cpu_op": False, "tensor_size": size}, **after)
 
 
-def store_node(number: int, name: str, size: int, *, control: Ids = (), data: Ids = ()) -> Node:
+def store_node(number: int, name: str, size: int, **after: Ids) -> Node:
     """Return a store of so many bytes to remote memory."""
-    return _node(number, name, Kind.MEM_STORE, {"is_cpu_op": False, "tensor_size": size}, control, data)
+    return _node(number, name, Kind.MEM_STORE, {"is_cpu_op": False, "tensor_size": size}, **after)
 
 
 def _message(source: int, destination: int, size: int, tag: int) -> Mapping[str, Value | None]:
-    ends = {"comm_src": source, "comm_dst": destination}
-    return {"is_cpu_op": False, **ends, "comm_size": size, "comm_tag": tag}
+    return {"is_cpu_op": False, "comm_src": source, "comm_dst": destination, "comm_size": size, "comm_tag": tag}
 
 
 def _node(
-    number: int,
-    name: str,
-    kind: Kind,
-    values: Mapping[str, Value | None],
-    control: Ids,
-    data: Ids,
-    duration: int = 0,
-) -> Node:
+    number: int, name: str, kind: Kind, values: Mapping[str, Value | None], duration: int = 0, /,
+    *, control: Ids = (), data: Ids = (),
+) -> Node:  # fmt: skip
     given = {key: Attribute(_TYPES[key], value) for key, value in values.items() if value is not None}
     return Node(number, name, kind, tuple(control), tuple(data), 0, duration, attributes=MappingProxyType(given))

@@ -6,7 +6,50 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from evo_libra.files.wire import fields_of, varint
+VARINT, WIDE, BYTES, NARROW = 0, 1, 2, 5
+"""Wire types: a number of any length, eight bytes, a length and so many bytes, four bytes."""
+
+Field = tuple[int, int, bytes]
+"""Number and wire type of a field, and its content where that is bytes."""
+
+_MAX_BITS = 70
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number at a place and where it ends; a number that is cut off ends behind the data."""
+    value = shift = 0
+    while at < len(data) and shift < _MAX_BITS:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004 - the bit that says more bytes follow
+            return value, at
+        shift += 7
+    return 0, len(data) + 1
+
+
+def fields_of(data: bytes) -> list[Field] | None:
+    """Return the fields of a message, or None where the bytes are no message."""
+    fields: list[Field] = []
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        number, wire = tag >> 3, tag & 7
+        start = at
+        if wire == VARINT:
+            _, at = varint(data, at)
+        elif wire == BYTES:
+            length, start = varint(data, at)
+            at = start + length
+        elif wire in (WIDE, NARROW):
+            at += 8 if wire == WIDE else 4
+        else:
+            return None
+        if number == 0 or at > len(data):
+            return None
+        fields.append((number, wire, data[start:at] if wire == BYTES else b""))
+    return fields
+
 
 USE = {
     "problem": "a problem file; use `evo-libra search`",
@@ -53,13 +96,7 @@ def kind_of_data(data: Any) -> str | None:  # noqa: ANN401 - data of a file
 
 
 def refusal_of_data(data: Any, fields: Collection[str]) -> str:  # noqa: ANN401 - data of a file
-    """Return the sentence that refuses a file as another kind than one of certain top keys; empty where it is not.
-
-    Parameters
-    ----------
-    data : of the file.
-    fields : the keys that the right kind of file may have.
-    """
+    """Return the sentence that refuses a file as another kind than one of certain top keys; empty where it is not."""
     kind = kind_of_data(data)
     return "" if kind in (None, kind_of_data(dict.fromkeys(fields))) else f"this is {USE[str(kind)]}"
 

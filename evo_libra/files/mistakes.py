@@ -62,12 +62,8 @@ def mistakes_of(
     """Return the path and the sentence of each mistake that pydantic found.
 
     An unknown key that resembles a missing one of the same mapping is one mistake. Of a union, only the errors of the
-    member that was most likely meant are listed.
-
-    Parameters
-    ----------
-    error, model, data : what pydantic found wrong with data that should have been a model.
-    limit : errors that are listed; unknown keys, of which a file may have thousands, are left out first.
+    member that was most likely meant are listed. Of more errors than `limit`, unknown keys, of which a file may have
+    thousands, are left out first.
     """
     found = error.errors(include_url=False)
     if limit is not None and len(found) > limit:
@@ -90,10 +86,7 @@ def short(text: str, limit: int = 60) -> str:
 
 
 def _located(annotation: object, found: Data, path: KeyPath, errors: list[_Rest]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the path and the sentence of each error in ``found``, which should have been an ``annotation``.
-
-    The errors come with what is left of pydantic's ``loc``, in which names of union members stand between the keys.
-    """
+    """Yield the path and the sentence of each error in ``found``, which should have been an ``annotation``."""
     members = _members(annotation)
     inside: dict[str | int, list[_Rest]] = defaultdict(list)
     for loc, error in errors:
@@ -165,10 +158,7 @@ def _of_keys(
 def _in_union(
     members: tuple[object, ...], found: object, path: KeyPath, inside: Mapping[str | int, list[_Rest]]
 ) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the errors of the one member that was most likely meant.
-
-    Pydantic names the members of a plain union in their order, and of a discriminated one only the member it chose.
-    """
+    """Yield the errors of the one member that was most likely meant."""
     tagged = len(inside) != len(members)
     meant = [_tagged(members, found, tag) for tag in inside] if tagged else members
     likely = [pair for pair in zip(meant, inside.values(), strict=True) if not _is_of_other_kind(pair[1], found)]

@@ -13,8 +13,7 @@ from evo_libra.errors import InputError
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.variation import is_new
-from evo_libra.searching.evaluation.cache import DesignEvaluation
-from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import DesignEvaluation, ExpensiveProblem
 from evo_libra.searching.loop import NO_OPTIONS, SearchLoop, SearchOptions, Snapshot
 
 
@@ -54,11 +53,8 @@ def completions(
 class Completions(SearchLoop):
     """A search whose step is one design that is done.
 
-    Attributes
-    ----------
-    queue : designs to start from that no process has yet.
-    flying : designs that processes evaluate, by their bytes.
-    done : designs that were evaluated and that the engine does not know yet.
+    `queue` has designs to start from that no process has yet, `flying` those that processes evaluate, by their bytes,
+    and `done` those that the engine does not know yet.
     """
 
     problem: ExpensiveProblem
@@ -103,10 +99,7 @@ class Completions(SearchLoop):
         return now
 
     def _ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
-        """Return (g, n) designs that are not in flight, and the state with other random numbers.
-
-        When the design is done, it comes from elsewhere to the engine, which may have been asked for others meanwhile.
-        """
+        """Return (g, n) designs that are not in flight, and the state with other random numbers."""
         genes, asked = self.engine.ask(state)
         if self.flying and genes.shape[1]:
             genes = genes[:, is_new(genes, np.stack(list(self.flying.values()), axis=1))]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.problem.protocol import Evaluation, Genome, SearchProblem
 
 EVALUATIONS, EXHAUSTED, SECONDS, STAGNATION, GAP = "evaluations", "exhausted", "seconds", "stagnation", "gap"
 """Why a search ended."""
@@ -92,9 +91,7 @@ class Engine(abc.ABC):
 def evaluate(problem: SearchProblem, genes: FloatArray) -> Evaluation:
     """Return the objectives and violations of (g, n) genes, fit for the logarithmic axes of engines.
 
-    Raises
-    ------
-    InputError : an objective of a design is not above 0.
+    Raises `InputError` if an objective of a design is not above 0.
     """
     found = problem.evaluate_genes(genes)
     for objective, values in zip(problem.objectives, found.objectives, strict=True):

@@ -11,9 +11,8 @@ from evo_libra.front.front import Front, front_of
 from evo_libra.problem.designs import best_bandwidths
 from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.engine import Engine
-from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot
+from evo_libra.searching.loop import NO_OPTIONS, MemeticStep, SearchLoop, SearchOptions, Snapshot, passes_multiple
 from evo_libra.searching.registry import ENGINES, load_engine
-from evo_libra.searching.stopping import passed
 
 STEP = 250
 """Designs per memetic step. A batch takes as long as its largest part: it should have hundreds of designs."""
@@ -40,9 +39,7 @@ def memetic_share(problem: SearchProblem, engine: str, share: float | None = Non
 def memetic_step(problem: SearchProblem, share: float) -> MemeticStep | None:
     """Return the step that takes a share of the evaluations; None for a share of 0.
 
-    Raises
-    ------
-    InputError : the share is out of range, or the problem has no exact bandwidths.
+    Raises `InputError` if the share is out of range, or the problem has no exact bandwidths.
     """
     if not share:
         return None
@@ -69,7 +66,7 @@ class Generations(SearchLoop):
         if not genes.shape[1]:
             return now
         now = self.learn(now, genes[:, :left])
-        if step is not None and passed(before, now.evaluations, step.every):
+        if step is not None and passes_multiple(before, now.evaluations, step.every):
             better = step.improve(now.archive, before + left - now.evaluations)
             now = self.learn(now, better) if better.shape[1] else now
         return now
@@ -87,19 +84,13 @@ def generations(
 ) -> Iterator[Snapshot]:
     """Return an iterator of a snapshot after each generation, until the search ends.
 
-    Parameters
-    ----------
-    problem, engine : the problem to search, and the engine.
-    population : designs per generation.
-    seed : of the random numbers.
-    evaluations : designs to evaluate, those of `resume` included; the last generation is cut to meet the number.
-    resume : where to go on; the state of its engine may come from a file.
-    options : how the search starts, stops and improves designs.
+    Evaluations include those of `resume`, whose engine state may come from a file; the last generation is cut to meet
+    the number.
     """
     return Generations(problem, engine, population, seed, options).snapshots(evaluations, resume)
 
 
-def settled(problem: SearchProblem, **asked: Any) -> SearchSettings:  # noqa: ANN401 - those of SearchSettings
+def settle(problem: SearchProblem, **asked: Any) -> SearchSettings:  # noqa: ANN401 - those of SearchSettings
     """Return the settings of a search: as asked, and where that is None as the problem has them.
 
     Every way to start a search takes its defaults from here.
@@ -123,6 +114,8 @@ def search(
 ) -> Front:
     """Search a problem and return the front of everything that was evaluated.
 
+    Raises `InputError` if there is no such engine, or a number is not above 0.
+
     Parameters
     ----------
     problem : the problem.
@@ -134,10 +127,6 @@ def search(
     options : how the search starts and stops, and its memetic step if `memetic` does not say.
     on_generation : called after each generation.
 
-    Raises
-    ------
-    InputError : there is no such engine, or a number is not above 0.
-
     >>> from evo_libra import load_problem
     >>> front = search(load_problem("gpt3-4k"), evaluations=4000, seed=1)
     >>> len(front) > 50
@@ -145,7 +134,7 @@ def search(
     """
     named = engine is None or isinstance(engine, str)
     asked = {"evaluations": evaluations, "population": population, "seed": seed, "memetic": memetic}
-    settings = settled(problem, engine=engine if named else "", **asked)
+    settings = settle(problem, engine=engine if named else "", **asked)
     if settings.evaluations < 1 or settings.population < 4 or settings.seed < 0:  # noqa: PLR2004 - two pairs of parents
         raise InputError("evaluations of at least 1, a population of at least 4 and a seed of at least 0 are needed")
     chosen = load_engine(settings.engine, problem) if engine is None or isinstance(engine, str) else engine

@@ -39,13 +39,9 @@ _ENGINE, _BEST = "engine/", "best/"
 class Epoch:
     """An island before or after what it does between two migrations.
 
-    Attributes
-    ----------
-    engine : state of the engine.
-    best : non-dominated designs of the island: before, at most as many as a generation has; after, all.
-    begun : evaluations of the island before.
-    evaluations : to do, or done.
-    seen : genes and evaluations of all designs, if an observer asks for them.
+    Before, `best` has at most as many non-dominated designs of the island as a generation, and after, all. `begun` are
+    the evaluations of the island before, `evaluations` those to do, or done. `seen` are genes and evaluations of all
+    designs, if an observer asks for them.
     """
 
     engine: EngineState
@@ -63,12 +59,9 @@ Elsewhere = Callable[[Callable[[Epoch], Epoch]], RunEpochs]
 class Archipelago:
     """The number of islands, and where they are.
 
-    Attributes
-    ----------
-    islands : searches side by side; with the seed they decide the front.
-    workers : processes, which decide nothing but the time: 0 has all islands in this process, None one process per
-        island as far as there are processors.
-    elsewhere : returns the function that runs epochs on other machines, given the one that runs an epoch here.
+    With the seed, the islands decide the front. `workers` are processes, which decide nothing but the time: 0 has all
+    islands in this process, None one process per island as far as there are processors. `elsewhere` returns the
+    function that runs epochs on other machines, given the one that runs an epoch here.
     """
 
     islands: int
@@ -89,13 +82,8 @@ def island_generations(
 ) -> Iterator[Snapshot]:
     """Yield a snapshot after each epoch of all islands, until the search ends.
 
-    Parameters
-    ----------
-    problem : it is sent to the processes, so its class must be one of a module.
-    engine : name of the engine of every island.
-    place : the number of islands, and where they are.
-    population : designs per generation of an island; the others are as for `.generations.generations`. The memetic step
-        is sent to the processes, too.
+    The problem is sent to the processes, so its class must be one of a module; so is the memetic step. The population
+    is that of an island; the other parameters are those of `.generations.generations`.
 
     Raises
     ------
@@ -155,10 +143,17 @@ class Epochs(SearchLoop):
     def advance(self, now: Snapshot, left: int) -> Snapshot:
         """Return the search after an epoch of every island and a migration."""
         before = unpack(now.engine, now.evaluations)
-        after = self.run_epochs(_with_shares(before, left, EPOCH * self.population))
-        guests = max(round(MIGRANTS * self.population), 1)
-        islands = _migrate(self.engine, after, guests) if len(after) > 1 else after
+        share, more = divmod(min(left, EPOCH * self.population * self.islands), self.islands)
+        after = self.run_epochs([replace(each, evaluations=share + (i < more)) for i, each in enumerate(before)])
+        islands = [self._receive(each, after[i - 1]) for i, each in enumerate(after)] if len(after) > 1 else after
         return replace(self._join(now, after), engine=pack(islands, self.population))
+
+    def _receive(self, island: Epoch, neighbour: Epoch) -> Epoch:
+        """Return an island once it knows some of the best designs of the one before; the first, of the last."""
+        guests = _thin(neighbour.best, max(round(MIGRANTS * self.population), 1))
+        none = np.zeros(len(guests))
+        state = self.engine.tell(island.engine, guests.genes, np.log10(guests.objectives), none)
+        return replace(island, engine=state, best=island.best.add(guests.genes, guests.objectives, none))
 
     def _join(self, now: Snapshot, islands: Sequence[Epoch]) -> Snapshot:
         """Return the search with what the islands found and evaluated."""
@@ -169,23 +164,6 @@ class Epochs(SearchLoop):
                 if self.options.observe is not None:
                     self.options.observe(genes, evaluation)
         return replace(now, found=found, evaluations=now.evaluations + sum(island.evaluations for island in islands))
-
-
-def _with_shares(islands: Sequence[Epoch], left: int, max_share: int) -> list[Epoch]:
-    """Return the islands with the evaluations that each has to do."""
-    share, more = divmod(min(left, max_share * len(islands)), len(islands))
-    return [replace(island, evaluations=share + (i < more)) for i, island in enumerate(islands)]
-
-
-def _migrate(engine: Engine, islands: Sequence[Epoch], guests: int) -> list[Epoch]:
-    """Return the islands once each knows some of the best designs of the one before; the first, of the last."""
-    return [_receive(engine, island, _thin(islands[i - 1].best, guests)) for i, island in enumerate(islands)]
-
-
-def _receive(engine: Engine, island: Epoch, guests: Archive) -> Epoch:
-    none = np.zeros(len(guests))
-    state = engine.tell(island.engine, guests.genes, np.log10(guests.objectives), none)
-    return replace(island, engine=state, best=island.best.add(guests.genes, guests.objectives, none))
 
 
 def _thin(best: Archive, max_designs: int) -> Archive:
@@ -210,12 +188,12 @@ def unpack(state: EngineState, evaluations: int) -> list[Epoch]:
     for name, values in state.arrays.items():
         island, _, part = name.partition("/")
         parts[int(island)][part] = values
-    return [_unpacked(arrays, state.random[str(i)], evaluations // len(parts)) for i, arrays in enumerate(parts)]
-
-
-def _unpacked(arrays: dict[str, NDArray[Any]], random: Any, begun: int) -> Epoch:  # noqa: ANN401 - plain data
-    engine = {name.removeprefix(_ENGINE): values for name, values in arrays.items() if name.startswith(_ENGINE)}
-    return Epoch(EngineState(engine, random), Archive(arrays[f"{_BEST}genes"], arrays[f"{_BEST}objectives"]), begun)
+    islands = []
+    for i, arrays in enumerate(parts):
+        best = Archive(arrays.pop(f"{_BEST}genes"), arrays.pop(f"{_BEST}objectives"))
+        engine = {name.removeprefix(_ENGINE): values for name, values in arrays.items()}
+        islands.append(Epoch(EngineState(engine, state.random[str(i)]), best, evaluations // len(parts)))
+    return islands
 
 
 @contextmanager

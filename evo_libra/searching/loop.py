@@ -1,4 +1,4 @@
-"""The loop of every search: advance by a step, judge, restart or end."""
+"""The loop of every search: advance by a step, judge, restart or end; and what ends it before its evaluations do."""
 
 from __future__ import annotations
 
@@ -8,33 +8,145 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import polars as pl
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive, Collection
-from evo_libra.problem.protocol import Evaluation, SearchProblem
-from evo_libra.searching.engine import (
-    EVALUATIONS,
-    EXHAUSTED,
-    GAP,
-    SECONDS,
-    STAGNATION,
-    Engine,
-    EngineState,
-    evaluate,
-)
-from evo_libra.searching.stopping import Mark, Stop, grown, passed
+from evo_libra.front.front import Front
+from evo_libra.front.indicators import hypervolume
+from evo_libra.optimality.certificate import certify
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.protocol import COST, TIME, Evaluation, SearchProblem
+from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION, Engine, EngineState, evaluate
+
+_LOOKS = 10
+
+
+@dataclass(frozen=True)
+class Stagnation:
+    """Ends a search when its hypervolume has hardly grown for long.
+
+    Attributes
+    ----------
+    evaluations : number over which the hypervolume of the archive has to grow; it is measured ten times meanwhile.
+    growth : share of itself by which the hypervolume has to grow.
+    """
+
+    evaluations: int
+    growth: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.evaluations < 1 or not 0 <= self.growth < 1:
+            raise InputError(
+                f"found a stagnation of {self.evaluations} evaluations that grow by {self.growth:g}; "
+                "at least 1 is needed, and a growth from 0 to below 1"
+            )
+
+    @property
+    def every(self) -> int:
+        """Evaluations between two looks."""
+        return max(self.evaluations // _LOOKS, 1)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Ends a search when its front is proven to be near the best one.
+
+    Attributes
+    ----------
+    target : largest gap that is good enough.
+    measure : returns the gap of an archive; see `certified_gap`.
+    every : evaluations before the first proof; each further one comes after a quarter more of them, as a proof takes as
+        long as hundreds of thousands.
+    """
+
+    target: float
+    measure: Callable[[Archive], float]
+    every: int = 100_000
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.target < np.inf or self.every < 1:
+            raise InputError(f"found a gap of {self.target:g}; a number of at least 0 is needed")
+
+    def due(self, before: int, after: int) -> bool:
+        """Return whether a proof is due between two numbers of evaluations."""
+        at = self.every
+        while at <= before:
+            at += max(at // 4, 1)
+        return at <= after
+
+
+@dataclass(frozen=True)
+class Stop:
+    """What ends a search, besides its number of evaluations; None for no such end.
+
+    Attributes
+    ----------
+    seconds : wall time in s, earlier sessions included; how far the search gets depends on the machine.
+    stagnation : ends the search after the same evaluations on every machine.
+    gap : as `stagnation`.
+    """
+
+    seconds: float | None = None
+    stagnation: Stagnation | None = None
+    gap: Gap | None = None
+
+    def __post_init__(self) -> None:
+        if self.seconds is not None and not 0 < self.seconds < np.inf:
+            raise InputError(f"found {self.seconds:g} s to search for; a number above 0 is needed")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """The evaluations and the (m, k) objectives of the archive when its hypervolume last grew by enough."""
+
+    evaluations: int = 0
+    objectives: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+
+def passes_multiple(before: int, after: int, every: int) -> bool:
+    """Return whether a count has passed a multiple of a number."""
+    return before // every < after // every
+
+
+def update_mark(mark: Mark, archive: Archive, evaluations: int, rule: Stagnation) -> Mark:
+    """Return the mark after a look at the archive: the old one where the hypervolume has not grown by enough since."""
+    if not len(archive):
+        return mark
+    low, high = archive.objectives.min(axis=1), archive.objectives.max(axis=1)
+    now = hypervolume(archive.objectives, low, high)
+    then = hypervolume(mark.objectives, low, high) if mark.objectives.size else 0.0
+    return Mark(evaluations, archive.objectives) if now - then > rule.growth * now else mark
+
+
+def certified_gap(problem: SearchProblem) -> Callable[[Archive], float]:
+    """Return the function that proves by how much a front is slower than the best one, at most, at any cost.
+
+    It is `Certificate.largest_factor` less 1; an archive without designs has an infinite gap. Raises `InputError` if
+    there is no such proof for the problem: it is written in Python, has another time than LIBRA's, or other objectives
+    than time and cost.
+    """
+    if not isinstance(problem, Problem) or not problem.time.exact:
+        raise InputError(f"no gap can be proven of '{problem.name}': that takes a problem file with time: libra")
+    if {objective.name for objective in problem.objectives} != {TIME.name, COST.name}:
+        raise InputError(f"no gap can be proven of '{problem.name}': its objectives are not time and cost")
+
+    def measure(archive: Archive) -> float:
+        if not len(archive):
+            return np.inf
+        rows = zip(problem.objectives, archive.objectives, strict=True)
+        frame = pl.DataFrame({objective.column: values / objective.scale for objective, values in rows})
+        return certify(problem, Front(frame, (TIME.column, COST.column))).largest_factor - 1.0
+
+    return measure
 
 
 @dataclass(frozen=True)
 class MemeticStep:
-    """A step that improves designs of the archive now and then.
+    """A step that improves `count` designs, spread over the archive, each time that `every` evaluations have passed.
 
-    Attributes
-    ----------
-    better : returns better genes for (g, n) genes. They are evaluated, and the engine learns from them.
-    every : evaluations between two steps.
-    count : designs per step, spread over the archive.
+    `better` returns better genes for (g, n) genes. They are evaluated, and the engine learns from them.
     """
 
     better: Callable[[FloatArray], FloatArray]
@@ -51,16 +163,9 @@ class MemeticStep:
 class Snapshot:
     """A search between two steps.
 
-    Attributes
-    ----------
-    engine : the state of the engine.
-    found : every non-dominated design so far, and some that may be.
-    evaluations : designs evaluated so far.
-    exhausted : whether the engine has nothing left to try.
-    ended : why the search ended, as `evo_libra.searching.engine` names it; empty while it goes on.
-    mark : the archive when its hypervolume last grew.
-    restarts : how often the engine forgot all and began again.
-    seconds : wall time so far.
+    `found` has every non-dominated design so far, and some that may be. `ended` is why the search ended, as
+    `evo_libra.searching.engine` names it; empty while it goes on. `mark` is the archive when its hypervolume last grew,
+    `restarts` how often the engine forgot all and began again, and `seconds` the wall time so far.
     """
 
     engine: EngineState
@@ -110,13 +215,7 @@ NO_OPTIONS = SearchOptions()
 
 @dataclass(frozen=True)
 class SearchLoop(abc.ABC):
-    """A search of a problem; subclasses define its step.
-
-    Attributes
-    ----------
-    population : designs per generation.
-    seed : of the random numbers.
-    """
+    """A search of a problem; subclasses define its step."""
 
     problem: SearchProblem
     engine: Engine
@@ -155,7 +254,7 @@ class SearchLoop(abc.ABC):
                 return
 
     def learn(self, now: Snapshot, genes: FloatArray, evaluation: Evaluation | None = None) -> Snapshot:
-        """Return the search once (g, n) genes are evaluated, observed, archived and told to the engine."""
+        """Return the search once (g, n) genes are evaluated, observed and archived, and the engine knows them."""
         known = evaluate(self.problem, genes) if evaluation is None else evaluation
         now = self.archive(now, genes, known)
         return replace(now, engine=self.engine.tell(now.engine, genes, np.log10(known.objectives), known.violation))
@@ -186,8 +285,8 @@ class SearchLoop(abc.ABC):
             return replace(now, ended=SECONDS)
         if stop.gap is not None and stop.gap.due(before, done) and stop.gap.measure(now.archive) <= stop.gap.target:
             return replace(now, ended=GAP)
-        if stop.stagnation is not None and passed(before, done, stop.stagnation.every):
-            mark = grown(now.mark, now.archive, done, stop.stagnation)
+        if stop.stagnation is not None and passes_multiple(before, done, stop.stagnation.every):
+            mark = update_mark(now.mark, now.archive, done, stop.stagnation)
             stagnated = done - mark.evaluations >= stop.stagnation.evaluations
             return replace(now, mark=mark, ended=STAGNATION if stagnated else "")
         return now

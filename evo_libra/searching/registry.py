@@ -20,16 +20,12 @@ _METHODS = ("start", "ask", "tell")
 
 @dataclass(frozen=True)
 class EngineEntry:
-    """An engine of this package, or of a library that it wraps.
+    """An engine of this package, or of a library that it wraps: the algorithm, and the problems that it is made for.
 
-    Attributes
-    ----------
-    title : the algorithm.
-    purpose : the problems that it is made for.
-    home : ``module:function`` in `evo_libra.searching.engines`. The function makes the engine from the problem and, for
-        a library, from the name of the algorithm. The module is imported when the engine is chosen.
-    deterministic : whether the engine asks for the same designs whatever the seed, and learns nothing from others.
-    memetic : share of evaluations with better bandwidths that pays by default.
+    `home` is ``module:function`` in `evo_libra.searching.engines`, imported when the engine is chosen; the function
+    makes the engine from the problem and, for a library, from the name of the algorithm. A deterministic engine asks
+    for the same designs whatever the seed, and learns nothing from others. `memetic` is the share of evaluations with
+    better bandwidths that pays by default.
     """
 
     title: str
@@ -44,13 +40,13 @@ _FRONT, _MANY, _SHAPES = "two objectives, or few", "three objectives and more", 
 ENGINES = {
     "nsga2": EngineEntry("NSGA-II on arrays", _FRONT, "nsga:nsga2", memetic=0.05),
     "nsga3": EngineEntry("NSGA-III on arrays", _MANY, "nsga:nsga3", memetic=0.05),
-    "random": EngineEntry("random search", "the baseline of every comparison", "random_search:RandomEngine.of"),
+    "random": EngineEntry("random search", "the baseline of every comparison", "nsga:RandomEngine"),
     "exhaustive": EngineEntry(
-        "every structure, sorted out by bounds", "the exact front of a space of structures",
-        "exhaustive:ExhaustiveEngine.of", deterministic=True,
+        "every topology, pruned by bounds", "the exact front of a space of topologies",
+        "exact:ExhaustiveEngine", deterministic=True,
     ),
     "optimize": EngineEntry(
-        "exact bandwidths of a few networks", "one proven design", "optimize:OptimizeEngine.of", deterministic=True
+        "exact bandwidths of a few networks", "one proven design", "exact:OptimizeEngine", deterministic=True
     ),
     "pymoo:nsga2": EngineEntry("NSGA-II of pymoo", _FRONT, "pymoo:PymooEngine.of"),
     "pymoo:nsga3": EngineEntry("NSGA-III of pymoo", _MANY, "pymoo:PymooEngine.of"),
@@ -58,14 +54,14 @@ ENGINES = {
     "pymoo:agemoea": EngineEntry("AGE-MOEA of pymoo; needs numba", _SHAPES, "pymoo:PymooEngine.of"),
     "pymoo:agemoea2": EngineEntry("AGE-MOEA2 of pymoo; needs numba", _SHAPES, "pymoo:PymooEngine.of"),
     "pymoo:smsemoa": EngineEntry("SMS-EMOA of pymoo", "the hypervolume of few objectives", "pymoo:PymooEngine.of"),
-    "pymoo:moead": EngineEntry("MOEA/D of pymoo", "even fronts without constraints", "pymoo:PymooEngine.of"),
+    "pymoo:moead": EngineEntry("MOEA/D of pymoo", "even fronts", "pymoo:PymooEngine.of"),
     "pymoo:rvea": EngineEntry("RVEA of pymoo", "many objectives and a fixed budget", "pymoo:PymooEngine.of"),
     "pymoo:spea2": EngineEntry("SPEA2 of pymoo", _FRONT, "pymoo:PymooEngine.of"),
     "pymoo:ctaea": EngineEntry("C-TAEA of pymoo", "narrow constraints", "pymoo:PymooEngine.of"),
     "pymoo:omnioptimizer": EngineEntry("Omni-optimizer of pymoo", "one objective or several", "pymoo:PymooEngine.of"),
-    "deap:nsga2": EngineEntry("NSGA-II of DEAP", _FRONT, "deap:DeapEngine.of"),
-    "deap:nsga3": EngineEntry("NSGA-III of DEAP", _MANY, "deap:DeapEngine.of"),
-    "deap:spea2": EngineEntry("SPEA2 of DEAP", _FRONT, "deap:DeapEngine.of"),
+    "deap:nsga2": EngineEntry("NSGA-II of DEAP", _FRONT, "deap:DeapEngine"),
+    "deap:nsga3": EngineEntry("NSGA-III of DEAP", _MANY, "deap:DeapEngine"),
+    "deap:spea2": EngineEntry("SPEA2 of DEAP", _FRONT, "deap:DeapEngine"),
 }  # fmt: skip
 """Engines of this package by name; an algorithm of a library is called ``<library>:<algorithm>``."""
 

@@ -1,17 +1,23 @@
-"""Where everything that commands print passes through, so that no name and no file can steer the terminal."""
+"""What commands print with: streams and consoles that no name and no file can steer, tables, JSON, times and figures.
+
+It imports next to nothing: plain commands do without Rich.
+"""
 
 from __future__ import annotations
 
 import io
+import json
+import math
 import os
 import re
 import sys
-from collections.abc import Iterable
-from typing import Any, TextIO
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:  # plain commands do without Rich
+if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, ProgressColumn
+    from rich.text import Text
 
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that a terminal obeys instead of showing them, those that turn the direction of writing, and halves."""
@@ -29,9 +35,7 @@ def cleaned(text: str) -> str:
 class CleanStream(io.TextIOWrapper):
     """A stream of text that shows what a terminal would obey.
 
-    Attributes
-    ----------
-    rich_proxied_file : where Rich writes, whose styles are escapes; `new_console` cleans its text.
+    Rich writes its styles, which are escapes, to `rich_proxied_file`; `new_console` cleans its text.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -40,17 +44,15 @@ class CleanStream(io.TextIOWrapper):
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """Write a text, cleaned; return its length."""
+        """Write a text without steering characters; return its length."""
         super().write(cleaned(text))
         return len(text)
 
 
 def clean_streams() -> bool:
-    """Make the output and error streams of this process clean ones; where one is closed, a stream to nowhere.
+    """Clean the output and error streams of this process; return whether standard output is open.
 
-    Returns
-    -------
-    Whether standard output is open.
+    A closed stream becomes a stream to nowhere.
     """
     is_open = sys.stdout is not None
     for name in ("stdout", "stderr"):
@@ -79,6 +81,150 @@ def new_console(**options: Any) -> Console:  # noqa: ANN401 - those of Rich's co
     return CleanConsole(**options)
 
 
+def progress_bar(*columns: ProgressColumn) -> Progress:
+    """Return a bar on the error stream, which is shown on a terminal only and vanishes at its end."""
+    from rich.progress import Progress  # noqa: PLC0415 - plain commands do without
+
+    console = new_console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
 def print_styled(text: str) -> None:
     """Print a text that has escapes of its own, and none from elsewhere."""
     print(text, file=getattr(sys.stdout, "rich_proxied_file", sys.stdout))
+
+
+def print_table(
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | Text] | None],
+    *,
+    left: Collection[str] = (),
+    fold: Collection[str] = (),
+    min_width: int = 0,
+    **options: Any,  # noqa: ANN401 - those of Rich's table
+) -> None:
+    """Print a table of figures, which are flush right and never cut.
+
+    Parameters
+    ----------
+    rows : texts for each column; None draws a line.
+    left : columns of words, flush left.
+    fold : columns of words that fold where the terminal is narrow.
+    min_width : columns of the table at least; a narrower terminal folds its lines.
+    """
+    from rich.table import Table  # noqa: PLC0415 - plain commands do without
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    table = Table(title=Text(title) if title else None, title_justify="left", caption_justify="left", **options)
+    for column in columns:
+        words = column in left or column in fold
+        table.add_column(
+            Text(column), justify="left" if words else "right", no_wrap=column not in fold, overflow="fold"
+        )
+    for row in rows:
+        if row is None:
+            table.add_section()
+        else:
+            table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    console = new_console()
+    console.width = max(console.width, min_width)
+    console.print(table)
+
+
+def print_json(data: Mapping[str, Any], indent: int | None = None) -> None:
+    """Print one JSON object to standard output."""
+    print(json.dumps(data, allow_nan=False, indent=indent))
+
+
+def duration(seconds: float) -> str:
+    """Return a time for reading.
+
+    >>> duration(0.43), duration(61), duration(7300), duration(200_000)
+    ('0.43 s', '1 min 1 s', '2 h 1 min', '2 d 7 h')
+    """
+    if seconds < 10:  # noqa: PLR2004 - short times read better with decimals
+        return f"{seconds:.2g} s"
+    for name, size, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} {int(seconds % size // part)} {smaller}"
+    return f"{seconds:.0f} s"
+
+
+_UNITS = (
+    ("ns", 1e-6, 1e-3), ("us", 1e-3, 1.0), ("ms", 1.0, 1e4), ("s", 1e3, 6e5), ("min", 6e4, 3.6e7),
+    ("h", 3.6e6, 1.728e8), ("d", 8.64e7, 6.3e10), ("years", 3.15576e10, math.inf),
+)  # fmt: skip
+"""Units of time with their milliseconds, and the milliseconds from which on the next one reads better."""
+
+
+def time_unit(milliseconds: float) -> tuple[str, float]:
+    """Return the unit in which a time reads best, and its milliseconds.
+
+    >>> time_unit(0.0002), time_unit(58.098), time_unit(1.2e11)
+    (('ns', 1e-06), ('ms', 1.0), ('years', 31557600000.0))
+    """
+    return next(((name, size) for name, size, end in _UNITS if milliseconds < end), ("ms", 1.0))
+
+
+def time_text(milliseconds: float) -> str:
+    """Return a time for reading, in a unit that suits it.
+
+    >>> time_text(58.0981), time_text(12_345), time_text(0.25)
+    ('58.0981 ms', '12.345 s', '250 us')
+    """
+    name, size = time_unit(milliseconds)
+    return f"{milliseconds / size:.6g} {name}"
+
+
+def number(value: float) -> str:
+    """Return a figure for reading."""
+    return f"{value:,.0f}" if abs(value) >= 1e5 else f"{value:.5g}"  # noqa: PLR2004 - large figures read better whole
+
+
+def size_of_iteration(workload: Mapping[str, Any]) -> str:
+    """Return how much one iteration of a workload is, for reading; empty where nothing is known.
+
+    >>> size_of_iteration({"layers": 2, "sequence": 1024, "batch_per_replica": 32, "global_batch": 8192})
+    '2 layers, sequences of 1,024 tokens, 32 per replica, 8,192 in all'
+    >>> size_of_iteration({"layers": 54, "sequence": None, "batch_per_replica": None, "global_batch": None})
+    '54 layers'
+    """
+    layers, tokens, batch = workload["layers"], workload["sequence"], workload["batch_per_replica"]
+    parts = [] if layers is None else [f"{layers:,} layers" if layers != 1 else "1 layer"]
+    if batch is not None:
+        what = f"sequences of {tokens:,} tokens, {batch:,}" if tokens is not None else f"{batch:,} samples"
+        parts += [f"{what} per replica", f"{workload['global_batch']:,} in all"]
+    return ", ".join(parts)
+
+
+def print_folded(*sentences: object) -> None:
+    """Print sentences, each folded to the width of the terminal."""
+    from shutil import get_terminal_size  # noqa: PLC0415 - few need it, and all import this
+    from textwrap import fill  # noqa: PLC0415 - the same
+
+    for sentence in sentences:
+        print(fill(str(sentence), get_terminal_size().columns, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def short_design(design: str) -> str:
+    """Return the notation with bandwidths to four digits, for reading; files keep them all."""
+    network, *options = design.split(" ")
+    parts = []
+    for part in network.split("_"):
+        head, colon, bandwidth = part.partition(":")
+        parts.append(f"{head}{colon}{float(bandwidth):.4g}" if colon else part)
+    return " ".join(["_".join(parts), *options])
+
+
+_LABELS = {"time_ms": "iteration time [ms]", "cost_usd": "network cost [USD]"}
+
+
+def label_of(column: str) -> str:
+    """Return what an axis calls an objective.
+
+    >>> label_of("time_ms"), label_of("power_MW"), label_of("hops")
+    ('iteration time [ms]', 'power [MW]', 'hops')
+    """
+    name, _, unit = column.rpartition("_")
+    return _LABELS.get(column, f"{name} [{unit}]" if name else column)

@@ -22,7 +22,7 @@ def _setup(row: Mapping[str, Any]) -> Setup:
     model = Decoder(
         row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, False, 51200, row["seq"],
         None, None, "", tied=True,
-    )  # fmt: skip  # noqa: FBT003 - not gated
+    )  # fmt: skip
     return Setup(model, accelerator("a100-80gb"), row["seq"], row["batch"], fused_attention=False, dropout=True)
 
 

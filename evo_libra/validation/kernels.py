@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from evo_libra.network.catalog.accelerators import Accelerator, accelerator
 from evo_libra.validation.source import Row, Source, published
 
@@ -27,7 +25,7 @@ _MICRO = 1e-6
 
 
 def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mapping[str, Any]]:
-    found = []
+    found: list[Mapping[str, Any]] = []
     for measured in published("kernel_measurements.json")["sets"]:
         ours = measured["kernel"] == kernel and measured["npu"] == npu and not measured["software"].startswith("VLLM")
         if ours and (precision is None or measured["precision"] == precision):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 DATA = Path(__file__).parent / "data"
 
 
-@lru_cache(maxsize=None)
+@cache
 def published(name: str) -> Any:
     """Return the figures of a file beside this one."""
     return json.loads((DATA / name).read_text())

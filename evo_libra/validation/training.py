@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ def cluster_of(npu: Accelerator, npus: int) -> tuple[IntArray, FloatArray]:
     return np.array([[inside], [max(npus // inside, 1)]]), np.array([[ports], [NIC_RATE[npu.name] * NIC_EFFICIENCY]])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _traffic_of(npu: str, npus: int, plan: tuple[int, ...]) -> SecondsPerByte:
     tp, cp, pp, dp = plan
     return seconds_per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp))

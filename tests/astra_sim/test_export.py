@@ -20,9 +20,9 @@ from evo_libra.chakra.groups import read_groups
 from evo_libra.chakra.read import read_nodes, trace_files
 from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
-from evo_libra.timing.input_files.files import read_machine
+from evo_libra.timing.input_files.system_file import read_machine
 from evo_libra.timing.traces.execute import execute
-from evo_libra.workload.group_members import members_of
+from evo_libra.workload.parallelism import members_of
 
 WHOLE = "RI(4)@chiplet:256_FC(2)@package:100_SW(4)@pod:50_RI(2)@node:25"
 SPLIT = "FC(8)@chiplet:256_SW(8)@pod:64"
@@ -290,9 +290,9 @@ def test_rounding_and_small_messages_are_told(tmp_path: Path) -> None:
     assert isinstance(problem, Problem)
     exported = export_design(problem, WHOLE.replace(":256", ":0.1"), tmp_path / "out")
     assert [workload.prefix for workload in exported.workloads] == ["traces/a-b", "traces/a-b-2"]
-    told = "\n".join(exported.differences)
-    assert "rounded to a nanosecond, which makes -0.6 ns in all" in told
-    assert "a byte for each of the 64 NPUs, and in the search one for each of the group's 4" in told
+    sentences = "\n".join(exported.differences)
+    assert "rounded to a nanosecond, which makes -0.6 ns in all" in sentences
+    assert "a byte for each of the 64 NPUs, and in the search one for each of the group's 4" in sentences
     read_back(tmp_path / "out", exported)
 
 

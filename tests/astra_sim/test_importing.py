@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evo_libra import load_problem
 from evo_libra.arrays import IntArray, Population, Schedule
 from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, cluster_of, dimension_algorithms
-from evo_libra.astra_sim.importing import Imported, imported, problem_texts
+from evo_libra.astra_sim.importing import Imported, problem_texts, read_cluster
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.files.source import parse_source
@@ -24,14 +24,8 @@ from evo_libra.problem.problem import Problem
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.input_files.files import (
-    NetworkFile,
-    SystemFile,
-    network_text,
-    parse_network,
-    parse_system,
-    system_text,
-)
+from evo_libra.timing.input_files.network_file import NetworkFile, network_text, parse_network
+from evo_libra.timing.input_files.system_file import SystemFile, parse_system, system_text
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy
 
 RING, FULLY_CONNECTED, SWITCH = range(3)
@@ -76,7 +70,7 @@ def designs(draw: st.DrawFn, *, scheduled: bool = True) -> tuple[Fidelity, Popul
 def test_what_is_exported_comes_back(case: tuple[Fidelity, Population]) -> None:
     fidelity, design = case
     cluster = cluster_of(fidelity, design)
-    found = imported(*through_files(cluster.network, cluster.system))
+    found = read_cluster(*through_files(cluster.network, cluster.system))
     assert found.without == ()
     used = np.flatnonzero(design.npus[:, 0] > 1)
     assert [dimension.npus for dimension in found.fabric.dimensions] == design.npus[used, 0].tolist()
@@ -142,7 +136,7 @@ SYSTEM = {"preferred-dataset-splits": 4, "collective-optimization": "baseline", 
 
 def read(network: dict[str, Any] | None = None, system: dict[str, Any] | None = None) -> Imported:
     links = parse_network(parse_source(json.dumps(NETWORK | (network or {})), "network.yml"))
-    return imported(links, parse_system(parse_source(json.dumps(SYSTEM | (system or {})), "system.json"), links))
+    return read_cluster(links, parse_system(parse_source(json.dumps(SYSTEM | (system or {})), "system.json"), links))
 
 
 def test_a_cluster_that_a_problem_file_can_say() -> None:
@@ -224,7 +218,7 @@ def test_schedulers() -> None:
 def test_problem_files_load_and_time_the_design_alike(case: tuple[Fidelity, Population]) -> None:
     fidelity, design = case
     cluster = cluster_of(fidelity, design)
-    found = imported(*through_files(cluster.network, cluster.system))
+    found = read_cluster(*through_files(cluster.network, cluster.system))
     with TemporaryDirectory() as name:
         folder = Path(name)
         for file, text in zip(("a.yaml", "a b.yaml"), problem_texts(found, "a", "a b.yaml"), strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evo_libra.chakra.check import mistakes_in
+from evo_libra.chakra.check import check_nodes
 from evo_libra.chakra.read import read_metadata, read_nodes, read_trace, read_traces, trace_files
 from evo_libra.chakra.trace import CollectiveType, Kind, Metadata, Node
 from evo_libra.chakra.write import collective_node, compute_node, write_trace
@@ -107,4 +107,4 @@ def test_nodes_that_are_made_here_are_the_bytes_of_a_sample(tmp_path: Path) -> N
             made.append(collective_node(node.id, node.name, collective, value["comm_size"], data=node.data))
     write_trace(tmp_path / "made.et", read_metadata(sample), made)
     assert (tmp_path / "made.et").read_bytes() == sample.read_bytes()
-    assert mistakes_in(made, "made") == []
+    check_nodes(made, "made")

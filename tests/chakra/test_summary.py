@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evo_libra.chakra.graph import Chain, graph_of, longest_chain, running_order
+from evo_libra.chakra.check import Chain, graph_of, longest_chain, running_order
 from evo_libra.chakra.read import read_trace
 from evo_libra.chakra.summary import CollectiveKey, ComputeSummary, Volume, compute_time, summarise
 from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node
@@ -175,7 +175,7 @@ def test_what_cannot_be_read_cannot_be_summed_up(nodes: list[Any], tmp_path: Pat
 def test_progress_is_told(tmp_path: Path) -> None:
     path = tmp_path / "t.et"
     write_trace(path, Metadata(), (compute_node(number, "a" * 50, duration=1) for number in range(3000)))
-    told: list[int] = []
-    summarise(path, watch=told.append)
-    assert len(told) == 2
-    assert 0 < told[0] < told[1] <= path.stat().st_size
+    positions: list[int] = []
+    summarise(path, watch=positions.append)
+    assert len(positions) == 2
+    assert 0 < positions[0] < positions[1] <= path.stat().st_size

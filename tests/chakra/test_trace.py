@@ -6,7 +6,7 @@ import gzip
 import re
 import struct
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from evo_libra.chakra import framing
 from evo_libra.chakra import read as reading
-from evo_libra.chakra.check import mistakes_in
+from evo_libra.chakra.check import check_nodes
 from evo_libra.chakra.read import read_nodes, read_trace, read_traces
 from evo_libra.chakra.schema import SCALARS
 from evo_libra.chakra.summary import summarise
@@ -31,7 +31,7 @@ from evo_libra.chakra.write import (
     store_node,
     write_trace,
 )
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, Mistake
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "chakra"
 SAMPLES = [path.read_bytes() for path in sorted(GOLDEN.glob("*/trace.*.et")) if path.stat().st_size < 2000]
@@ -40,6 +40,14 @@ UINT64 = st.integers(0, 2**64 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 SINGLE = st.floats(allow_nan=False, width=32)
 BITS = {"32": 32, "64": 64}
+
+
+def mistakes_in(nodes: Iterable[Node], file: str) -> list[Mistake]:
+    try:
+        check_nodes(nodes, file)
+    except InputError as error:
+        return list(error.mistakes)
+    return []
 
 
 def values_of(scalar: str) -> st.SearchStrategy[Any]:
@@ -192,7 +200,7 @@ def test_a_length_takes_no_memory_before_the_bytes_are_there(tmp_path: Path) -> 
 
 
 def test_a_gzipped_message_beyond_the_limit_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(framing, "LARGEST_MESSAGE", 1000)
+    monkeypatch.setattr(framing, "MAX_MESSAGE_BYTES", 1000)
     path = tmp_path / "t.et"
     path.write_bytes(gzip.compress(b"\x07\x0a\x050.0.4" + b"\xe9\x07" + bytes(1001)))
     with pytest.raises(InputError, match="its length is 1001 bytes, at most 1000 are read"):
@@ -270,7 +278,7 @@ def test_what_is_wrong_is_said_in_a_sentence(nodes: list[Node], expected: list[s
     assert [str(mistake) for mistake in mistakes_in(nodes, "t")] == expected
 
 
-def test_all_is_told_up_to_a_number(tmp_path: Path) -> None:
+def test_mistakes_are_listed_up_to_a_number(tmp_path: Path) -> None:
     path = tmp_path / "t.et"
     write_trace(path, Metadata(), [node(number, Kind.COMP, 1000, 2000) for number in range(30)])
     with pytest.raises(InputError) as caught:
@@ -327,16 +335,16 @@ def test_equal_ids_end_the_reading_soon(distinct: int, tmp_path: Path) -> None:
         for taken in range(20_000):
             yield compute_node(taken % distinct, "", duration=1)
 
-    told = mistakes_in(nodes(), "t")
+    found = mistakes_in(nodes(), "t")
     assert taken < 10_000
-    assert len(told) == min(distinct, 20) + 1
-    assert "nodes have this id; ids are unique in a trace" in told[0].message
-    assert str(told[-1]).startswith("t: the reading ended at node ")
+    assert len(found) == min(distinct, 20) + 1
+    assert "nodes have this id; ids are unique in a trace" in found[0].message
+    assert str(found[-1]).startswith("t: the reading ended at node ")
     write_trace(path, Metadata(), nodes())
     for read in (read_trace, summarise):
         with pytest.raises(InputError) as caught:
             read(path)
-        assert [mistake.message for mistake in caught.value.mistakes] == [mistake.message for mistake in told]
+        assert [mistake.message for mistake in caught.value.mistakes] == [mistake.message for mistake in found]
 
 
 def test_many_mistakes_end_the_reading(tmp_path: Path) -> None:
@@ -354,9 +362,14 @@ def test_traces_beyond_what_is_read_are_refused(tmp_path: Path, monkeypatch: pyt
     write_trace(path, Metadata(), [node(number, Kind.COMP, *range(number)) for number in range(10)])
     size = sum(len(message.data) for message in framing.read_messages(path)) - len(b"\x0a\x050.0.4")
     for name, enough, readers, words in (
-        ("MOST_NODES", 10, (read_trace, summarise), "10 nodes; at most 9 are read"),
-        ("MOST_DEPENDENCIES", 45, (read_trace, summarise), "45 dependencies; at most 44 are read"),
-        ("LARGEST_TRACE", size, (read_trace,), f"{size} bytes, unpacked; at most {size - 1} are read where all nodes"),
+        ("MAX_NODES", 10, (read_trace, summarise), "10 nodes; at most 9 are read"),
+        ("MAX_DEPENDENCIES", 45, (read_trace, summarise), "45 dependencies; at most 44 are read"),
+        (
+            "MAX_TRACE_BYTES",
+            size,
+            (read_trace,),
+            f"{size} bytes, unpacked; at most {size - 1} are read where all nodes",
+        ),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(reading, name, enough)
@@ -366,7 +379,7 @@ def test_traces_beyond_what_is_read_are_refused(tmp_path: Path, monkeypatch: pyt
                 with pytest.raises(InputError, match=f"{path}: node 9: brings the trace to {words}"):
                     read(path)
     # What is larger than can be kept can still be summed up.
-    monkeypatch.setattr(reading, "LARGEST_TRACE", size - 1)
+    monkeypatch.setattr(reading, "MAX_TRACE_BYTES", size - 1)
     assert summarise(path).longest.nodes == 10
 
 

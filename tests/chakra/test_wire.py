@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evo_libra.chakra.read import read_metadata, read_nodes, read_trace
-from evo_libra.chakra.recognise import Schema, schema_of
+from evo_libra.chakra.schema import Schema, schema_of
 from evo_libra.chakra.trace import Attribute, CollectiveType, Kind, Metadata, Node, Tensors
 from evo_libra.chakra.write import encode_node, write_trace
 from evo_libra.errors import InputError

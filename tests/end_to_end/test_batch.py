@@ -19,7 +19,7 @@ from command import process_json as run_json
 from command import run_process as run
 
 from evo_libra.experiment.execution.private_cluster import new_credentials
-from evo_libra.experiment.store.control import request
+from evo_libra.experiment.store.messages import request
 
 ROOT = Path(__file__).parents[2]
 STEERED = '''

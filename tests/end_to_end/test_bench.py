@@ -21,7 +21,7 @@ from evo_libra.problem.file.registry import load_problem
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.ui.commands.bench import _data, _dotted
-from evo_libra.ui.plots.attainment import attainment_figure
+from evo_libra.ui.plots.figure import attainment_figure
 
 BENCH = ("bench", "gpt3-4k", "--seeds", "3", "--evaluations", "600", "--population", "60", "--workers", "2")
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from evo_libra.errors import InputError
-from evo_libra.files.source import MAX_DEPTH, Position, parse_source, read_source, set_value, validate
+from evo_libra.files.source import parse_source, read_source, set_value, validate
+from evo_libra.files.yaml_reader import MAX_DEPTH, Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable

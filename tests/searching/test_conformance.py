@@ -13,13 +13,12 @@ import pytest
 from evo_libra import load_problem
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.conformance import CHECKS, Check, ConformanceError, SampleProblem
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.deap import DeapEngine
+from evo_libra.searching.engines.nsga import RandomEngine
 from evo_libra.searching.engines.pymoo import PymooEngine
-from evo_libra.searching.engines.random_search import RandomEngine
 from evo_libra.searching.registry import DETERMINISTIC, engine_names, load_engine
 
 LEFT_OUT = {

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import Archive
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import Snapshot
@@ -26,14 +25,14 @@ PROBLEM = load_problem("gpt3-4k")
 SAMPLING = ("nsga2", "nsga3", "random")
 
 
-def worth(genes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def evaluation(genes: FloatArray) -> tuple[FloatArray, FloatArray]:
     kind, x, y = genes
     return np.stack([1 + x**2 + kind / 10, 1 + (x - 1) ** 2 + y]), np.maximum(y - 2.9, 0)
 
 
 def step(engine: object, state: EngineState) -> EngineState:
     genes, state = engine.ask(state)  # type: ignore[attr-defined]
-    return engine.tell(state, genes, *worth(genes))  # type: ignore[attr-defined, no-any-return]
+    return engine.tell(state, genes, *evaluation(genes))  # type: ignore[attr-defined, no-any-return]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ def test_asked_genes_are_legal_new_and_the_same_when_asked_again(name: str) -> N
         assert genes.shape == (3, 20)
         np.testing.assert_array_equal(genes, MIXED.repair(genes))
         assert len(np.unique(genes.T, axis=0)) == 20
-        state = engine.tell(after, genes, *worth(genes))
+        state = engine.tell(after, genes, *evaluation(genes))
 
 
 @pytest.mark.parametrize("name", SAMPLING)

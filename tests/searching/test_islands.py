@@ -27,9 +27,8 @@ from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, STAGNATION, Engin
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_share, memetic_step
 from evo_libra.searching.islands import EPOCH, Archipelago, island_generations, unpack
-from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, derived_seed
+from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, Stagnation, Stop, derived_seed
 from evo_libra.searching.registry import load_engine
-from evo_libra.searching.stopping import Stagnation, Stop
 
 POPULATION = 20
 
@@ -127,7 +126,7 @@ def test_islands_stop_restart_start_from_designs_and_are_observed(problem: Probl
     first = problem.genome.sample(np.random.default_rng(0), 15)
     options = SearchOptions(
         stop=Stop(stagnation=Stagnation(3000, 0.1)), restarts=1, first=first,
-        observe=lambda genes, worth: seen.append((genes, worth)),
+        observe=lambda genes, evaluation: seen.append((genes, evaluation)),
     )  # fmt: skip
     snapshots = run(problem, 2, 10**6, options=options)
     assert snapshots[-1].ended == STAGNATION
@@ -220,10 +219,10 @@ def test_processes_end_with_the_search(tmp_path: Path, frail: Any, number: int) 
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(number)
-    _, told = process.communicate(timeout=600)
+    _, output = process.communicate(timeout=600)
     assert process.returncode == -number
     # Python's own word on Ctrl-C, and nothing of the workers.
-    assert told.count("Traceback") == (number == signal.SIGINT)
+    assert output.count("Traceback") == (number == signal.SIGINT)
     workers = [int(file.stem) for file in tmp_path.glob("*.pid")]
     assert len(workers) == 2
     while any(map(alive, workers)):

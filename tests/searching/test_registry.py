@@ -9,11 +9,11 @@ import pytest
 from evo_libra import search
 from evo_libra.errors import InputError
 from evo_libra.searching.conformance import SampleProblem
-from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.engines.nsga import RandomEngine
 from evo_libra.searching.registry import engine_names, load_engine
 
 MODULE = """
-from evo_libra.searching.engines.random_search import RandomEngine
+from evo_libra.searching.engines.nsga import RandomEngine
 
 
 class Mine(RandomEngine):
@@ -54,12 +54,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["mine", "my_engines:Mine", "my_engines:make"])
 def test_an_engine_of_ones_own_is_made_for_the_problem(name: str) -> None:
-    toy = SampleProblem()
-    engine = load_engine(name, toy)
+    sample = SampleProblem()
+    engine = load_engine(name, sample)
     assert type(engine).__name__ == "Mine"
-    assert engine.problem is toy  # type: ignore[attr-defined]
-    front = search(toy, engine=name, evaluations=100, population=20)
-    assert front.frame.equals(search(toy, engine=RandomEngine(), evaluations=100, population=20).frame)
+    assert engine.problem is sample  # type: ignore[attr-defined]
+    front = search(sample, engine=name, evaluations=100, population=20)
+    assert front.frame.equals(search(sample, engine=RandomEngine(), evaluations=100, population=20).frame)
 
 
 @pytest.mark.usefixtures("folder")

@@ -14,16 +14,15 @@ from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.generations import generations, memetic_share, memetic_step
-from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot
+from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, Stagnation, Stop
 from evo_libra.searching.registry import DETERMINISTIC, engine_names, load_engine
-from evo_libra.searching.stopping import Stagnation, Stop
 
 EVALUATIONS, POPULATION = 110, 20
 RESTARTING = SearchOptions(Stop(stagnation=Stagnation(30, growth=0.999)), restarts=2)
 
 
 def nearer(genes: FloatArray) -> FloatArray:
-    """Halve the way to where the toy's last gene is best."""
+    """Halve the way to where the last gene is best."""
     return np.vstack([genes[:-1], (genes[-1:] + 2.7) / 2])
 
 

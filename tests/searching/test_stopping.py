@@ -18,9 +18,18 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.searching.engine import EVALUATIONS, GAP, SECONDS, STAGNATION
 from evo_libra.searching.generations import generations
-from evo_libra.searching.loop import SearchOptions, Snapshot
+from evo_libra.searching.loop import (
+    Gap,
+    Mark,
+    SearchOptions,
+    Snapshot,
+    Stagnation,
+    Stop,
+    certified_gap,
+    passes_multiple,
+    update_mark,
+)
 from evo_libra.searching.registry import load_engine
-from evo_libra.searching.stopping import Gap, Mark, Stagnation, Stop, certified_gap, grown, passed
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +71,11 @@ def test_stagnation_means_that_the_hypervolume_has_hardly_grown() -> None:
     rule = Stagnation(100, 0.05)
     genes = np.zeros((1, 2))
     first, near, far = (Archive(genes, np.array([[1.0, 10.0], [10.0, x]])) for x in (1.0, 0.99, 0.5))
-    mark = grown(Mark(), first, 10, rule)
+    mark = update_mark(Mark(), first, 10, rule)
     assert mark.evaluations == 10
-    assert grown(mark, near, 20, rule).evaluations == 10
-    assert grown(mark, far, 30, rule).evaluations == 30
-    assert grown(Mark(), Archive.empty(1, 2), 40, rule).evaluations == 0
+    assert update_mark(mark, near, 20, rule).evaluations == 10
+    assert update_mark(mark, far, 30, rule).evaluations == 30
+    assert update_mark(Mark(), Archive.empty(1, 2), 40, rule).evaluations == 0
 
 
 def test_restarts_go_on_instead_and_keep_what_was_found(problem: Problem) -> None:
@@ -158,7 +167,7 @@ def test_proofs_are_due_more_and_more_seldom() -> None:
 
 
 def test_passed() -> None:
-    assert [passed(a, b, 10) for a, b in ((0, 9), (0, 10), (9, 11), (10, 19), (19, 45))] == [
+    assert [passes_multiple(a, b, 10) for a, b in ((0, 9), (0, 10), (9, 11), (10, 19), (19, 45))] == [
         False,
         True,
         True,

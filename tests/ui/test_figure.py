@@ -15,7 +15,6 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
-from evo_libra.ui.plots import attainment
 from evo_libra.ui.plots import figure as module
 from evo_libra.ui.plots.axes import Series
 from evo_libra.ui.plots.figure import front_figure
@@ -186,10 +185,10 @@ def test_times_are_shown_in_the_unit_that_suits_them(tmp_path: Path, drawn: list
 
 def test_surfaces_show_times_in_the_unit_that_suits_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     figures: list[Figure] = []
-    monkeypatch.setattr(attainment, "Figure", lambda *args, **more: figures.append(Figure(*args, **more)) or figures[0])
+    monkeypatch.setattr(module, "Figure", lambda *args, **more: figures.append(Figure(*args, **more)) or figures[0])
     line = np.array([[1e6, 2e6], [2e6, 1e6]])
     labels = {"x_label": "cost [USD]", "y_label": "time [ms]", "title": ""}
-    attainment.attainment_figure({"a": [line, line, line]}, **labels, path=tmp_path / "figure.svg")
+    module.attainment_figure({"a": [line, line, line]}, **labels, path=tmp_path / "figure.svg")
     assert figures[0].axes[0].get_ylabel() == "time [min]"
     assert figures[0].axes[0].lines[0].get_ydata().tolist() == pytest.approx([2e6 / 6e4, 1e6 / 6e4])  # type: ignore[union-attr]
 

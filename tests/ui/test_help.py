@@ -1,4 +1,4 @@
-"""Help: told at once for the whole program, by Cyclopts for a command, and both look the same."""
+"""Help: of the whole program without Cyclopts, of a command by Cyclopts, and both look the same."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from cyclopts import App
 
 from evo_libra import __version__
 from evo_libra.ui.commands.application import load, plain_ui
-from evo_libra.ui.commands.fast_help import answer, overview
-from evo_libra.ui.commands.names import COMMANDS
+from evo_libra.ui.commands.names import COMMANDS, answer, overview
 from evo_libra.ui.commands.shared import app
 
 QUICK = """

@@ -15,7 +15,7 @@ from evo_libra import search
 from evo_libra.chakra.trace import Kind, Metadata, Node
 from evo_libra.chakra.write import write_trace
 from evo_libra.errors import InputError
-from evo_libra.files import source
+from evo_libra.files import source, yaml_reader
 from evo_libra.problem.protocol import Evaluation
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.init import STARTER
@@ -40,7 +40,7 @@ def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def test_text_that_aliases_repeat_counts_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MAX_BYTES", 1_000_000)  # a tenth: the reader of YAML is slow
+    monkeypatch.setattr(yaml_reader, "MAX_BYTES", 1_000_000)  # a tenth: the reader of YAML is slow
     bomb = f"a: &a '{'x' * 40_000}'\nb: [{', '.join(['*a'] * 1_500)}]\n"  # 60 MB
     tracemalloc.start()
     with pytest.raises(InputError, match="more than 1 MB of text, that which aliases repeat included"):

@@ -119,7 +119,7 @@ async def _drawn(app: TerminalUI, pilot: Pilot[None]) -> str:
 def test_everything_is_printed_through_one_module() -> None:
     direct = re.compile(r"\bConsole\(|__stdout__|sys\.stdout\.write|sys\.stderr\.write")
     found = {path.name for path in UI.rglob("*.py") if direct.search(path.read_text())}
-    assert found == {"help.py"}  # help is laid out in memory
+    assert found == {"shared.py"}  # help is laid out in memory
 
 
 def test_a_console_keeps_its_own_styles(capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,7 +154,7 @@ def test_a_full_output_is_one_sentence(tmp_path: Path, words: list[str]) -> None
 @pytest.mark.parametrize("words", ["results", "--help"])
 def test_a_closed_output_is_one_sentence(tmp_path: Path, words: str) -> None:
     done = shell(tmp_path, f"{COMMAND} {words} >&-")
-    assert done.stderr == "evo-libra: standard output is closed; what was to be printed is lost\n"
+    assert done.stderr == "evo-libra: standard output is closed; the rest of the output is lost\n"
     assert done.returncode == 1
     assert shell(tmp_path, f"{COMMAND} {words} 2>&-").returncode == 0
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from evo_libra.experiment.run.record import RUN_FIGURES
+from evo_libra.ui.terminal.queue_view import QUEUE, SORTS, queue_rows
 from evo_libra.ui.terminal.session import Session, Wanted
 
 GLANCE = """
@@ -53,3 +55,11 @@ def test_a_glance_imports_neither_frames_nor_searches(store: Path, tmp_path: Pat
     command = [sys.executable, "-c", GLANCE, *shown]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines() == ["21 21", ""]
+
+
+def test_list_of_runs_has_a_column_for_each_figure_that_tables_of_results_show(store: Path, tmp_path: Path) -> None:
+    shown = {one.name for one in RUN_FIGURES if one.shown}
+    assert {column.sort.removeprefix("-") for column in QUEUE if column.right} == shown
+    assert {sort for sort in SORTS if sort not in ("id", "-updated", "status")} == {f"-{name}" for name in shown}
+    scene = Session(store, tmp_path / "cache").look(Wanted(), data=False)
+    assert all(len(row.cells) == len(row.roles) == len(QUEUE) for row in queue_rows(scene.every, scene.names, {}))

@@ -21,7 +21,6 @@ from evo_libra.ui.terminal.plot_view import (
     panned,
     picture_of,
     toggled_log,
-    with_objectives,
     zoomed,
 )
 from evo_libra.ui.terminal.scatter_drawing import draw, draw_progress, nearest, place_of, position_in
@@ -112,7 +111,7 @@ def test_axes_are_linear_where_a_value_is_not_positive() -> None:
 
 
 def test_other_objectives_forget_the_window() -> None:
-    view = with_objectives(zoomed(PlotView(), picture(), 0.5), "time_ms", "cost_usd")
+    view = replace(zoomed(PlotView(), picture(), 0.5), x="time_ms", y="cost_usd", window=None)
     assert view.window is None
     assert picture(view).x_label == "iteration time [ms]"
 
@@ -184,7 +183,7 @@ def test_any_size_can_be_drawn(width: int, height: int, fronts: int, *, ascii_on
         assert "".join(text for text, _ in canvas.runs(row)) == "".join(canvas.text[row])
 
 
-def test_course_fills_what_is_done_and_leaves_what_is_to_come() -> None:
+def test_progress_fills_what_is_done_and_leaves_what_is_to_come() -> None:
     canvas = draw_progress([10, 20, 30], [0.1, 0.5, 0.9], 60, 60, 2, UNICODE)
     top, bottom = canvas.plain().split("\n")
     assert bottom.rstrip() == " " * 9 + "▁" * 10 + "█" * 11
@@ -192,7 +191,7 @@ def test_course_fills_what_is_done_and_leaves_what_is_to_come() -> None:
     assert draw_progress([], [], 60, 60, 2, UNICODE).plain().strip() == ""
 
 
-def test_course_of_one_value_is_full() -> None:
+def test_progress_of_one_value_is_full() -> None:
     assert "█" in draw_progress([10], [0.5], 10, 20, 1, UNICODE).plain()
     assert draw_progress([10], [0.5], 10, 20, 1, ASCII).plain().isascii()
 

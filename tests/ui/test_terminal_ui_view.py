@@ -12,7 +12,7 @@ from textual.command import CommandPalette
 
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Form, Help
-from evo_libra.ui.terminal.widgets.scatter import Scatter
+from evo_libra.ui.terminal.widgets.plots import Scatter
 
 Drive = Callable[..., None]
 pytestmark = pytest.mark.usefixtures("store")

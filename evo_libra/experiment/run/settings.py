@@ -24,14 +24,11 @@ class Setting:
     Attributes
     ----------
     name : attribute of `Settings`, key of an experiment file and, with hyphens, option of the command line.
-    kind : type of the value.
-    asked : type that users give.
+    kind, asked : type of the value, and the type that users give.
     default : the value of a plain search; `MISSING` where the problem has one.
-    help : what it decides, for the help of the command line and the schema of experiment files.
     role : ``search`` and ``budget`` are part of the run's hash, ``seed`` identifies the run beside the hash, and
         ``place`` decides only where and how fast the run is executed.
-    low, high : range of a number, both ends included.
-    below : the number that it has to stay below.
+    low, high, below : range of a number: both ends are included, and it stays below the last one.
     key : key of the JSON files of a run; empty for one below ``method``.
     per_engine : an experiment file may give each engine its own value.
     hidden : users do not give it; it follows from another setting.
@@ -100,16 +97,16 @@ class Settings:
         "seed of the random numbers; the same seed gives the same front", key="seed", role="seed", low=0, high=2**63 - 1
     )
     workers: int | None = _setting(
-        "processes that evaluate one design at a time, and none of them twice, for designs that take long",
+        "processes for designs that take long to evaluate; each evaluates one design at a time, and no design twice",
         None, key="workers", role="place", low=1, high=4096,
     )  # fmt: skip
     timeout: float | None = _setting(
-        "seconds that a design may take in such a process; a design that takes longer is infeasible",
+        "seconds that a design may take in a worker process; a design that takes longer is infeasible",
         None, low=1e-3, high=1e9,
     )  # fmt: skip
     asynchronous: bool = _setting(
-        "tell the engine of each design as soon as it is done; the order is chance, so that the seed does not decide "
-        "the front",
+        "tell the engine of each design as soon as it is done; the order depends on chance, so the seed does not "
+        "decide the front",
         default=False,
     )
     seconds: float | None = _setting(
@@ -117,10 +114,13 @@ class Settings:
         None, key="seconds", role="budget", low=1e-3, high=1e9,
     )  # fmt: skip
     stagnation: int | None = _setting(
-        "the run ends when its hypervolume has grown too little over so many evaluations", None, low=1, high=2**62
+        "the run ends when its hypervolume has grown too little over this number of evaluations",
+        None,
+        low=1,
+        high=2**62,
     )
     growth: float = _setting(
-        "share by which the hypervolume has to grow over the evaluations of stagnation; 0.001 when left out",
+        "share by which the hypervolume has to grow over the evaluations of `stagnation`; 0.001 when left out",
         1e-3, low=0, below=1,
     )  # fmt: skip
     gap: float | None = _setting(
@@ -139,15 +139,15 @@ class Settings:
     )  # fmt: skip
     start_digest: str = _setting("SHA-256 of the designs that the run starts from", "", hidden=True)
     memetic: float = _setting(
-        "share of the evaluations that improve the bandwidths of designs on the front; when left out, the share that "
-        "was measured to pay",
+        "share of the evaluations that give designs of the front better bandwidths; when left out, the share that "
+        "pays off for the engine",
         0.0, low=0, high=0.5, per_engine=True,
     )  # fmt: skip
     islands: int = _setting(
         "searches side by side that exchange designs; each has the whole population",
         1, low=1, high=4096, per_engine=True,
     )  # fmt: skip
-    keep: Keep = _setting("what is kept: the front, or also every design that is evaluated", "front", key="keep")  # noqa: RUF009
+    keep: Keep = _setting("what is kept: the front alone, or also every design that is evaluated", "front", key="keep")  # noqa: RUF009
 
 
 def _table() -> dict[str, Setting]:
@@ -173,10 +173,7 @@ def asked_settings() -> list[Setting]:
 def settings_json(settings: Settings, *, short: bool = False) -> dict[str, Any]:
     """Return settings as the JSON files of a run have them.
 
-    Parameters
-    ----------
-    settings : of the run.
-    short : leave out what is as in a plain search, where `Setting.read` knows it.
+    The short form leaves out what is as in a plain search, where `Setting.read` knows it.
     """
     values = {one: getattr(settings, one.name) for one in SETTINGS.values()}
     plain = {one.key: value for one, value in values.items() if one.key}
@@ -187,9 +184,7 @@ def settings_json(settings: Settings, *, short: bool = False) -> dict[str, Any]:
 def read_settings(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings in the manifest or the plan of a run.
 
-    Raises
-    ------
-    KeyError : an older version of the program did not write one that is needed.
+    Raises a `KeyError` where an older version of the program did not write one that is needed.
     """
     return {one.name: one.read(data) for one in SETTINGS.values()}
 
@@ -197,9 +192,7 @@ def read_settings(data: Mapping[str, Any]) -> dict[str, Any]:
 def file_keys(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of an experiment file for a run with the settings of a manifest or a plan.
 
-    Raises
-    ------
-    KeyError : as for `read_settings`.
+    Raises a `KeyError` as for `read_settings`.
     """
     found = read_settings(data)
     # What pays is chosen where a file does not name a share; a share of 0 has to be named.

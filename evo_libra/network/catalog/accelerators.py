@@ -18,7 +18,9 @@ from pydantic import Field, RootModel
 
 from evo_libra.arrays import GIGA, TERA
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.files.source import KeyPath, Source, StrictModel, format_key, read_source, validate
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, StrictModel, read_source, validate
+from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.parts import load_parts_spec
 
 ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"

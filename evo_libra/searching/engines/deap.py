@@ -9,7 +9,7 @@ from __future__ import annotations
 import random as python_random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from deap import base, tools
@@ -17,27 +17,16 @@ from deap import base, tools
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engines.library import Arrays, LibraryAlgorithm, LibraryEngine, chosen, merge, quiet
-from evo_libra.searching.engines.niching import reference_directions
 
 _MULTIPLE = 4
 _MEMORY = ("best", "worst", "extreme")
 
 
 class DeapEngine(LibraryEngine):
-    """An algorithm of DEAP.
+    """An algorithm of DEAP: ``nsga2``, ``nsga3`` or ``spea2``."""
 
-    Parameters
-    ----------
-    algorithm : ``nsga2``, ``nsga3`` or ``spea2``.
-    """
-
-    def __init__(self, algorithm: str) -> None:
-        super().__init__(f"deap:{algorithm}", _Algorithm(algorithm))
-
-    @staticmethod
-    def of(algorithm: str, _problem: SearchProblem) -> DeapEngine:
-        """Return the engine for a problem."""
-        return DeapEngine(algorithm)
+    def __init__(self, algorithm: str, _problem: SearchProblem | None = None) -> None:
+        super().__init__(f"deap:{algorithm}", _Algorithm(algorithm, directed=algorithm == "nsga3"))
 
 
 @contextmanager
@@ -77,12 +66,7 @@ class _Algorithm(LibraryAlgorithm):
 
     name: str
 
-    def prepare(self, objectives: int, population: int) -> _Algorithm:
-        """Return the algorithm with its reference directions, if it has any."""
-        return replace(self, directions=reference_directions(objectives, population)) if self.name == "nsga3" else self
-
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the parents that DEAP selects: NSGA-II's by tournaments, the others' at random."""
         count = (int(arrays["size"]) + 1) // 2
         people = _individuals(arrays)
         with borrowed_random(random):
@@ -94,7 +78,6 @@ class _Algorithm(LibraryAlgorithm):
         return _places(parents).reshape(count, 2).T, np.arange(2 * count), np.zeros(2 * count)
 
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return the designs that survive: feasible ones by DEAP's choice, then those that break the least."""
         everything = merge(arrays, new)
         feasible = np.flatnonzero(everything["violation"] <= 0)
         infeasible = np.flatnonzero(everything["violation"] > 0)
@@ -145,8 +128,8 @@ def _places(people: Sequence[_Individual]) -> IntArray:
 def _tournaments(people: list[_Individual], count: int) -> list[_Individual]:
     """Return winners of DEAP's tournaments, which take fours and no more at a time than there are individuals."""
     people = people * -(-_MULTIPLE // len(people))
-    most = len(people) // _MULTIPLE * _MULTIPLE
+    max_count = len(people) // _MULTIPLE * _MULTIPLE
     found: list[_Individual] = []
     while len(found) < count:
-        found += tools.selTournamentDCD(people, most)
+        found += tools.selTournamentDCD(people, max_count)
     return found[:count]

@@ -6,7 +6,7 @@ import abc
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import Genome
 from evo_libra.searching.engine import Engine, EngineState
+from evo_libra.searching.engines.niching import reference_directions
 from evo_libra.searching.engines.variation import is_new, offspring
 
 _ATTEMPTS = 20
@@ -33,20 +34,17 @@ class LibraryAlgorithm(abc.ABC):
     """An algorithm of another library as functions of arrays.
 
     The arrays of a population are ``genes`` (g, n), ``objectives`` (m, n) and ``violation`` (n,). Besides them there
-    are ``size``, the designs per generation, ``learned``, the number of designs so far, and those of the algorithm.
-
-    Attributes
-    ----------
-    min_objectives : objectives that the algorithm needs.
-    directions : (k, m) reference directions, once the algorithm is prepared and if it has any.
+    are ``size``, the designs per generation, ``learned``, the number of designs so far, and those of the algorithm. A
+    prepared algorithm has (k, m) reference directions, if it needs any.
     """
 
     min_objectives: int = field(default=1, kw_only=True)
+    directed: bool = field(default=False, kw_only=True)
     directions: FloatArray = field(default_factory=lambda: np.empty((0, 0)), kw_only=True)
 
-    def prepare(self, objectives: int, population: int) -> Self:  # noqa: ARG002 - most have reference directions alone
+    def prepare(self, objectives: int, population: int) -> Self:
         """Return the algorithm for a number of objectives and of designs per generation."""
-        return self
+        return replace(self, directions=reference_directions(objectives, population)) if self.directed else self
 
     def batch(self, size: int) -> int:
         """Return the number of designs of a generation."""
@@ -72,25 +70,15 @@ class LibraryAlgorithm(abc.ABC):
 
 
 class LibraryEngine(Engine):
-    """An engine whose selection and survival are those of another library.
+    """An engine, called `name` by users, whose selection and survival are those of another library."""
 
-    Parameters
-    ----------
-    name : as the user calls it.
-    algorithm : selection and survival.
-    """
+    _genome: Genome
 
     def __init__(self, name: str, algorithm: LibraryAlgorithm) -> None:
         self._name, self._algorithm = name, algorithm
-        self._genome: Genome | None = None
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
-        """Return the state before the first generation.
-
-        Raises
-        ------
-        InputError : the algorithm needs more objectives.
-        """
+        """Return the state before the first generation. Raises `InputError` if the algorithm needs more objectives."""
         needed = self._algorithm.min_objectives
         if objectives < needed:
             raise InputError(f"{self._name} needs at least {needed} objectives; the problem has {objectives}")
@@ -116,7 +104,10 @@ class LibraryEngine(Engine):
         known = np.concatenate([arrays["genes"], arrays["seen"]], axis=1)
         found, slots = known[:, :0], np.empty(0)
         for _ in range(_ATTEMPTS):
-            tried, slot = self._sample(wanted, random) if sampling else self._children(arrays, random)
+            if sampling:
+                tried, slot = self._genome.sample(random, wanted), np.full(wanted, NO_SLOT)
+            else:
+                tried, slot = self._children(arrays, random)
             new = is_new(tried, np.concatenate([known, found], axis=1))
             found, slots = np.concatenate([found, tried[:, new]], axis=1), np.concatenate([slots, slot[new]])
             if found.shape[1] >= wanted:
@@ -124,17 +115,10 @@ class LibraryEngine(Engine):
         changed = {"sampled": np.array(1.0), "slot": slots[:wanted]}
         return found[:, :wanted], EngineState({**arrays, **changed}, random.bit_generator.state)
 
-    def _known(self) -> Genome:
-        assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
-        return self._genome
-
-    def _sample(self, count: int, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        return self._known().sample(random, count), np.full(count, NO_SLOT)
-
     def _children(self, arrays: Arrays, random: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         (one, two), taken, slot = self._algorithm.parents(arrays, random)
         pool = self._algorithm.pool(arrays)
-        return offspring(self._known(), pool[:, one], pool[:, two], random)[:, taken], slot
+        return offspring(self._genome, pool[:, one], pool[:, two], random)[:, taken], slot
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
         """Return the state with the survivors of the designs known and the new ones, asked for or not."""

@@ -90,7 +90,7 @@ class Niches:
         scale = Scale(arrays["ideal"], arrays["worst"], arrays["extremes"])
         if feasible.any():
             first = np.take(objectives, np.flatnonzero(feasible & (rank == 0)), axis=1)
-            scale, nadir = rescaled(scale, objectives[:, feasible], first)
+            scale, nadir = rescale(scale, objectives[:, feasible], first)
         last = np.flatnonzero(cut)
         if len(last) > room and feasible[last[0]]:
             scaled = (objectives - scale.ideal[:, None]) / (nadir - scale.ideal)[:, None]
@@ -111,7 +111,7 @@ class Scale:
     extremes: FloatArray
 
 
-def rescaled(scale: Scale, objectives: FloatArray, first: FloatArray) -> tuple[Scale, FloatArray]:
+def rescale(scale: Scale, objectives: FloatArray, first: FloatArray) -> tuple[Scale, FloatArray]:
     """Return the scale after (m, n) more designs, `first` the non-dominated ones, and its (m,) nadir point."""
     ideal = np.minimum(scale.ideal, objectives.min(axis=1))
     worst = np.maximum(scale.worst, objectives.max(axis=1))

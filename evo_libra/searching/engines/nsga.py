@@ -1,4 +1,4 @@
-"""NSGA-II (Deb et al. 2002) and NSGA-III (Deb and Jain 2014) on arrays."""
+"""NSGA-II (Deb et al. 2002), NSGA-III (Deb and Jain 2014) and random search, on arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.engine import Arrays, Engine, EngineState
 from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding
@@ -17,7 +16,7 @@ from evo_libra.searching.engines.variation import Operators, first_of_kind, row_
 
 _ATTEMPTS = 20
 _SPARE = 1.03
-_LEAST_SHARE = 0.25
+_MIN_SHARE = 0.25
 
 
 class Selection(Protocol):
@@ -36,17 +35,12 @@ class Selection(Protocol):
 
 
 class Nsga(Engine):
-    """An evolution with constraint domination; what the population holds already is not asked for again.
+    """An evolution with constraint domination; what the population holds already is not asked for again."""
 
-    Parameters
-    ----------
-    selection : chooses parents and survivors.
-    operators : how children are made.
-    """
+    _genome: Genome
 
     def __init__(self, selection: Selection, operators: Operators) -> None:
         self._selection, self._operators = selection, operators
-        self._genome: Genome | None = None
         self._random = np.random.Generator(np.random.PCG64(0))
 
     def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:
@@ -74,10 +68,10 @@ class Nsga(Engine):
         found: list[FloatArray] = []
         for _ in range(_ATTEMPTS):
             pairs = int(missing / share * _SPARE) // 2 + 1
-            tried = self._known().sample(random, 2 * pairs) if sampling else self._children(arrays, pairs, random)
+            tried = self._genome.sample(random, 2 * pairs) if sampling else self._children(arrays, pairs, random)
             hashes = row_hash(tried)
             new = np.flatnonzero(first_of_kind(hashes, seen))
-            share = max(len(new) / len(hashes), _LEAST_SHARE)
+            share = max(len(new) / len(hashes), _MIN_SHARE)
             new = new[:missing]
             found, seen = [*found, columns(tried, new)], np.concatenate([seen, hashes[new]])
             missing -= len(new)
@@ -87,14 +81,10 @@ class Nsga(Engine):
         known = {"sampled": np.array(1.0), "share": np.array(share), "asked": seen[len(arrays["hash"]) :]}
         return genes, EngineState({**arrays, **known}, random.bit_generator.state)
 
-    def _known(self) -> Genome:
-        assert self._genome is not None, "start comes first"  # noqa: S101 - a programming error, not a user's
-        return self._genome
-
     def _children(self, arrays: Arrays, pairs: int, random: np.random.Generator) -> FloatArray:
         parents = self._selection.parents(arrays, 2 * pairs, random)
         children = columns(arrays["genes"], parents)
-        vary(self._known(), children, random, self._operators)
+        vary(self._genome, children, random, self._operators)
         return children
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:
@@ -117,3 +107,28 @@ def nsga2(_problem: SearchProblem | None = None) -> Nsga:
 def nsga3(_problem: SearchProblem | None = None) -> Nsga:
     """Return NSGA-III. Its front is that of the archive: its population holds few points of an irregular front."""
     return Nsga(Niches(), Operators())
+
+
+class RandomEngine(Engine):
+    """Samples the genome uniformly: the baseline that every engine has to beat."""
+
+    _genome: Genome
+
+    def __init__(self, _problem: SearchProblem | None = None) -> None:
+        """Need nothing of the problem."""
+
+    def start(self, genome: Genome, objectives: int, population: int, seed: int) -> EngineState:  # noqa: ARG002
+        """Return the state before the first generation."""
+        self._genome = genome
+        random = np.random.Generator(np.random.PCG64(seed))
+        return EngineState({"population": np.array(float(population))}, random.bit_generator.state)
+
+    def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
+        """Return a sample of the genome."""
+        random = state.generator()
+        genes = self._genome.sample(random, int(state.arrays["population"]))
+        return genes, EngineState(state.arrays, random.bit_generator.state)
+
+    def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:  # noqa: ARG002
+        """Return the state as it is: nothing is learnt."""
+        return state

@@ -20,20 +20,14 @@ from evo_libra.searching.engines.niching import reference_directions
 
 _EVALUATIONS = 50_000
 _ADAPTED = 10
-_LARGEST_VIOLATION = 1e12
+_MAX_VIOLATION = 1e12
 
 
 class PymooEngine(LibraryEngine):
-    """An algorithm of pymoo.
+    """An algorithm of pymoo, such as ``nsga2``; `evo_libra.searching.registry.ENGINES` lists them.
 
-    Parameters
-    ----------
-    algorithm : such as ``nsga2``; `evo_libra.searching.registry.ENGINES` lists them.
-    evaluations : over which RVEA's penalty of angles grows to its full size; no other algorithm has a schedule.
-
-    Raises
-    ------
-    InputError : the algorithm needs a package that is not installed.
+    RVEA's penalty of angles grows to its full size over `evaluations`; no other algorithm has a schedule. Raises
+    `InputError` if the algorithm needs a package that is not installed.
     """
 
     def __init__(self, algorithm: str, evaluations: int = _EVALUATIONS) -> None:
@@ -51,10 +45,10 @@ def _algorithm(name: str, evaluations: int) -> LibraryAlgorithm:
     if name == "ctaea":
         return _TwoArchives()
     scheme = parts.scheme(name)
-    needed = scheme.min_objectives
+    needed, directed = scheme.min_objectives, scheme.directed
     if name == "rvea":
-        return _Scheduled(scheme, evaluations=evaluations, min_objectives=needed)
-    return _Generational(scheme, min_objectives=needed)
+        return _Scheduled(scheme, evaluations, min_objectives=needed, directed=directed)
+    return _Generational(scheme, min_objectives=needed, directed=directed)
 
 
 @dataclass(frozen=True)
@@ -63,21 +57,13 @@ class _Generational(LibraryAlgorithm):
 
     scheme: parts.Scheme
 
-    def prepare(self, objectives: int, population: int) -> _Generational:
-        """Return the algorithm with its reference directions, if it has any."""
-        if not self.scheme.directed:
-            return self
-        return replace(self, directions=reference_directions(objectives, population))
-
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the parents that pymoo selects."""
         population = parts.population_of(arrays, {name: arrays[name] for name in self.scheme.marks})
         count = (int(arrays["size"]) + 1) // 2
         pairs = parts.pairs_of(self.scheme.selection, population, count, random, by_rank=self.scheme.by_rank)
         return pairs, np.arange(2 * count), np.zeros(2 * count)
 
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return the designs that pymoo lets survive, their marks, and what the survival remembers."""
         everything, scheme = merge(arrays, new), self.scheme
         if scheme.digits is not None:
             everything = _distinct(everything, scheme.digits)
@@ -93,7 +79,6 @@ class _Generational(LibraryAlgorithm):
         return {**chosen(everything, parts.places_of(kept)), **marks, **_remembered(keeper, scheme.memory)}
 
     def options(self, arrays: Arrays) -> Mapping[str, Any]:
-        """Return what else survival wants to know."""
         if not self.scheme.bounded or not arrays["violation"].size:
             return {}
         return {"ideal": arrays["objectives"].min(axis=1), "nadir": arrays["objectives"].max(axis=1)}
@@ -119,22 +104,17 @@ def _remembered(keeper: object, names: tuple[str, ...]) -> dict[str, FloatArray]
 class _Scheduled(_Generational):
     """RVEA, whose penalty of angles grows and whose vectors adapt as the search goes on.
 
-    Attributes
-    ----------
-    evaluations : the length of the schedule; beyond, it stays as it is at its end.
-    generations : the same, in generations.
+    Beyond its evaluations, or generations, the schedule stays as it is at its end.
     """
 
     evaluations: int = _EVALUATIONS
     generations: int = 1
 
     def prepare(self, objectives: int, population: int) -> _Scheduled:
-        """Return the algorithm with its directions and its schedule in generations."""
-        directions = reference_directions(objectives, population)
-        return replace(self, directions=directions, generations=max(-(-self.evaluations // population), 1))
+        generations = max(-(-self.evaluations // population), 1)
+        return replace(super().prepare(objectives, population), generations=generations)
 
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return all of the first generation, then what survives; and the schedule, which a run keeps to its end."""
         schedule = {"generations": np.array(float(self._generations(arrays)))}
         if arrays["learned"] <= arrays["size"]:
             return {**merge(arrays, new), **schedule}
@@ -144,12 +124,10 @@ class _Scheduled(_Generational):
         return int(arrays.get("generations", self.generations))
 
     def options(self, arrays: Arrays) -> Mapping[str, Any]:
-        """Return how far the schedule is."""
         generation, last = max(int(arrays["learned"] // arrays["size"]) - 1, 0), self._generations(arrays)
         return {"n_gen": min(generation, last), "n_max_gen": last}
 
     def adapt(self, survival: Any, arrays: Arrays, new: Arrays) -> None:  # noqa: ANN401 - pymoo's
-        """Adapt the vectors ten times in a schedule."""
         now, period = float(arrays["learned"]), float(arrays["size"]) * -(-self._generations(arrays) // _ADAPTED)
         before = now - new["violation"].size
         # Vectors scaled by a range of 0 would not be numbers.
@@ -169,22 +147,18 @@ class _Decomposed(LibraryAlgorithm):
     algorithm: Any = None
 
     def prepare(self, objectives: int, population: int) -> _Decomposed:
-        """Return the algorithm with its sub-problems."""
         return replace(self, algorithm=parts.sub_problems(reference_directions(objectives, population)))
 
     def batch(self, size: int) -> int:  # noqa: ARG002 - one design a sub-problem
-        """Return the number of sub-problems."""
         return len(self.algorithm.ref_dirs)
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return parents of each sub-problem, and one of each pair's two children."""
         count = self.batch(0)
         order = random.permutation(count)
         pairs = parts.parents_of_sub_problems(self.algorithm, arrays, order, random)
         return pairs, np.arange(count) + count * random.integers(0, 2, count), order.astype(np.float64)
 
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:  # noqa: ARG002 - no chance in it
-        """Return the best design of each sub-problem and the ideal point; the first designs fill all sub-problems."""
         everything, known = merge(arrays, new), arrays["violation"].size
         objectives = _penalised(everything)
         if not known:
@@ -199,9 +173,7 @@ def _penalised(population: Arrays) -> FloatArray:
     """Return (m, n) objectives in which every infeasible design is worse than all feasible ones, by its violation."""
     broken = population["violation"] > 0
     worst = population["objectives"].max(axis=1, initial=0.0, where=~broken)[:, None]
-    return np.where(
-        broken, worst + 1.0 + np.minimum(population["violation"], _LARGEST_VIOLATION), population["objectives"]
-    )
+    return np.where(broken, worst + 1.0 + np.minimum(population["violation"], _MAX_VIOLATION), population["objectives"])
 
 
 @dataclass(frozen=True)
@@ -209,27 +181,20 @@ class _TwoArchives(LibraryAlgorithm):
     """C-TAEA: an archive that converges, which is the population, and one that keeps diversity."""
 
     min_objectives: int = field(default=2, kw_only=True)
-
-    def prepare(self, objectives: int, population: int) -> _TwoArchives:
-        """Return the algorithm with its directions."""
-        return replace(self, directions=reference_directions(objectives, population))
+    directed: bool = field(default=True, kw_only=True)
 
     def batch(self, size: int) -> int:  # noqa: ARG002 - one design a direction
-        """Return the number of directions."""
         return len(self.directions)
 
     def pool(self, arrays: Arrays) -> FloatArray:
-        """Return both archives."""
         return merge(arrays, _diverse(arrays))["genes"]
 
     def parents(self, arrays: Arrays, random: np.random.Generator) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the parents that pymoo selects, of both archives."""
         count = (len(self.directions) + 1) // 2
         pairs = parts.parents_of_archives(merge(arrays, _diverse(arrays)), count, random)
         return pairs, np.arange(2 * count), np.zeros(2 * count)
 
     def survivors(self, arrays: Arrays, new: Arrays, random: np.random.Generator) -> dict[str, FloatArray]:
-        """Return both archives and the ideal point; both are what is known until there is a design a direction."""
         everything = merge(arrays, new)
         first = everything["violation"].size
         if first < len(self.directions):

@@ -44,17 +44,10 @@ _SCALE = ("ideal_point", "worst_point", "nadir_point", "extreme_points")
 class Scheme:
     """An algorithm that merges parents and children and keeps the best.
 
-    Attributes
-    ----------
-    selection : chooses parents.
-    survival : builds what chooses survivors, for m objectives and (k, m) reference directions.
-    marks : what survival writes on designs for selection to read.
-    memory : what the survival, or its `norm`, remembers between two generations.
-    min_objectives : objectives that are needed.
-    directed : whether there are reference directions.
-    bounded : whether survival scales by the ends of the population before children came.
-    digits : to which objectives are rounded, and designs that are alike then merged; None for not at all.
-    by_rank : whether `binary_tournament` compares ranks, and not dominance.
+    `survival` is built for m objectives and (k, m) reference directions, if the scheme is `directed`. It writes `marks`
+    on designs, which selection reads, and it, or its `norm`, remembers `memory` between two generations; `bounded`
+    survival scales by the ends of the population before children came. Objectives are rounded to `digits`, and designs
+    that are alike then merged. With `by_rank`, `binary_tournament` compares ranks, and not dominance.
     """
 
     selection: Selection
@@ -71,9 +64,7 @@ class Scheme:
 def scheme(name: str) -> Scheme:
     """Return an algorithm with pymoo's own defaults, its operators aside.
 
-    Raises
-    ------
-    InputError : the algorithm needs a package that is not installed.
+    Raises `InputError` if the algorithm needs a package that is not installed.
     """
     by_crowding, crowding = TournamentSelection(func_comp=binary_tournament), ("rank", "crowding")
     if name in {"agemoea", "agemoea2"}:

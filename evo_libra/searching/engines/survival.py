@@ -17,7 +17,7 @@ ENDS = 1e300
 """Crowding distance of the ends of a front: finite, so that a state is plain numbers."""
 
 _PAIR = 2
-_MOST_COUNTED = 2**16 - 1
+_MAX_COUNTED = 2**16 - 1
 
 
 class Crowding:
@@ -117,10 +117,7 @@ def crowding(objectives: FloatArray, front: IntArray) -> FloatArray:
 
 
 def _gaps(values: FloatArray, front: IntArray) -> FloatArray:
-    """Return (m, k) distances between the neighbours of values over the range of their front; infinite at its ends.
-
-    Each row of values is sorted by front, then by value, up or down; the order of fronts is the same in every row.
-    """
+    """Return (m, k) distances between the neighbours of values over the range of their front; infinite at its ends."""
     bounds = np.flatnonzero(_changes(front))
     ends = np.concatenate([bounds[1:], [len(front)]]) - 1
     span = np.abs(values[:, ends] - values[:, bounds])
@@ -147,7 +144,7 @@ def _order(values: FloatArray, front: IntArray) -> IntArray:
     """Return the order by front, then value, then place."""
     order = stable_order(values)
     # Whole numbers of 16 bits are sorted by counting.
-    small = front.astype(np.uint16) if front.max(initial=0) <= _MOST_COUNTED else front
+    small = front.astype(np.uint16) if front.max(initial=0) <= _MAX_COUNTED else front
     return order[np.argsort(small[order], kind="stable")]
 
 

@@ -2,30 +2,120 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sqlite3
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
-from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
+from evo_libra.files.integrity import row_digest
+from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
 from evo_libra.searching.evaluation.workers import Workers
+
+_SECONDS = 60.0
+_SQLITE = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; the second where a damaged file gets into its own sentence."""
+_TABLE = """
+CREATE TABLE IF NOT EXISTS designs (
+    problem TEXT NOT NULL, genes BLOB NOT NULL,
+    objectives BLOB NOT NULL, violation REAL NOT NULL, failure TEXT NOT NULL, digest TEXT NOT NULL,
+    PRIMARY KEY (problem, genes)
+) WITHOUT ROWID
+"""
+
+
+@dataclass(frozen=True)
+class DesignEvaluation:
+    """The (m,) objectives of a design, above 0, its violation, and why it could not be evaluated, if it could not."""
+
+    objectives: FloatArray
+    violation: float
+    failure: str = ""
+
+
+class Cache:
+    """Evaluations of designs by their genes, in an SQLite file that several searches may share on one machine.
+
+    Without a path nothing is kept beyond this process. Other problems in the same file, by their JSON-able identity,
+    are left alone. A process that is killed loses at most the design that it was writing. A row that is not as it was
+    written counts as one that is not there, so that its design is evaluated again. Raises `InputError` if the file
+    cannot be opened, or is no such cache.
+    """
+
+    def __init__(self, path: Path | None, identity: Mapping[str, Any]) -> None:
+        text = json.dumps(dict(identity), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        self._problem = hashlib.sha256(text.encode()).hexdigest()
+        self._path = path
+        try:
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if path.exists() and not path.is_file():
+                    raise InputError(f"the cache {path} cannot be used: it is not a regular file")
+                path.touch()  # SQLite would keep the group from writing, whatever the umask is
+            self._file = sqlite3.connect(path or ":memory:", timeout=_SECONDS, isolation_level=None)
+            self._file.text_factory = lambda raw: raw.decode(errors="replace")  # a damaged text fits no digest
+            # A log beside the file: a commit need not wait for the disk, and a kill leaves the file whole.
+            self._file.execute("PRAGMA journal_mode = WAL")
+            self._file.execute("PRAGMA synchronous = NORMAL")
+            self._file.execute(_TABLE)
+        except (OSError, *_SQLITE) as error:
+            raise self._refusal("used", error) from None
+
+    def get(self, genes: FloatArray) -> DesignEvaluation | None:
+        """Return what is known of (g,) genes."""
+        key = _key(genes)
+        asked = "SELECT objectives, violation, failure, digest FROM designs WHERE problem = ? AND genes = ?"
+        for *values, digest in self._execute("read", asked, self._problem, key):
+            if digest == row_digest(self._problem, key, *values):
+                return DesignEvaluation(np.frombuffer(values[0], dtype="<f8").astype(np.float64), values[1], values[2])
+        return None
+
+    def put(self, genes: FloatArray, evaluation: DesignEvaluation) -> None:
+        """Keep the evaluation of (g,) genes."""
+        objectives = evaluation.objectives.astype("<f8").tobytes()
+        row = self._problem, _key(genes), objectives, float(evaluation.violation), evaluation.failure
+        self._execute("written", "INSERT OR REPLACE INTO designs VALUES (?, ?, ?, ?, ?, ?)", *row, row_digest(*row))
+
+    def forget_failures(self) -> None:
+        """Drop the designs of this problem that could not be evaluated, so that they are tried again."""
+        self._execute("written", "DELETE FROM designs WHERE problem = ? AND failure <> ''", self._problem)
+
+    def _execute(self, what: str, statement: str, *values: bytes | str | float) -> list[Any]:
+        """Return the rows that a statement finds; `what` it could not do with the file goes into the error."""
+        try:
+            return self._file.execute(statement, values).fetchall()
+        except _SQLITE as error:
+            raise self._refusal(what, error) from None
+
+    def _refusal(self, what: str, error: Exception) -> InputError:
+        # Only SQLite's own words for a file that is no sound database have a remedy for users.
+        remedy = ""
+        if type(error) in (sqlite3.DatabaseError, UnicodeDecodeError):
+            remedy = "; move it away, and its designs are evaluated again"
+        return InputError(f"the cache {self._path} cannot be {what}: {error}{remedy}")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+def _key(genes: FloatArray) -> bytes:
+    # 0 and -0 are the same gene.
+    return (genes + 0.0).astype("<f8").tobytes()
+
 
 CACHE = "evaluations.sqlite"
 
-FAILED_VIOLATION = 1e12
-"""Violation of a design that could not be evaluated: more than any other, and finite."""
-
-FAILED_OBJECTIVE = 1.0
-"""Objectives of such a design; it is infeasible, so that they decide nothing, but a population holds numbers only."""
+FAILED_OBJECTIVE, FAILED_VIOLATION = 1.0, 1e12
+"""Those of a design that could not be evaluated: finite, as a population holds numbers only, and beyond all others."""
 
 
 @runtime_checkable
@@ -61,13 +151,7 @@ class OneByOne:
 
 @dataclass(frozen=True)
 class Failure:
-    """A design that could not be evaluated.
-
-    Attributes
-    ----------
-    genes : (g,).
-    reason : what happened, in words.
-    """
+    """The (g,) genes of a design that could not be evaluated, and why."""
 
     genes: FloatArray
     reason: str
@@ -77,7 +161,8 @@ class ExpensiveProblem:
     """A problem whose designs are evaluated one by one in worker processes; a problem that engines can search.
 
     A design that takes too long, raises an error, ends its process or has no finite objectives above 0 becomes
-    infeasible and is listed in `failures`. Evaluations are kept, so that no design is evaluated twice.
+    infeasible and is listed in `failures`. Evaluations are kept, so that no design is evaluated twice; `on_design` is
+    called after each.
 
     Parameters
     ----------
@@ -88,11 +173,6 @@ class ExpensiveProblem:
     cache : the file that keeps evaluations; None keeps them for this process only.
     retry : evaluate designs again that failed when the cache was written.
     load : makes the problem in a worker process, where it cannot be sent there.
-
-    Attributes
-    ----------
-    failures : the designs that could not be evaluated.
-    on_design : called after each evaluation.
     """
 
     def __init__(
@@ -105,13 +185,15 @@ class ExpensiveProblem:
         retry: bool = False,
         load: Callable[[], SearchProblem | SlowProblem] | None = None,
     ) -> None:
-        self._problem, self.workers = problem, workers
+        self.name, self.genome, self.objectives = problem.name, problem.genome, problem.objectives
+        self.settings, self.describe, self.identity = problem.settings, problem.describe, problem.identity
+        self.workers = workers
         self._workers = Workers(partial(_evaluator, load or partial(_itself, problem)), workers, timeout)
         self._where, self._retry = None if cache is None else Path(cache), retry
         self._cache: Cache | None = None
         self._flying: dict[int, FloatArray] = {}
         self._known: list[tuple[FloatArray, DesignEvaluation]] = []
-        self.on_design: Callable[[], None] = _nothing
+        self.on_design: Callable[[], None] = lambda: None
         self._failures: dict[bytes, Failure] = {}
         # Also when the program ends without closing it: what a simulator has started must not outlive it.
         self._finalizer = weakref.finalize(self, self._workers.close)
@@ -119,9 +201,7 @@ class ExpensiveProblem:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -131,34 +211,6 @@ class ExpensiveProblem:
         if self._cache is not None:
             self._cache.close()
             self._cache = None
-
-    @property
-    def name(self) -> str:
-        """Name of the problem."""
-        return self._problem.name
-
-    @property
-    def genome(self) -> Genome:
-        """The genes."""
-        return self._problem.genome
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """What is minimised."""
-        return self._problem.objectives
-
-    @property
-    def settings(self) -> SearchSettings:
-        """How a search runs by default."""
-        return self._problem.settings
-
-    def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
-        """Return table columns that tell people what (g, n) genes mean."""
-        return self._problem.describe(genes)
-
-    def identity(self) -> Mapping[str, Any]:
-        """Return what results depend on; how they are evaluated is no part of it."""
-        return self._problem.identity()
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the evaluation of (g, n) legal genes, each different design evaluated once."""
@@ -243,13 +295,7 @@ def _itself(problem: SearchProblem | SlowProblem) -> SearchProblem | SlowProblem
     return problem
 
 
-def _nothing() -> None:
-    pass
-
-
-def _evaluator(
-    load: Callable[[], SearchProblem | SlowProblem],
-) -> Callable[[FloatArray], tuple[FloatArray, float]]:
+def _evaluator(load: Callable[[], SearchProblem | SlowProblem]) -> Callable[[FloatArray], tuple[FloatArray, float]]:
     """Return the function that a worker runs on the genes of a design."""
     problem = load()
     if isinstance(problem, SlowProblem):

@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
-from types import TracebackType
 from typing import Any, Self
 
-from evo_libra.errors import InputError
-from evo_libra.faults import MachineError, StorageError, machine_fault
+from evo_libra.errors import InputError, MachineError, StorageError, machine_fault
 
 _STARTING_SECONDS = 120.0
 LOOK_SECONDS = 1.0
@@ -51,14 +49,10 @@ class _Worker:
 
 
 class Workers:
-    """Worker processes for one function.
+    """Worker processes for one function, each replaced when it dies or a task takes longer than `timeout` seconds.
 
-    Parameters
-    ----------
-    load : called in each process; returns the function of a task. It is sent to the processes, so it must be a function
-        of a module, or a `functools.partial` of one.
-    count : of processes.
-    timeout : seconds that a task may take; None for any time.
+    `load` is called in each process and returns the function of a task. It is sent to the processes, so it must be a
+    function of a module, or a `functools.partial` of one.
 
     A worker is its own process group, which is ended as a whole: programs that the function starts end with it, and
     Ctrl-C reaches the parent alone. Use it in a ``with`` statement, or close it.
@@ -77,9 +71,7 @@ class Workers:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __len__(self) -> int:
@@ -109,7 +101,8 @@ class Workers:
             woken = connection.wait(list(handles), self._patience())
             if not woken:
                 self._replace_stopped()
-            found = [done for worker in _unique(handles[handle] for handle in woken) for done in self._heard(worker)]
+            unique = {id(worker): worker for worker in (handles[handle] for handle in woken)}
+            found = [done for worker in unique.values() for done in self._heard(worker)]
             found += [done for worker in list(self._workers) for done in self._overdue(worker)]
             if found:
                 self._assign()
@@ -198,10 +191,6 @@ def is_stopped(pid: int) -> bool:
         return psutil.Process(pid).status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
     except psutil.Error:
         return False
-
-
-def _unique(workers: Iterator[_Worker]) -> list[_Worker]:
-    return list({id(worker): worker for worker in workers}.values())
 
 
 def _started(load: Callable[[], Callable[[Any], Any]]) -> _Worker:

@@ -13,20 +13,18 @@ from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
-from evo_libra.ui.commands.shared import Assignments, Json, Out, app, check_least
-from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.texts import number, print_json
+from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app, check_min
+from evo_libra.ui.output import new_console, number, print_json, print_styled, print_table, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.experiment.results.benchmark import Benchmark, Run, Task
-    from evo_libra.problem.protocol import Objective, SearchProblem
+    from evo_libra.problem.objectives import Objective
+    from evo_libra.problem.protocol import SearchProblem
     from evo_libra.ui.plots.axes import Series
 
 
 PICTURE, DATA = "attainment.png", "bench.json"
-
-
 _INTERRUPTED = 130
 _STEPS = 160
 _SEEDS = 5
@@ -36,13 +34,13 @@ _SPEED = {"evaluations_per_s": "designs\nper s", "engine_us": "engine\n[us]"}
 
 @app.command
 def bench(  # noqa: PLR0913 - each is an option of the command
-    problem: str,
+    problem: ProblemName,
     *,
     engines: Annotated[list[str], Parameter(consume_multiple=True, negative="")],
     seeds: int | None = None,
     evaluations: int | None = None,
     population: int | None = None,
-    exact: Annotated[bool, Parameter(negative="")] = False,
+    exact: Flag = False,
     workers: int | None = None,
     results: Out = DEFAULT,
     assignments: Assignments = (),
@@ -50,34 +48,26 @@ def bench(  # noqa: PLR0913 - each is an option of the command
 ) -> int:
     """Compare engines on a problem: quality of their fronts over several seeds, and their speed.
 
-    Engines work alone here: nothing but them improves designs.
+    No memetic step helps the engines here.
 
     Parameters
     ----------
-    problem:
-        Path of a problem file, name of a problem, or module:object, whose code is run.
     engines:
-        Such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
+        Engines, such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
     seeds:
-        Runs of each engine, with the seeds from 0 on; 5 when left out.
+        Number of runs of each engine, with seeds 0, 1, ...; 5 when left out.
     evaluations:
-        How many designs each run evaluates.
+        Designs that each run evaluates; the problem's own number when left out.
     population:
         Designs per generation.
     exact:
-        Compare with the exact front, where it can be enumerated, and not with the best of all runs.
+        Compare with the exact front, if the space can be enumerated, and not with the best of all runs.
     workers:
-        Processes; one per core when left out. Times are more exact with fewer.
-    results:
-        Folder of results.
-    assignments:
-        KEY=VALUE, replaces a value of the problem file; may be repeated.
-    as_json:
-        Print one JSON object and nothing else.
+        Processes; one per core when left out. Times are more accurate with fewer.
     """
     from evo_libra.experiment.results.benchmark import compare, exact_front
-    from evo_libra.experiment.run.provenance import canonical_hash
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.files.integrity import canonical_hash
     from evo_libra.problem.file.registry import load_problem
 
     loaded = load_problem(problem, assignments)
@@ -88,7 +78,7 @@ def bench(  # noqa: PLR0913 - each is an option of the command
         "workers": (os.cpu_count() or 1) if workers is None else workers,
     }
     for key, value in settings.items():
-        check_least(key, value, 4 if key == "population" else 1)
+        check_min(key, value, 4 if key == "population" else 1)
     written_to(results)
     tasks = _tasks(engines, settings)
     try:
@@ -134,15 +124,12 @@ def _tasks(engines: Sequence[str], settings: Mapping[str, int]) -> list[Task]:
 def _watched(
     problem: SearchProblem, name: str, assignments: Sequence[str], tasks: Sequence[Task], workers: int
 ) -> list[Run]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
     from evo_libra.experiment.results.benchmark import run_tasks
 
-    messages = new_console(stderr=True)
-    with Progress(
-        BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress:  # fmt: skip
+    columns = BarColumn(bar_width=20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+    with progress_bar(*columns) as progress:
         shown = progress.add_task("runs", total=len(tasks))
         found: list[Run] = []
         for run in run_tasks(problem, name, assignments, tasks, workers):
@@ -178,14 +165,11 @@ def _data(found: Benchmark, objectives: Sequence[Objective]) -> dict[str, Any]:
             summary[key] = {"median": middle, "lower_quartile": low, "upper_quartile": high}
         rows = [
             {
-                "seed": run.task.seed,
-                "front": run.objectives.shape[1],
-                "evaluations": run.evaluations,
-                "wall_s": run.wall,
+                "seed": run.task.seed, "front": run.objectives.shape[1], "evaluations": run.evaluations,
+                "wall_s": run.wall, **{key: _plain(values[place]) for key, values in figures.items()},
             }
-            | {key: _plain(values[place]) for key, values in figures.items()}
             for place, run in enumerate(found.runs[name])
-        ]
+        ]  # fmt: skip
         engines[name] = {**summary, "runs": rows}
     best = hypervolume(found.reference, found.ideal, found.nadir)
     reference = {"designs": found.reference.shape[1], "hypervolume": best}
@@ -193,29 +177,26 @@ def _data(found: Benchmark, objectives: Sequence[Objective]) -> dict[str, Any]:
 
 
 def _show(found: Benchmark, problem: SearchProblem, settings: Mapping[str, int], *, exact: bool) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from evo_libra.front.indicators import hypervolume
-    from evo_libra.ui.plots.pictures import terminal_scatter
+    from evo_libra.ui.plots.scatter import terminal_scatter
 
-    console = new_console()
     if len(problem.objectives) > 1:
-        print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), console))
+        print_styled(terminal_scatter(_terminal_series(found, problem), *_labels(problem), new_console()))
         beside = "" if len(problem.objectives) == 2 else "; other objectives are looked past"  # noqa: PLR2004
         print(f"what 25, 50 and 75 % of {settings['seeds']} seeds attain{beside}")
-    title = f"{problem.name}: {settings['evaluations']:,} evaluations, population {settings['population']:,}; median"
-    table = Table(
-        title=Text(f"{title} and quartiles"), title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0)
-    )
-    table.add_column("engine", no_wrap=True)
-    for heading in (*_QUALITY.values(), *_SPEED.values()):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, figures in found.figures.items():
-        quality = [_with_quartiles(figures[key]) for key in _QUALITY]
-        speed = [number(_quartiles(figures[key])[0]) for key in _SPEED]
-        table.add_row(*map(Text, [name, *quality, *speed]))
-    console.print(table)
+    title = f"{problem.name}: {settings['evaluations']:,} evaluations, population {settings['population']:,}"
+    rows = [
+        [
+            name,
+            *(_with_quartiles(figures[key]) for key in _QUALITY),
+            *(number(_quartiles(figures[key])[0]) for key in _SPEED),
+        ]
+        for name, figures in found.figures.items()
+    ]
+    print_table(
+        f"{title}; median and quartiles", ("engine", *_QUALITY.values(), *_SPEED.values()), rows, left=("engine",),
+        box=None, pad_edge=False, padding=(0, 1, 0, 0),
+    )  # fmt: skip
     print("engine [us]: what the engine itself takes per design")
     best = hypervolume(found.reference, found.ideal, found.nadir)
     what = "the exact front" if exact else "the best of all runs"
@@ -252,11 +233,11 @@ def _terminal_series(found: Benchmark, problem: SearchProblem) -> list[Series]:
 
     from evo_libra.ui.plots.axes import Series
 
-    series = []
-    for name, lines in _lines(found, problem).items():
-        dots = np.concatenate([_dotted(line) for line in lines], axis=1)
-        series.append(Series(dots[0], dots[1], name))
-    return series
+    dots = {
+        name: np.concatenate([_dotted(line) for line in lines], axis=1)
+        for name, lines in _lines(found, problem).items()
+    }
+    return [Series(across, up, name) for name, (across, up) in dots.items()]
 
 
 def _dotted(line: FloatArray) -> FloatArray:
@@ -273,7 +254,7 @@ def _dotted(line: FloatArray) -> FloatArray:
 
 
 def _draw(found: Benchmark, problem: SearchProblem, seeds: int, file: BinaryIO) -> None:
-    from evo_libra.ui.plots.attainment import attainment_figure
+    from evo_libra.ui.plots.figure import attainment_figure
 
     x_label, y_label = _labels(problem)
     title = f"{problem.name}: attained by 50 % of {seeds} seeds (line), by 75 to 25 % (area)"

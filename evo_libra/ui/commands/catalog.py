@@ -1,4 +1,4 @@
-"""What problem files can name: catalogues, accelerators, models, problems, engines."""
+"""What problem files can name: catalogues, models, problems, engines."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
 from evo_libra.ui.commands.shared import Json, app
-from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import print_json
+from evo_libra.ui.output import new_console, print_json, print_table
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from evo_libra.network.catalog.parts import PartsSpec
 
@@ -27,9 +25,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show just this catalogue (a name, or the path of a .yaml file), accelerator or language model, with its figures.
-    as_json:
-        Print one JSON object and nothing else.
+        Show only this catalogue (a name, or the path of a .yaml file), accelerator or language model, with its figures.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
@@ -154,44 +150,40 @@ def _technology_json(technology: Any) -> dict[str, Any]:  # noqa: ANN401 - a Tec
 def _show_catalog(data: Mapping[str, Any]) -> None:
     from rich.text import Text
 
-    console, alone = new_console(), len(data) == 1
+    console = new_console()
     for name, catalog in data.get("catalogs", {}).items():
-        _show_prices(name, catalog, console)
-    # Alone each is shown with all its figures; in the list it is one of many.
-    shows = {"parts_catalogs": _show_parts, "accelerators": _show_accelerator, "language_models": _show_decoder}
-    for key, show in shows.items():
-        for name, found in data.get(key, {}).items() if alone else ():
-            show(name, found, console)
-    if not alone:
-        for name, catalog in data["parts_catalogs"].items():
+        prices = (f"{part}\nUSD per\nGB/s" for part in ("link", "switch", "NIC"))
+        print_table(
+            f"catalogue {name}",
+            ("name", *prices, "most\nNPUs", "cap\nGB/s", "latency\nns", "blocks"),
+            [
+                (technology, *map(_linear_figure, list(figures.values())[:-1]), ", ".join(figures["blocks"]))
+                for technology, figures in catalog["technologies"].items()
+            ],
+            left=("name",),
+            fold=("blocks",),
+            caption=Text(catalog["source"]),
+        )
+    for name, catalog in data.get("parts_catalogs", {}).items():
+        # Alone a catalogue is shown with all its figures; in the list it is one of many.
+        if len(data) == 1:
+            _show_parts(name, catalog)
+        else:
             print(f"catalogue {name}, of parts; evo-libra catalog {name} shows them")
             console.print(Text(", ".join(catalog["technologies"])))
-        for key in ("blocks", "models", "language_models", "accelerators", "problems", "engines"):
+    shows = {"accelerators": _show_accelerator, "language_models": _show_decoder}
+    for key, show in shows.items():
+        for name, found in data.get(key, {}).items() if len(data) == 1 else ():
+            show(name, found, console)
+    for key in ("blocks", "models", "language_models", "accelerators", "problems", "engines"):
+        if key in data and len(data) > 1:
             console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
-
-
-def _show_prices(name: str, catalog: Mapping[str, Any], console: Console) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        title=f"catalogue {name}", title_justify="left", caption=Text(catalog["source"]), caption_justify="left"
-    )
-    table.add_column("name", no_wrap=True)
-    prices = [f"{part}\nUSD per\nGB/s" for part in ("link", "switch", "NIC")]
-    for column in (*prices, "most\nNPUs", "cap\nGB/s", "latency\nns"):
-        table.add_column(Text(column), justify="right", no_wrap=True)
-    table.add_column("blocks", overflow="fold")
-    for technology, figures in catalog["technologies"].items():
-        cells = ["-" if value is None else f"{value:.7g}" for key, value in figures.items() if key != "blocks"]
-        table.add_row(*map(Text, [technology, *cells, ", ".join(figures["blocks"])]))
-    console.print(table)
 
 
 def _show_accelerator(name: str, entry: Mapping[str, Any], console: Console) -> None:
     from rich.text import Text
 
-    console.print(_figures_table(f"accelerator {name}", {key: entry[key] for key in entry if key != "sources"}))
+    _print_figures(f"accelerator {name}", {key: entry[key] for key in entry if key != "sources"})
     print("sources of the figures")
     for key, source in entry["sources"].items():
         console.print(Text(f"  {key}: {' '.join(source.split())}"), soft_wrap=False)
@@ -200,42 +192,44 @@ def _show_accelerator(name: str, entry: Mapping[str, Any], console: Console) -> 
 def _show_decoder(name: str, model: Mapping[str, Any], console: Console) -> None:
     from rich.text import Text
 
-    console.print(_figures_table(f"language model {name}", {key: model[key] for key in model if key != "source"}))
+    _print_figures(f"language model {name}", {key: model[key] for key in model if key != "source"})
     console.print(Text(model["source"]))
 
 
-def _figures_table(title: str, data: Mapping[str, Any]) -> Table:
-    from rich.text import Text
-
+def _print_figures(title: str, data: Mapping[str, Any]) -> None:
     from evo_libra.network.catalog.accelerators import leaves
 
-    table = _table(title, ("figure",))
+    rows = []
     for key, value in leaves(data):
         figures = dict.fromkeys(value) if isinstance(value, list) else (value,)
-        table.add_row(Text(key), Text(" to ".join(map(_plain, figures))))
-    return table
+        rows.append((key, " to ".join(map(_plain, figures))))
+    print_table(title, ("figure", ""), rows, left=("figure",))
 
 
 def _plain(value: Any) -> str:  # noqa: ANN401 - a value of JSON
     return str(value).lower() if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else _figure(value)
 
 
-def _show_parts(name: str, catalog: Mapping[str, Any], console: Console) -> None:
+def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
     from rich.text import Text
 
     from evo_libra.network.blocks import KINDS
 
-    table = _table(
-        f"catalogue {name}: technologies", ("GB/s of\na port", "ports", "domain size", "ns", "pJ/bit"), "blocks"
-    )
-    for technology, row in catalog["technologies"].items():
-        figures = (row["port_GBps"], row["ports"], row["domain_size"], row["latency_ns"], row["energy_pJ_per_bit"])
-        table.add_row(*map(Text, [technology, *map(_figure, figures), ", ".join(row["blocks"])]))
-    console.print(table)
+    keys = {
+        "GB/s of\na port": "port_GBps", "ports": "ports", "domain size": "domain_size", "ns": "latency_ns",
+        "pJ/bit": "energy_pJ_per_bit",
+    }  # fmt: skip
+    rows = [
+        (technology, *(_figure(row[key]) for key in keys.values()), ", ".join(row["blocks"]))
+        for technology, row in catalog["technologies"].items()
+    ]
+    print_table(f"catalogue {name}: technologies", ("name", *keys, "blocks"), rows, fold=("name", "blocks"))
     for kind in KINDS:
-        chosen = {part: row for part, row in catalog["parts"].items() if row["kind"] == kind}
-        if chosen:
-            console.print(_parts_table(kind, chosen))
+        rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
+        if rows:
+            columns = ("name", "low USD", "USD", "high USD", "W", "ports", "ns", "year")
+            print_table(f"parts: {kind}", columns, rows, fold=("name",))
+    console = new_console()
     print("sources of the figures")
     for kind in ("technologies", "parts"):
         for each, row in catalog[kind].items():
@@ -243,28 +237,13 @@ def _show_parts(name: str, catalog: Mapping[str, Any], console: Console) -> None
     console.print(Text(catalog["source"]))
 
 
-def _parts_table(kind: str, parts: Mapping[str, Any]) -> Table:
-    from rich.text import Text
-
-    table = _table(f"parts: {kind}", ("low USD", "USD", "high USD", "W", "ports", "ns", "year"))
-    for part, row in parts.items():
-        price = [row["price_usd"][name] for name in ("low", "value", "high")]
-        figures = [*price, row["power_W"], row["ports"], row["latency_ns"]]
-        table.add_row(*map(Text, [part, *map(_figure, figures), str(row["year"])]))
-    return table
+def _part_cells(part: str, row: Mapping[str, Any]) -> tuple[str, ...]:
+    figures = [*(row["price_usd"][end] for end in ("low", "value", "high")), row["power_W"], row["ports"]]
+    return (part, *map(_figure, [*figures, row["latency_ns"]]), str(row["year"]))
 
 
-def _table(title: str, figures: tuple[str, ...], last: str | None = None) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=Text(title), title_justify="left")
-    table.add_column("name", overflow="fold")
-    for column in figures:
-        table.add_column(column, justify="right", no_wrap=True)
-    if last is not None:
-        table.add_column(last, overflow="fold")
-    return table
+def _linear_figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.7g}"
 
 
 def _figure(value: float | None) -> str:

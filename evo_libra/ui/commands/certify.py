@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.named_runs import origin_of_result, problem_from, run_folder
-from evo_libra.ui.commands.shared import Assignments, Json, TrustCode, app
-from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import number, print_json, short_design, time_text
+from evo_libra.ui.commands.shared import Assignments, Json, MovedProblem, RunName, TrustCode, app
+from evo_libra.ui.output import new_console, number, print_json, short_design, time_text
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -24,10 +25,10 @@ _INTERRUPTED = 130
 
 @app.command
 def certify(
-    result: Path,
+    result: RunName,
     *,
-    problem: str | None = None,
-    assignments: Assignments = (),
+    problem: MovedProblem = None,
+    assignments: Annotated[Assignments, Parameter(help="KEY=VALUE, as in the run; only together with --problem.")] = (),
     seconds: float | None = None,
     trust_code: TrustCode = False,
     as_json: Json = False,
@@ -36,23 +37,13 @@ def certify(
 
     Parameters
     ----------
-    result:
-        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
-    problem:
-        The problem, where its file is no longer where the run found it.
-    assignments:
-        KEY=VALUE, as in the run; only together with --problem.
     seconds:
-        After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
-    trust_code:
-        Run the code of a problem that the result names as module:object.
-    as_json:
-        Print one JSON object and nothing else.
+        Seconds after which a proof over a large space ends with the bounds of that moment; Ctrl-C ends it, too.
     """
     from rich.status import Status
 
-    from evo_libra.experiment.execution.executor import catching_interrupts
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.experiment.store.messages import catching_interrupts
     from evo_libra.optimality.certificate import certificates
 
     if seconds is not None and not 0 <= seconds < math.inf:
@@ -82,7 +73,7 @@ def _state(found: Certificate) -> str:
     share = found.missed_hypervolume / found.max_hypervolume
     return (
         f"factor at most {found.largest_factor:.5g}, hypervolume missed at most {share:.3%}; "
-        f"{found.looked:,} looked at, {found.waiting:,} waiting"
+        f"{found.looked:,} examined, {found.waiting:,} waiting"
     )
 
 
@@ -117,8 +108,8 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     print(f"  each design        {_spread(found)}")
     print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
     how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
-    print(f"it rests on {how} all {found.structures:,} structures;")
-    print(f"{found.looked:,} looked at, {found.solved:,} programs solved, each with its own proof.")
+    print(f"it rests on {how} all {found.structures:,} topologies;")
+    print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")
     print("Time model, prices, box and linear constraints are the problem's.")
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:
@@ -128,5 +119,4 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
 
 def _spread(found: Certificate) -> str:
     ordered = sorted(found.factor)
-    middle, most = ordered[len(ordered) // 2], ordered[-1]
-    return f"at most {most:.6g} times the ideal; median {middle:.6g}"
+    return f"at most {ordered[-1]:.6g} times the ideal; median {ordered[len(ordered) // 2]:.6g}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,27 +9,20 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.named_runs import DEFAULT, folder_at
+from evo_libra.ui.commands.named_runs import DEFAULT, chosen_runs
 from evo_libra.ui.commands.shared import Json, Out, app
-from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.texts import (
-    label_of,
-    print_folded,
-    print_json,
-)
+from evo_libra.ui.output import label_of, new_console, print_folded, print_json, print_styled, print_table
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
-    from evo_libra.experiment.results.catalogue import Catalogue
-    from evo_libra.experiment.results.comparable import Subject
-    from evo_libra.experiment.results.comparison import Comparison
+    from evo_libra.experiment.results.comparison import Comparison, Measured, Subject
     from evo_libra.experiment.run.record import RunRecord
     from evo_libra.front.front import Front
     from evo_libra.ui.plots.axes import Series
 
 
-_MOST_SERIES = 8
-_MOST_KEYS = 5
+_MAX_SERIES = 8
+_MAX_KEYS = 5
 _CELL = 10
 _EACH = "over seeds; hypervolume and epsilon against all runs together"
 _EPSILON = "epsilon: factor by which a row would have to be better to dominate a column"
@@ -40,25 +32,23 @@ _SUFFIXES = (".png", ".pdf", ".svg")
 
 @app.command
 def compare(*runs: str, results: Out = DEFAULT, figure: Path | None = None, as_json: Json = False) -> int:
-    """Compare the fronts of runs; those that differ in their seeds alone are taken together.
+    """Compare the fronts of runs; runs that differ only in their seeds form a group.
 
     Parameters
     ----------
     runs:
-        Folders of runs, parts of their names, or filters, such as experiment:mine engine:nsga2, which hold together.
-    results:
-        Folder of results.
+        Folders of runs, parts of their names, or filters such as experiment:mine engine:nsga2, which must all fit.
     figure:
         A file to draw the fronts to (.png, .pdf or .svg).
-    as_json:
-        Print one JSON object and nothing else.
     """
+    from evo_libra.experiment.results.comparison import compare as compared
+
     if figure is not None and figure.suffix.lower() not in _SUFFIXES:
         raise InputError(f"--figure: found {figure}; allowed endings: {', '.join(_SUFFIXES)}")
-    problems = _problems(_chosen(runs, results))
+    problems = _problems(chosen_runs(runs, results))
     if figure is not None and len(problems) > 1:
         raise InputError(f"--figure: {_unlike(problems)}; name the runs of one of them")
-    found = [problem.compared() for problem in problems]
+    found = [compared(problem.objectives, problem.values) for problem in problems]
     if figure is not None:
         _draw(found[0], problems[0].values, figure)
     if as_json:
@@ -84,13 +74,10 @@ class _Problem:
 
     Attributes
     ----------
-    name : of their problem.
-    identity : that of the first run.
-    objectives : columns.
     groups : runs that differ in their seeds alone, by what tells them from others.
     values : (m, k) objectives of the fronts of each group.
-    note : what is said of the work of an iteration; empty where it is the same for all.
-    rates : the most sequences a second of each group; empty where the work is the same for all, or not known.
+    note : a sentence on the work of an iteration; empty where the work is the same for all.
+    rates : max sequences per second of each group; empty where the work is the same for all, or not known.
     """
 
     name: str
@@ -101,16 +88,10 @@ class _Problem:
     note: str
     rates: Mapping[str, float]
 
-    def compared(self) -> Comparison:
-        """Return the groups beside each other."""
-        from evo_libra.experiment.results.comparison import compare
-
-        return compare(self.objectives, self.values)
-
 
 def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
     """Return runs by what they may be ranked against."""
-    from evo_libra.experiment.results.comparable import Subject, by_problem
+    from evo_libra.experiment.results.comparison import Subject, by_problem
     from evo_libra.experiment.store.folder import RunFolder
 
     subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
@@ -123,8 +104,8 @@ def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
 
 def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem:
     from evo_libra.experiment.results.catalogue import read_front
-    from evo_libra.experiment.results.comparable import PER_ITERATION, sequences
-    from evo_libra.problem.protocol import TIME
+    from evo_libra.experiment.results.comparison import PER_ITERATION, sequences
+    from evo_libra.problem.objectives import TIME
 
     columns, work = subjects[0].objectives, sequences(subjects)
     groups = _grouped(runs)
@@ -139,7 +120,8 @@ def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem
     if differs and TIME.column in columns:
         row = columns.index(TIME.column)
         rates = {name: max(1.0 / (one[row].min() * TIME.scale) for one in group) for name, group in values.items()}
-    named = tuple(_per_sequence(one) if differs and one in PER_ITERATION else one for one in columns)
+    divided = PER_ITERATION if differs else ()
+    named = tuple(one.replace("_", "_per_sequence_", 1) if one in divided else one for one in columns)
     return _Problem(runs[0].problem, subjects[0].problem, named, groups, values, note, rates)
 
 
@@ -147,25 +129,15 @@ def _objectives(front: Front, columns: Sequence[str], sequences: float) -> Float
     """Return (m, k) objectives, those of an iteration divided by its sequences."""
     import numpy as np
 
-    from evo_libra.experiment.results.comparable import PER_ITERATION
+    from evo_libra.experiment.results.comparison import PER_ITERATION
 
     values = front.frame.select(columns).to_numpy().T
     per = np.array([sequences if column in PER_ITERATION else 1.0 for column in columns])
     return np.asarray(values / per[:, None])
 
 
-def _per_sequence(column: str) -> str:
-    """Return the name of an objective of an iteration once it is one of a sequence.
-
-    >>> _per_sequence("time_ms")
-    'time_per_sequence_ms'
-    """
-    name, _, unit = column.partition("_")
-    return f"{name}_per_sequence_{unit}"
-
-
 def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float], *, known: bool) -> str:
-    """Return what is said of the work of an iteration."""
+    """Return the sentence on the work of an iteration."""
     if not known:
         return (
             "An iteration may be another amount of work in some of these runs, as their workloads differ and do not "
@@ -174,71 +146,21 @@ def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float],
     each = {_letter(index): works[group[0].id] for index, group in enumerate(groups.values())}
     if len(set(each.values())) == 1:
         return ""
-    said = ", ".join(f"{count:,.0f} in {letter}" for letter, count in each.items())
-    return f"An iteration trains another number of sequences in each ({said}): times are those of one sequence."
+    counts = ", ".join(f"{count:,.0f} in {letter}" for letter, count in each.items())
+    return f"An iteration trains another number of sequences in each ({counts}): times are those of one sequence."
 
 
 def _unlike(problems: Sequence[_Problem]) -> str:
     """Return the sentence that problems are not ranked against one another, with the keys in which they differ."""
-    from evo_libra.experiment.results.comparable import differing
+    from evo_libra.experiment.results.comparison import differing
     from evo_libra.files.mistakes import short
 
     first = problems[0]
     keys = dict.fromkeys(key for other in problems[1:] for key in differing(first.identity, other.identity))
     names = list(dict.fromkeys(problem.name for problem in problems))
     named = " and ".join(", ".join(names).rsplit(", ", 1)) if len(names) > 1 else f"runs of {names[0]}"
-    differ = f" (they differ in {', '.join(list(keys)[:_MOST_KEYS])})"
+    differ = f" (they differ in {', '.join(list(keys)[:_MAX_KEYS])})"
     return f"{short(named, 200)} are {len(problems)} different problems{differ}, not ranked against one another"
-
-
-def _chosen(names: Sequence[str], results: Path) -> list[RunRecord]:
-    """Return the runs that are named by paths, ids or parts of ids, and those that fit all of the filters there are."""
-    from evo_libra.experiment.results.catalogue import Catalogue
-    from evo_libra.experiment.results.filters import is_filter
-    from evo_libra.experiment.store.folder import is_run
-
-    catalogues: dict[Path, Catalogue] = {}
-
-    def catalogue(folder: Path) -> Catalogue:
-        return catalogues.setdefault(folder, Catalogue.open(folder))
-
-    runs: list[RunRecord] = []
-    filters = [name for name in names if not is_run(Path(name)) and is_filter(name)]
-    if filters:
-        others = [word for word in filters if not word.startswith("status:")]
-        for run in catalogue(results).runs(" ".join([*others, "status:damaged"])):
-            _leave_out(run, run.error)
-        fitting = catalogue(results).runs(" ".join([*filters, "status:done,stale"]))
-        runs += [run for run in fitting if _sound(run)]
-        if not runs:
-            raise InputError(f"no run that is done fits '{' '.join(filters)}'")
-    for name in names:
-        if name not in filters:
-            path = folder_at(name)
-            runs.append(catalogue(results if path is None else path.resolve().parents[1]).find(str(path or name)))
-    found = {run.folder.resolve(): run for run in runs}
-    for one in catalogues.values():
-        one.close()
-    if len(found) < 2:  # noqa: PLR2004 - one run has nothing to be compared with
-        raise InputError(f"two runs or more are needed; found {len(found)}")
-    return list(found.values())
-
-
-def _sound(run: RunRecord) -> bool:
-    """Return whether the front of a run that was not named can be read; say what is wrong with it where it cannot."""
-    from evo_libra.experiment.results.catalogue import read_front
-    from evo_libra.files.integrity import DamagedError
-
-    try:
-        read_front(run)
-    except DamagedError as error:
-        _leave_out(run, str(error))
-        return False
-    return True
-
-
-def _leave_out(run: RunRecord, why: str) -> None:
-    print(f"evo-libra: {run.id} is left out: {why}", file=sys.stderr)
 
 
 def _grouped(runs: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
@@ -255,14 +177,14 @@ def _grouped(runs: Sequence[RunRecord]) -> dict[str, list[RunRecord]]:
 
 def _name(run: RunRecord, others: Sequence[RunRecord]) -> str:
     """Return what tells a group from the others."""
-    facts = {
-        "problem": run.problem,
-        "name": run.name,
-        "engine": run.engine,
-        "population": f"population {run.population:,}",
-        "budget": f"{run.budget:,} evaluations",
-    }
-    parts = [text for field, text in facts.items() if text and len({getattr(one, field) for one in others}) > 1]
+    from evo_libra.experiment.run.record import COLUMNS
+
+    parts = []
+    for column in COLUMNS:
+        is_part = column.attribute in ("problem", "name") or (column.place == "setting" and column.key != "seed")
+        value = getattr(run, column.attribute)
+        if is_part and value and len({getattr(one, column.attribute) for one in others}) > 1:
+            parts.append(value if isinstance(value, str) else f"{column.key} {value:,}")
     return ", ".join(parts) or run.engine
 
 
@@ -298,49 +220,40 @@ def _as_json(problem: _Problem, found: Comparison) -> dict[str, Any]:
 def _show(
     found: Comparison, values: Mapping[str, Sequence[FloatArray]], rates: Mapping[str, float] | None = None
 ) -> None:
-    from rich.table import Table
-    from rich.text import Text
+    from evo_libra.ui.plots.scatter import terminal_scatter
 
-    from evo_libra.ui.plots.pictures import terminal_scatter
-
-    console = new_console()
-    series = _series(found, values)
-    print_styled(terminal_scatter(series, *_labels(found), console))
+    print_styled(terminal_scatter(_series(found, values), *_labels(found), new_console()))
     for index, name in enumerate(found.runs):
         rate = f"  up to {rates[name]:,.0f} sequences/s" if rates else ""
-        print(f"{_letter(index)}  {name}{rate}" + ("" if index < _MOST_SERIES else "  (not drawn)"))
-    if len(found.runs) > _MOST_SERIES:
-        print(f"A plot has room for {_MOST_SERIES}; name fewer runs to see the others.")
-    table = Table(title=_EACH, title_justify="left")
-    for column in ("", "runs", "designs", "hypervolume", "+-", "best", "epsilon", "best"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for index, runs in enumerate(found.runs.values()):
-        volumes, factors = [run.hypervolume for run in runs], [run.epsilon for run in runs]
-        spread = f"{stdev(volumes):.4f}" if len(runs) > 1 else ""
-        cells = [
-            _letter(index), str(len(runs)), f"{mean(run.designs for run in runs):,.0f}", f"{mean(volumes):.4f}",
-            spread, f"{max(volumes):.4f}", f"{mean(factors):.4f}", f"{min(factors):.4f}",
-        ]  # fmt: skip
-        table.add_row(*map(Text, cells))
-    console.print(table)
-    if len(found.runs) > 1:
-        _matrix(_EPSILON, found.runs, found.epsilon)
-        _matrix(_COVERAGE, found.runs, found.coverage)
+        print(f"{_letter(index)}  {name}{rate}" + ("" if index < _MAX_SERIES else "  (not drawn)"))
+    if len(found.runs) > _MAX_SERIES:
+        print(f"A plot has room for {_MAX_SERIES}; name fewer runs to see the others.")
+    print_table(
+        _EACH,
+        ("", "runs", "designs", "hypervolume", "+-", "best", "epsilon", "best"),
+        [[_letter(index), *_cells(runs)] for index, runs in enumerate(found.runs.values())],
+    )
+    for title, factors in ((_EPSILON, found.epsilon), (_COVERAGE, found.coverage)) if len(found.runs) > 1 else ():
+        _matrix(title, list(found.runs), factors)
 
 
-def _matrix(title: str, names: Mapping[str, object], values: Mapping[tuple[str, str], float]) -> None:
-    from rich.table import Table
+def _cells(runs: Sequence[Measured]) -> list[str]:
+    volumes, factors = [run.hypervolume for run in runs], [run.epsilon for run in runs]
+    spread = f"{stdev(volumes):.4f}" if len(runs) > 1 else ""
+    return [
+        str(len(runs)), f"{mean(run.designs for run in runs):,.0f}", f"{mean(volumes):.4f}", spread,
+        f"{max(volumes):.4f}", f"{mean(factors):.4f}", f"{min(factors):.4f}",
+    ]  # fmt: skip
 
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
-    for index in range(len(names)):
-        table.add_column(_letter(index), justify="right", no_wrap=True)
-    for index, one in enumerate(names):
-        cells = ["" if one == other else f"{values[one, other]:.4f}" for other in names]
-        table.add_row(_letter(index), *cells)
-    # Figures that are cut off tell nothing; a terminal that is too narrow folds the lines.
-    console = new_console()
-    new_console(width=max(console.width, _CELL * (len(names) + 1))).print(table)
+
+def _matrix(title: str, names: Sequence[str], values: Mapping[tuple[str, str], float]) -> None:
+    letters = [_letter(index) for index in range(len(names))]
+    rows = [
+        [letter, *("" if one == other else f"{values[one, other]:.4f}" for other in names)]
+        for letter, one in zip(letters, names, strict=True)
+    ]
+    # Figures that are cut off say nothing; a terminal that is too narrow folds the lines.
+    print_table(title, ["", *letters], rows, left=("",), min_width=_CELL * (len(names) + 1))
 
 
 def _letter(index: int) -> str:
@@ -361,7 +274,7 @@ def _series(found: Comparison, values: Mapping[str, Sequence[FloatArray]]) -> li
     from evo_libra.ui.plots.axes import Series
 
     series = []
-    for index, name in enumerate(list(found.runs)[:_MOST_SERIES]):
+    for index, name in enumerate(list(found.runs)[:_MAX_SERIES]):
         surfaces = found.attainment.get(name)
         many = len(values[name]) > 1
         points = surfaces[LEVELS[1]] if surfaces and many else np.concatenate(values[name], axis=1)
@@ -375,10 +288,7 @@ def _draw(found: Comparison, values: Mapping[str, Sequence[FloatArray]], path: P
 
     x_label, y_label = _labels(found)
     try:
-        front_figure(
-            _series(found, values), x_label=x_label, y_label=y_label, title="",
-            log_x=True, log_y=True, path=path,
-        )  # fmt: skip
+        front_figure(_series(found, values), x_label=x_label, y_label=y_label, path=path)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {(error.strerror or '').lower()}") from None
 

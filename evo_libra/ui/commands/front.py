@@ -8,38 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InfeasibleError, counted
 from evo_libra.ui.commands.named_runs import run_folder
-from evo_libra.ui.commands.shared import Json, app, check_least
-from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.texts import (
+from evo_libra.ui.commands.shared import FrontRows, Json, RunName, app
+from evo_libra.ui.output import (
     label_of,
+    new_console,
     number,
     print_json,
+    print_styled,
+    print_table,
     short_design,
     time_unit,
 )
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
-    from evo_libra.problem.protocol import Objective
+    from evo_libra.problem.objectives import Objective
 
 
 @app.command
-def front(result: Path, *, rows: int = 12, as_json: Json = False) -> int:
-    """Show the front of a result.
-
-    Parameters
-    ----------
-    result:
-        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
-    rows:
-        Most rows of the table; they are spread along the front. JSON has all designs.
-    as_json:
-        Print one JSON object and nothing else.
-    """
+def front(result: RunName, *, rows: FrontRows = 12, as_json: Json = False) -> int:
+    """Show the front of a result."""
     from evo_libra.experiment.store.folder import DONE, MANIFEST, PLOT, RunFolder
-    from evo_libra.problem.protocol import Objective
+    from evo_libra.problem.objectives import Objective
 
-    check_least("rows", rows)
     folder = RunFolder(run_folder(result))
     manifest = folder.read_json(MANIFEST)
     found = folder.read_front()
@@ -65,24 +56,24 @@ def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> di
 
 def show_front(front: Front, objectives: Sequence[Objective], name: str, rows: int) -> None:
     """Print a front as a plot and some of it as a table."""
-    from rich.table import Table
-    from rich.text import Text
+    from evo_libra.ui.plots.scatter import terminal_plot_of
 
-    from evo_libra.ui.plots.pictures import terminal_plot_of
-
-    console = new_console()
-    print_styled(terminal_plot_of(front, objectives, console))
+    print_styled(terminal_plot_of(front, objectives, new_console()))
     shown = front.spread(rows)
-    title = f"{name}: {len(shown)} of {counted(len(front), 'design')} on the front"
-    table = Table(title=Text(title), title_justify="left")
     units = {column: _unit(column, shown[column].to_list()) for column in front.objectives}
-    for column in ("id", *(column.removesuffix("ms") + units[column][0] for column in front.objectives)):
-        table.add_column(Text(column), justify="right", no_wrap=True)
-    table.add_column("design", overflow="fold")
-    for row in shown.to_dicts():
-        values = [Text(str(row["id"])), *(Text(number(row[column] / units[column][1])) for column in front.objectives)]
-        table.add_row(*values, Text(_design(row, front.objectives)))
-    console.print(table)
+    print_table(
+        f"{name}: {len(shown)} of {counted(len(front), 'design')} on the front",
+        ("id", *(column.removesuffix("ms") + unit for column, (unit, _) in units.items()), "design"),
+        [
+            [
+                str(row["id"]),
+                *(number(row[column] / size) for column, (_, size) in units.items()),
+                _design(row, front.objectives),
+            ]
+            for row in shown.to_dicts()
+        ],
+        fold=("design",),
+    )
 
 
 def _unit(column: str, values: Sequence[float]) -> tuple[str, float]:
@@ -94,5 +85,5 @@ def _design(row: Mapping[str, Any], objectives: Sequence[str]) -> str:
     """Return what tells a design from others: the notation, or what a problem written in Python says of it."""
     if "design" in row:
         return short_design(str(row["design"]))
-    said = {key: value for key, value in row.items() if key != "id" and key not in objectives}
-    return ", ".join(f"{key}={number(value) if isinstance(value, float) else value}" for key, value in said.items())
+    others = {key: value for key, value in row.items() if key != "id" and key not in objectives}
+    return ", ".join(f"{key}={number(value) if isinstance(value, float) else value}" for key, value in others.items())

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evo_libra.errors import InputError, counted
 
 if TYPE_CHECKING:
+    from evo_libra.experiment.results.catalogue import Catalogue
     from evo_libra.experiment.run.origin import Origin
+    from evo_libra.experiment.run.record import RunRecord
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.problem.problem import Problem
 
@@ -20,12 +24,7 @@ DEFAULT = Path("results")
 
 
 def looked_at(results: Path) -> Path:
-    """Return a folder of results that can be looked at.
-
-    Raises
-    ------
-    InputError : it is a file, cannot be read, or it is not there and not the default.
-    """
+    """Return a folder of results that can be read; raise an InputError where it is neither there nor the default."""
     from evo_libra.experiment.results.listing import can_be_read
 
     if not can_be_read(results) and results != DEFAULT:
@@ -34,12 +33,7 @@ def looked_at(results: Path) -> Path:
 
 
 def written_to(results: Path) -> Path:
-    """Return a folder of results that is there or can be made.
-
-    Raises
-    ------
-    InputError : it is a file, or lies below one.
-    """
+    """Return a folder of results that is there or can be made; raise an InputError for a file or a path below one."""
     from evo_libra.experiment.results.listing import no_folder
 
     try:
@@ -68,40 +62,26 @@ def run_folder(name: Path | str, results: Path = DEFAULT) -> Path:
     path = folder_at(name)
     if path is not None:
         return path
-    catalogue = Catalogue.open(looked_at(results))
-    try:
+    with closing(Catalogue.open(looked_at(results))) as catalogue:
         return catalogue.find(str(name)).folder
-    finally:
-        catalogue.close()
 
 
 def folder_at(name: Path | str) -> Path | None:
-    """Return the folder of the one run at a path, or in it; None where there is no run.
-
-    Raises
-    ------
-    InputError : there are several; the path is that of a file.
-    """
-    from evo_libra.experiment.store.folder import is_run
+    """Return the folder of the one run at a path, or in it; None where there is no run, an InputError for several."""
+    from evo_libra.experiment.store.folder import MANIFEST, is_run
 
     path = Path(name)
     if os.path.isfile(path):  # noqa: PTH113 - false for a name that is too long
         raise InputError(_refused(path))
     if os.path.isdir(path):  # noqa: PTH112 - the same
-        inside = [path] if is_run(path) else _runs_in(path)
+        below = (found.parent for depth in ("*", "*/*") for found in path.glob(f"{depth}/{MANIFEST}"))
+        inside = [path] if is_run(path) else sorted(below)
         if len(inside) == 1:
             return inside[0]
         if inside:
             shown = ", ".join(str(one) for one in inside[:3])
             raise InputError(f"{path} has {counted(len(inside), 'run')}, such as {shown}; name one")
     return None
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    """Return the folders of runs in a folder of results, or in that of a problem's results."""
-    from evo_libra.experiment.store.folder import MANIFEST
-
-    return sorted(path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{MANIFEST}"))
 
 
 def _refused(path: Path) -> str:
@@ -114,14 +94,64 @@ def _refused(path: Path) -> str:
     return f"{path}: {refusal_of_file(path) or 'this is a file'}; here the folder of a run is needed"
 
 
+def chosen_runs(names: Sequence[str], results: Path) -> list[RunRecord]:
+    """Return the runs that paths, ids or parts of ids name, and those that match all filters among the names."""
+    from evo_libra.experiment.results.catalogue import Catalogue
+    from evo_libra.experiment.results.listing import is_filter
+    from evo_libra.experiment.store.folder import is_run
+
+    catalogues: dict[Path, Catalogue] = {}
+
+    def catalogue(folder: Path) -> Catalogue:
+        return catalogues.setdefault(folder, Catalogue.open(folder))
+
+    filters = [name for name in names if not is_run(Path(name)) and is_filter(name)]
+    runs = _matching(catalogue(results), filters) if filters else []
+    for name in names:
+        if name not in filters:
+            path = folder_at(name)
+            runs.append(catalogue(results if path is None else path.resolve().parents[1]).find(str(path or name)))
+    found = {run.folder.resolve(): run for run in runs}
+    for one in catalogues.values():
+        one.close()
+    if len(found) < 2:  # noqa: PLR2004 - one run has nothing to be compared with
+        raise InputError(f"two runs or more are needed; found {len(found)}")
+    return list(found.values())
+
+
+def _matching(catalogue: Catalogue, filters: Sequence[str]) -> list[RunRecord]:
+    """Return the finished runs that match filters; name on the error stream those that cannot be read."""
+    others = [word for word in filters if not word.startswith("status:")]
+    for run in catalogue.runs(" ".join([*others, "status:damaged"])):
+        _leave_out(run, run.error)
+    runs = [run for run in catalogue.runs(" ".join([*filters, "status:done,stale"])) if _is_sound(run)]
+    if not runs:
+        raise InputError(f"no run that is done fits '{' '.join(filters)}'")
+    return runs
+
+
+def _is_sound(run: RunRecord) -> bool:
+    from evo_libra.experiment.results.catalogue import read_front
+    from evo_libra.files.integrity import DamagedError
+
+    try:
+        read_front(run)
+    except DamagedError as error:
+        _leave_out(run, str(error))
+        return False
+    return True
+
+
+def _leave_out(run: RunRecord, why: str) -> None:
+    print(f"evo-libra: {run.id} is left out: {why}", file=sys.stderr)
+
+
 def origin_of_result(result: RunFolder, name: str | None, assignments: Sequence[str], *, trust_code: bool) -> Origin:
-    """Return where the problem of a result comes from: its manifest, or what the user names.
+    """Return where the problem of a result comes from: its manifest, or the problem that the user names.
 
     Parameters
     ----------
-    result : its folder.
-    name : of the problem, where the user names it.
-    assignments : those with which what the user names is the problem of the result.
+    assignments : those with which the problem that the user names is the problem of the result.
     trust_code : run the code of a problem that the manifest names as ``module:object``.
 
     Raises
@@ -129,9 +159,9 @@ def origin_of_result(result: RunFolder, name: str | None, assignments: Sequence[
     InputError : it cannot be built, is code that is not trusted, or is not that of the result.
     """
     from evo_libra.experiment.run.origin import UntrustedError, build, origin_of
-    from evo_libra.experiment.run.provenance import canonical_hash
+    from evo_libra.experiment.run.spec import spec_as_run
     from evo_libra.experiment.store.folder import MANIFEST
-    from evo_libra.experiment.store.manifest import spec_as_run
+    from evo_libra.files.integrity import canonical_hash
 
     if name is None:
         try:
@@ -155,12 +185,7 @@ def given_of(result: RunFolder) -> list[str]:
 
 
 def problem_from(origin: Origin, assignments: Sequence[str] = ()) -> Problem:
-    """Return the problem that comes from somewhere, with more of its values replaced.
-
-    Raises
-    ------
-    InputError : it cannot be built, or is written in Python.
-    """
+    """Return the problem of an origin with more of its values replaced; raise an InputError for one in Python."""
     from evo_libra.experiment.run.origin import build, with_assignments
     from evo_libra.problem.problem import Problem
 
@@ -172,17 +197,12 @@ def problem_from(origin: Origin, assignments: Sequence[str] = ()) -> Problem:
     return problem
 
 
-def design_of(result: RunFolder, number_: int) -> str:
-    """Return a design of the front of a result by its id, in the notation.
-
-    Raises
-    ------
-    InputError : there is no front, or no such design on it.
-    """
+def design_of(result: RunFolder, design_id: int) -> str:
+    """Return a design of the front of a result by its id, in the notation; raise an InputError where there is none."""
     import polars as pl
 
     frame = result.read_front().frame
-    found = frame.filter(pl.col("id") == number_)
+    found = frame.filter(pl.col("id") == design_id)
     if not found.height:
-        raise InputError(f"the front of {result.path} has no design {number_}; its ids are 0 to {frame.height - 1}")
+        raise InputError(f"the front of {result.path} has no design {design_id}; its ids are 0 to {frame.height - 1}")
     return str(found["design"][0])

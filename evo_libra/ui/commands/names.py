@@ -1,69 +1,64 @@
-"""The names of all commands, the modules that they are in, and their first lines, without importing any of them."""
+"""The names of all commands and the help of the program, without importing a command.
+
+To import the library that parses command lines takes longer than to answer.
+"""
 
 from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Sequence
+
+from evo_libra import __version__
 
 SUMMARY = "Find Pareto-optimal networks for distributed AI training."
 
 COMMANDS = {
-    "bench": (
-        "bench",
-        "Compare engines on a problem: quality of their fronts over several seeds, and their speed.",
-    ),
+    "bench": ("bench", "Compare engines on a problem: quality of their fronts over several seeds, and their speed."),
     "catalog": (
         "catalog",
         "List what problem files can name: catalogues with prices, accelerators, models, blocks, problems, engines.",
     ),
     "certify": ("certify", "Prove how far the front of a result is from optimal."),
-    "compare": (
-        "compare",
-        "Compare the fronts of runs; those that differ in their seeds alone are taken together.",
-    ),
+    "compare": ("compare", "Compare the fronts of runs; runs that differ only in their seeds form a group."),
     "evaluate": ("evaluate", "Evaluate one design: its time and cost, and where they come from."),
     "export": (
-        "export",
-        "Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.",
+        "astra_sim",
+        "Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.",
     ),
     "front": ("front", "Show the front of a result."),
     "import": (
-        "import_cluster",
-        "Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.",
+        "astra_sim",
+        "Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.",
     ),
     "init": ("init", "Write a commented problem file to start from."),
     "optimize": (
         "optimize",
-        "Find the best bandwidths of one network, exactly, with a proof and what holds them back.",
+        "Find the best bandwidths of one network, exactly, with a proof and the limits that hold them back.",
     ),
-    "plan": (
-        "run",
-        "Show the runs of an experiment, what is there of them, and how long the rest will take.",
-    ),
+    "plan": ("plan", "Show the runs of an experiment, which of them are done, and how long the rest will take."),
     "prices": (
-        "prices",
-        "Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.",
+        "rescore",
+        "Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.",
     ),
-    "reproduce": ("results", "Do a run again and compare the fronts; exit code 1 when they differ."),
+    "reproduce": ("results", "Repeat a run and compare the fronts; exit code 1 if they differ."),
     "rescore": (
         "rescore",
-        "Look at the front of a result under another model of time: who moves, who is still on the front.",
+        "Look at the front of a result under another time model: which designs change rank, which stay on the front.",
     ),
     "results": ("results", "List runs: what they are, how far they are, what they found."),
     "run": (
         "run",
-        (
-            "Run an experiment; what is done already is skipped, what was begun goes on."
-            " Exit code 3: some runs have failed."
-        ),
+        "Run an experiment: skip runs that are done, continue interrupted ones. Exit code 3: some runs have failed.",
     ),
     "schema": ("init", "Print the JSON Schema of problem files or experiment files, for editors."),
     "search": ("search", "Search a problem for its Pareto front and keep it in a folder of results."),
     "show": ("results", "Show what a run came from: problem, seed, versions, git state, machine, times."),
-    "ui": (
-        "ui",
-        "Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing.",
-    ),
+    "ui": ("results", "Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing."),
     "workload": ("workload", "Look at execution traces of workloads."),
 }
-"""Name of a command -> the module of this package that it is in, and what it does: its docstring's first line."""
+"""Name of a command -> its module in this package, and what the command does: its docstring's first line."""
 
 FLAGS = {
     "--help, -h": "Display this message and exit.",
@@ -71,3 +66,60 @@ FLAGS = {
     "--version": "Display application version.",
 }
 """What the program understands besides commands."""
+
+AGAIN = {"stale": "--rerun-stale", "failed": "--retry-failed"}
+"""Status of runs that have ended -> the option of ``evo-libra run`` that runs them again."""
+
+_DEFAULT_COLUMNS = 80
+_INDENT = 4
+
+
+def program(words: Sequence[str]) -> list[str]:
+    """Return the command that runs this program as a process of its own."""
+    # With -P, so that no file of the current folder stands in for a module.
+    return [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words]
+
+
+def columns() -> int:
+    """Return the width of the terminal: COLUMNS where that is set, 80 where there is no terminal."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    for stream in (1, 2, 0):
+        try:
+            return os.get_terminal_size(stream).columns or _DEFAULT_COLUMNS
+        except OSError:
+            continue
+    return _DEFAULT_COLUMNS
+
+
+def laid_out(text: str, width: int) -> str:
+    r"""Return a text with folded lines; the rest of an indented line is indented by four more.
+
+    >>> print(laid_out("two words and more", 10), laid_out("  two: words and more", 14), sep="\n")
+    two words
+    and more
+      two: words
+          and more
+    """
+    return "\n".join(_folded(line, width) for line in text.split("\n"))
+
+
+def _folded(line: str, width: int) -> str:
+    indent = len(line) - len(line.lstrip())
+    following = " " * (indent + _INDENT) if indent else ""
+    return textwrap.fill(line, width, subsequent_indent=following, break_long_words=False, break_on_hyphens=False)
+
+
+def answer(words: list[str]) -> str | None:
+    """Return the help or the version, where the words of a command line ask for nothing else."""
+    if words in ([], ["--help"], ["-h"]):
+        return overview(columns())
+    return __version__ if words == ["--version"] else None
+
+
+def overview(width: int) -> str:
+    """Return the help of the program, as wide as the terminal: its commands, one paragraph each."""
+    texts = {name: text for name, (_, text) in COMMANDS.items()} | FLAGS
+    entries = "\n".join(f"  {name}: {text}" for name, text in texts.items())
+    return laid_out(f"Usage: evo-libra COMMAND\n\n{SUMMARY}\n\nCommands:\n{entries}\n", width)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from evo_libra.errors import ConflictError, InfeasibleError, InputError
-from evo_libra.ui.commands.shared import Assignments, Json, app
-from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import number, print_json, time_text
+from evo_libra.errors import ConflictError, InfeasibleError
+from evo_libra.ui.commands.shared import Assignments, Json, app, check_positive
+from evo_libra.ui.output import number, print_json, print_table, time_text
 
 if TYPE_CHECKING:
     from evo_libra.problem.allocation import Allocation, Binding
@@ -28,33 +26,28 @@ def optimize(
     assignments: Assignments = (),
     as_json: Json = False,
 ) -> int:
-    """Find the best bandwidths of one network, exactly, with a proof and what holds them back.
+    """Find the best bandwidths of one network, exactly, with a proof and the limits that hold them back.
 
     Parameters
     ----------
     problem:
-        Path of a problem file, or name of a problem. Bounds of bandwidth that it leaves out do not exist here.
+        Path of a problem file, or name of a problem; a smallest or largest bandwidth that it leaves out is no limit.
     shape:
-        Such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
+        The network, such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
     total:
         GB/s per NPU over all dimensions, exactly.
     cost:
-        USD at most.
+        USD for the network, at most.
     constraint:
         As in a problem file, such as "bw[0] >= bw[1]"; may be repeated.
     objective:
         time, or time-cost: the product of both, LIBRA's perf-per-cost.
-    assignments:
-        KEY=VALUE, replaces a value of the problem file; may be repeated.
-    as_json:
-        Print one JSON object and nothing else.
     """
     from evo_libra.arrays import GIGA
     from evo_libra.problem.optimize import optimize as best_bandwidths
 
-    for key, limit, unit in (("total", total, "GB/s"), ("cost", cost, "USD")):
-        if limit is not None and not 0 < limit < math.inf:
-            raise InputError(f"--{key}: found {limit:g}; a number of {unit} above 0 is needed")
+    check_positive("total", total, "GB/s")
+    check_positive("cost", cost, "USD")
     try:
         found = best_bandwidths(
             problem, shape=shape, total=None if total is None else total * GIGA, cost=cost,
@@ -117,24 +110,20 @@ def _binding_json(binding: Binding) -> dict[str, Any]:
 
 
 def _show_allocation(found: Allocation, objective: str) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from evo_libra.arrays import GIGA
 
-    console = new_console()
-    table = Table(title=Text("best bandwidths [GB/s per NPU]"), title_justify="left")
     equal = found.equal
-    for column in ("dimension", "best", *(["equal split"] if equal else [])):
-        table.add_column(column, justify="left" if column == "dimension" else "right", no_wrap=True)
-    for part, best in zip(found.design.split("_"), found.bandwidth, strict=True):
-        each = [f"{equal.bandwidth / GIGA:.6g}"] if equal else []
-        table.add_row(Text(part.partition(":")[0]), f"{best / GIGA:.6g}", *each)
-    table.add_section()
-    times, costs = [found.time, *([equal.time] if equal else [])], [found.cost, *([equal.cost] if equal else [])]
-    table.add_row("time", *(time_text(time * 1e3) for time in times))
-    table.add_row(Text("cost [USD]"), *map(number, costs))
-    console.print(table)
+    times, costs = [found.time], [found.cost]
+    if equal:
+        times, costs = [*times, equal.time], [*costs, equal.cost]
+    rows: list[list[str] | None] = [
+        [part.partition(":")[0], f"{best / GIGA:.6g}", *([f"{equal.bandwidth / GIGA:.6g}"] if equal else [])]
+        for part, best in zip(found.design.split("_"), found.bandwidth, strict=True)
+    ]
+    rows += [None, ["time", *(time_text(time * 1e3) for time in times)]]
+    rows += [["cost [USD]", *map(number, costs)]]
+    columns = ("dimension", "best", "equal split")[: len(times) + 1]
+    print_table("best bandwidths [GB/s per NPU]", columns, rows, left=("dimension",))
     if equal:
         print(f"\nthan the equal split: {found.speedup:.4g} times as fast, {found.performance_per_cost:.4g} times")
         print(f"the performance per USD; no bandwidths are better by more than {found.gap:.1e}")
@@ -142,11 +131,11 @@ def _show_allocation(found: Allocation, objective: str) -> None:
         print("\nno design of this network with equal bandwidths meets the limits;")
         print(f"no bandwidths are better by more than {found.gap:.1e}")
     if found.binding:
-        print("\nwhat holds it back:")
+        print("\nlimits that hold it back:")
     for binding in found.binding:
         print(f"  {binding.limit:34s} {_price(binding)}")
     if objective != "time" and found.exchange is not None:
-        print(f"\nat this point one second is worth {number(found.exchange)} USD")
+        print(f"\nexchange rate at this point: {number(found.exchange)} USD per second")
 
 
 def _price(binding: Binding) -> str:

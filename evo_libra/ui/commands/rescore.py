@@ -1,65 +1,70 @@
-"""A front under another model of time."""
+"""The front of a result evaluated again: under another model of time, or under uncertain prices of parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evo_libra.errors import InputError, counted
 from evo_libra.ui.commands.named_runs import given_of, origin_of_result, problem_from, run_folder
-from evo_libra.ui.commands.shared import Assignments, Json, TrustCode, app, check_least
-from evo_libra.ui.output import new_console, print_styled
-from evo_libra.ui.texts import number, print_json, short_design, show_warnings, time_unit
+from evo_libra.ui.commands.shared import (
+    FrontRows,
+    Json,
+    MoreAssignments,
+    MovedProblem,
+    RunName,
+    TrustCode,
+    app,
+    check_min,
+)
+from evo_libra.ui.output import (
+    new_console,
+    number,
+    print_folded,
+    print_json,
+    print_styled,
+    print_table,
+    short_design,
+    time_unit,
+)
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.origin import Origin
+    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.front.front import Front
+    from evo_libra.front.prices import Priced, Score
     from evo_libra.front.rescore import Rescored
     from evo_libra.problem.problem import Problem
+    from evo_libra.ui.plots.axes import Series
+
+_PRICES = "prices.parquet"
+_MAX_SCENARIOS = 100_000
+_MILLION = 1e6
 
 
 @app.command
 def rescore(
-    result: Path,
+    result: RunName,
     *,
     time: Literal["libra", "astra", "themis"],
-    problem: str | None = None,
-    assignments: Assignments = (),
-    rows: int = 12,
+    problem: MovedProblem = None,
+    assignments: MoreAssignments = (),
+    rows: FrontRows = 12,
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under another model of time: who moves, who is still on the front.
+    """Look at the front of a result under another time model: which designs change rank, which stay on the front.
 
     Parameters
     ----------
-    result:
-        Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     time:
-        The other model of time.
-    problem:
-        The problem, where its file is no longer where the run found it.
-    assignments:
-        KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
-    rows:
-        Most rows of the table; they are spread along the front. JSON has all designs.
-    trust_code:
-        Run the code of a problem that the result names as module:object.
-    as_json:
-        Print one JSON object and nothing else.
+        The other time model.
     """
-    from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.front.rescore import rescore as rescored
     from evo_libra.problem.file.registry import with_time
     from evo_libra.problem.quirks import Warned, warnings_of
 
-    check_least("rows", rows)
-    folder = RunFolder(run_folder(result))
-    front = folder.read_front()
-    if not len(front):
-        raise InputError(f"the front of {folder.path} is empty")
-    origin = origin_of_result(folder, problem, given_of(folder), trust_code=trust_code)
+    folder, front, origin = _searched(result, problem, trust_code=trust_code)
     searched = problem_from(origin)
     if "time_ms" not in front.objectives:
         raise InputError(f"the front of {folder.path} has no time to compare with")
@@ -75,20 +80,82 @@ def rescore(
             "designs": found.frame.to_dicts(), "rescored": str(folder.path / file),
         })  # fmt: skip
     else:
-        _show(found, front, searched, other, rows)
-        show_warnings(warnings)
+        _show_times(found, front, searched, other, rows)
+        print_folded(*warnings)
         print(f"rescored  {folder.path / file}")
     return 0
+
+
+@app.command
+def prices(
+    result: RunName,
+    *,
+    scenarios: int = 1000,
+    seed: int = 0,
+    score: Literal["mean", "worst", "regret"] = "mean",
+    problem: MovedProblem = None,
+    assignments: MoreAssignments = (),
+    rows: FrontRows = 12,
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.
+
+    Parameters
+    ----------
+    scenarios:
+        Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
+    seed:
+        Seed of the draws.
+    score:
+        How designs are compared: by mean cost, worst cost, or regret (extra cost over the cheapest that is no slower).
+    """
+    from evo_libra.front.prices import price_front
+
+    if not 1 <= scenarios <= _MAX_SCENARIOS:
+        raise InputError(f"--scenarios: found {scenarios}; it must be from 1 to {_MAX_SCENARIOS:,}")
+    check_min("seed", seed, 0)
+    folder, front, origin = _searched(result, problem, trust_code=trust_code)
+    found = price_front(front, problem_from(origin, assignments), scenarios, seed, score)
+    folder.write(_PRICES, found.frame.write_parquet)
+    if as_json:
+        print_json({
+            "result": str(folder.path), "score": score, "scenarios": scenarios, "seed": seed,
+            "designs": found.frame.to_dicts(), "prices": str(folder.path / _PRICES),
+        })  # fmt: skip
+    else:
+        _show_prices(found, score, rows)
+        print(f"\n{counted(scenarios, 'scenario')} of {counted(len(found.parts), 'part')}, seed {seed}")
+        _show_changes(found, score)
+        print(f"prices  {folder.path / _PRICES}")
+    return 0
+
+
+def _searched(result: RunName, problem: str | None, *, trust_code: bool) -> tuple[RunFolder, Front, Origin]:
+    """Return the folder of a result, its front, and where its problem comes from."""
+    from evo_libra.experiment.store.folder import RunFolder
+
+    folder = RunFolder(run_folder(result))
+    front = folder.read_front()
+    if not len(front):
+        raise InputError(f"the front of {folder.path} is empty")
+    return folder, front, origin_of_result(folder, problem, given_of(folder), trust_code=trust_code)
 
 
 def _under(origin: Origin, timed: Sequence[str], assignments: Sequence[str], model: str) -> Problem:
     try:
         return problem_from(origin, [*timed, *assignments])
     except InputError as error:
-        said = str(error)
+        message = str(error)
         for assignment in timed:  # which stand for the option, and nobody has written
-            said = said.replace(f"--set {assignment}", f"--time {model}")
-        raise InputError(said) from None
+            message = message.replace(f"--set {assignment}", f"--time {model}")
+        raise InputError(message) from None
+
+
+def _plot(series: Sequence[Series]) -> None:
+    from evo_libra.ui.plots.scatter import terminal_scatter
+
+    print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", new_console()))
 
 
 def _model(problem: Problem) -> str:
@@ -96,35 +163,30 @@ def _model(problem: Problem) -> str:
     return time if isinstance(time, str) else str(time["model"])
 
 
-def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows: int) -> None:
+def _show_times(found: Rescored, front: Front, problem: Problem, other: Problem, rows: int) -> None:
     import numpy as np
-    from rich.table import Table
-    from rich.text import Text
 
     from evo_libra.front.front import Front
     from evo_libra.ui.plots.axes import Series
-    from evo_libra.ui.plots.pictures import terminal_scatter
 
     before, after = _model(problem), _model(other)
     if before == after:
         before, after = f"{before} (run)", f"{after} (now)"
     frame = found.frame
-    console = new_console()
+    times = [frame[name].to_numpy() for name in ("time_ms", "time_ms_rescored")]
     if "cost_usd" in front.objectives:
-        cost, times = frame["cost_usd"].to_numpy(), (frame["time_ms"].to_numpy(), frame["time_ms_rescored"].to_numpy())
-        series = [Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)]
-        print_styled(terminal_scatter(series, "network cost [USD]", "iteration time [ms]", console))
+        cost = frame["cost_usd"].to_numpy()
+        _plot([Series(cost, time, label) for time, label in zip(times, (before, after), strict=True)])
     shown = Front(frame, front.objectives).spread(rows)
-    table = Table(title=f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest", title_justify="left")
-    unit, size = time_unit(float(np.median(frame["time_ms_rescored"].to_numpy())))
-    both = [f"{what}\n{model}" for what in (f"time [{unit}]", "rank") for model in (before, after)]
-    for column in ("id", *both, "on\nfront"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("design", overflow="fold")
-    for row in shown.to_dicts():
-        table.add_row(*map(Text, _cells(row, size)), Text(short_design(row["design"])))
-    console.print(table)
-    ratio = frame["time_ms_rescored"].to_numpy() / frame["time_ms"].to_numpy()
+    unit, size = time_unit(float(np.median(times[1])))
+    print_table(
+        f"{len(shown)} of {counted(len(front), 'design')}; rank 1 is the fastest",
+        ("id", *(f"{what}\n{model}" for what in (f"time [{unit}]", "rank") for model in (before, after)), "on\nfront",
+         "design"),
+        [_time_cells(row, size) for row in shown.to_dicts()],
+        fold=("design",),
+    )  # fmt: skip
+    ratio = times[1] / times[0]
     print(f"\ntime under {after} is {ratio.min():.4g} to {ratio.max():.4g} times that under {before}, median "
           f"{np.median(ratio):.4g}")  # fmt: skip
     if found.agreement is not None:
@@ -139,7 +201,45 @@ def _show(found: Rescored, front: Front, problem: Problem, other: Problem, rows:
     print(f"on the front under {after}: {int(frame['on_front'].sum()):,} of {counted(len(front), 'design')}")
 
 
-def _cells(row: Mapping[str, Any], size: float) -> list[str]:
+def _time_cells(row: Mapping[str, Any], size: float) -> list[str]:
     kept = "yes" if row["on_front"] else "no" if row["feasible"] else "infeasible"
     times = [number(row[name] / size) for name in ("time_ms", "time_ms_rescored")]
-    return [str(row["id"]), *times, str(row["rank"]), str(row["rank_rescored"]), kept]
+    return [str(row["id"]), *times, str(row["rank"]), str(row["rank_rescored"]), kept, short_design(row["design"])]
+
+
+def _show_prices(found: Priced, score: Score, rows: int) -> None:
+    import numpy as np
+
+    from evo_libra.front.front import Front
+    from evo_libra.ui.plots.axes import Series
+
+    frame = found.frame
+    kept, time = frame["on_front"].to_numpy(), frame["time_ms"].to_numpy()
+    column = "cost_value_usd" if score == "regret" else f"{score}_usd"
+    label = "least regret, stated prices" if score == "regret" else score
+    bands = [Series(frame[f"cost_{end}_usd"].to_numpy(), time, end) for end in ("low", "high")]
+    _plot([*bands, Series(frame[column].to_numpy()[kept], time[kept], label)])
+    shown = Front(frame, ("time_ms", "cost_value_usd")).spread(rows)
+    unit, size = time_unit(float(np.median(time)))
+    last = ["as a\nfactor"] if score == "regret" else ["rank", f"rank by\n{score}"]
+    print_table(
+        f"{len(shown)} of {counted(frame.height, 'design')}, million USD; rank 1 is the least",
+        ["id", f"time [{unit}]", "low", "as\nstated", "high", score, *last, "on\nfront"],
+        [_price_cells(row, score, size) for row in shown.to_dicts()],
+    )
+
+
+def _show_changes(found: Priced, score: Score) -> None:
+    frame = found.frame
+    if score != "regret":
+        moved = int((frame["rank"] != frame["rank_scored"]).sum())
+        print(f"order by cost: {moved:,} of {frame.height:,} change their rank")
+    print(f"on the front by {score}: {int(frame['on_front'].sum()):,} of {counted(frame.height, 'design')}")
+
+
+def _price_cells(row: Mapping[str, Any], score: Score, size: float) -> list[str]:
+    names = ("cost_low_usd", "cost_value_usd", "cost_high_usd", f"{score}_usd")
+    costs = [f"{row[name] / _MILLION:.4g}" for name in names]
+    factor = "" if row["regret_factor"] is None else f"{row['regret_factor']:.4f}"
+    last = [factor] if score == "regret" else [str(row["rank"]), str(row["rank_scored"])]
+    return [str(row["id"]), number(row["time_ms"] / size), *costs, *last, "yes" if row["on_front"] else "no"]

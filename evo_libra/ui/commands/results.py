@@ -1,4 +1,4 @@
-"""Runs of a folder of results: listed, looked at, done again."""
+"""Runs of a folder of results: listed, looked at, done again, watched in the terminal UI."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from evo_libra.errors import counted
 from evo_libra.ui.commands.named_runs import DEFAULT, looked_at, run_folder
-from evo_libra.ui.commands.shared import Json, Order, Out, TrustCode, app, check_least
-from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import duration, print_json
+from evo_libra.ui.commands.shared import Flag, Json, Out, Rows, RunName, TrustCode, app
+from evo_libra.ui.output import duration, new_console, print_json, print_table
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.run.record import RunRecord
+    from evo_libra.experiment.run.record import Column, RunRecord
     from evo_libra.experiment.store.folder import RunFolder
 
 
@@ -24,35 +27,49 @@ _FAILED = 1
 _WIDE = 110
 _NOTES = 10
 _UNBOUNDED = 10_000
-_FEW = ("run", "status", "evaluations", "front", "time")
-_ALL = (*_FEW, "hypervolume", "name")
+
+
+@app.command
+def ui(
+    results: Path = DEFAULT, *, light: Flag = False, ascii_: Annotated[Flag, Parameter(name="--ascii")] = False
+) -> int:
+    """Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing.
+
+    Parameters
+    ----------
+    results:
+        Folder of results; runs on other machines may write to it.
+    light:
+        Begin with the light theme.
+    ascii_:
+        Draw with ASCII characters only.
+    """
+    from evo_libra.ui.terminal.app import run_ui
+
+    return run_ui(results, light=light, ascii_only=ascii_)
 
 
 @app.command(name="results")
 def list_runs(
-    *query: str, results: Out = DEFAULT, sort: Order = "-updated", rows: int = 40, as_json: Json = False
+    *query: str,
+    results: Out = DEFAULT,
+    sort: Annotated[str, Parameter(allow_leading_hyphen=True)] = "-updated",
+    rows: Rows = 40,
+    as_json: Json = False,
 ) -> int:
     """List runs: what they are, how far they are, what they found.
 
     Parameters
     ----------
     query:
-        Words that all hold, as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word negates.
-    results:
-        Folder of results.
+        Words that a run fits, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; -word after -- negates.
     sort:
         A field, such as hypervolume; -hypervolume begins with the largest.
-    rows:
-        Most rows of the table. JSON has all runs.
-    as_json:
-        Print one JSON object and nothing else.
     """
     from evo_libra.experiment.results.catalogue import Catalogue
 
-    check_least("rows", rows)
-    catalogue = Catalogue.open(looked_at(results))
-    runs, notes = catalogue.runs(" ".join(query), sort), catalogue.notes()
-    catalogue.close()
+    with closing(Catalogue.open(looked_at(results))) as catalogue:
+        runs, notes = catalogue.runs(" ".join(query), sort), catalogue.notes()
     if as_json:
         print_json({"runs": [run.row() for run in runs], "notes": list(notes)})
         return 0
@@ -65,22 +82,11 @@ def list_runs(
 
 
 @app.command
-def show(run: str, *, results: Out = DEFAULT, as_json: Json = False) -> int:
-    """Show what a run came from: problem, seed, versions, git state, machine, times.
-
-    Parameters
-    ----------
-    run:
-        Folder of a run, or one with a single run in it; or a part of its name that no other has.
-    results:
-        Folder of results.
-    as_json:
-        Print one JSON object and nothing else.
-    """
+def show(run: RunName, *, results: Out = DEFAULT, as_json: Json = False) -> int:
+    """Show what a run came from: problem, seed, versions, git state, machine, times."""
     from rich.text import Text
 
-    from evo_libra.experiment.store.damage import damaged_files
-    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.experiment.store.folder import RunFolder, damaged_files
 
     folder = RunFolder(run_folder(run, results))
     damaged = damaged_files(folder)
@@ -94,28 +100,15 @@ def show(run: str, *, results: Out = DEFAULT, as_json: Json = False) -> int:
 
 
 @app.command
-def reproduce(run: str, *, results: Out = DEFAULT, trust_code: TrustCode = False, as_json: Json = False) -> int:
-    """Do a run again and compare the fronts; exit code 1 when they differ.
-
-    Parameters
-    ----------
-    run:
-        Folder of a run, or one with a single run in it; or a part of its name that no other has.
-    results:
-        Folder of results.
-    trust_code:
-        Run the code of a problem or an engine that the run names as module:object.
-    as_json:
-        Print one JSON object and nothing else.
-    """
+def reproduce(run: RunName, *, results: Out = DEFAULT, trust_code: TrustCode = False, as_json: Json = False) -> int:
+    """Repeat a run and compare the fronts; exit code 1 if they differ."""
     from rich.status import Status
 
     from evo_libra.experiment.results.reproduction import reproduce as reproduced
     from evo_libra.experiment.store.folder import RunFolder
 
     folder = RunFolder(run_folder(run, results))
-    console = new_console(stderr=True)
-    with Status("", console=console) as status:
+    with Status("", console=new_console(stderr=True)) as status:
         spec, found = reproduced(
             folder,
             lambda snapshot: status.update(counted(snapshot.evaluations, "evaluation")),
@@ -135,64 +128,61 @@ def reproduce(run: str, *, results: Out = DEFAULT, trust_code: TrustCode = False
 
 
 def _show_runs(runs: Sequence[RunRecord], rows: int) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from evo_libra.experiment.run.record import counts
+    from evo_libra.experiment.run.record import COLUMNS, counts
 
     console = new_console()
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console = new_console(width=_UNBOUNDED)  # A pipe has no width: whatever reads it gets whole lines.
-    columns = _ALL if console.width >= _WIDE else _FEW
-    table = Table()
-    for column in columns:
-        left = column in ("run", "status", "name")
-        folds = column in ("run", "name")  # an id that is cut is no use
-        table.add_column(column, justify="left" if left else "right", no_wrap=not folds, overflow="fold")
-    for run in runs[:rows]:
-        cells = _cells(run)
-        table.add_row(*(Text(cells[column]) for column in columns))
-    console.print(table)
+    # A pipe has no width: whatever reads it gets whole lines.
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNBOUNDED
+    shown = sorted(
+        (one for one in COLUMNS if one.shown), key=lambda one: (one.shown, one.shown == "wide" and one.kind == "str")
+    )
+    columns = [one for one in shown if one.shown == "always" or width >= _WIDE]  # free texts last
+    texts = [one for one in columns if one.place != "figure"]
+    print_table(
+        "",
+        [one.heading for one in columns],
+        [[_cell(run, one) for one in columns] for run in runs[:rows]],
+        left=[one.heading for one in texts],
+        fold=[one.heading for one in texts if one.kind == "str"],  # an id that is cut is no use
+        min_width=width,
+    )
     found = ", ".join(f"{count:,} {status}" for status, count in counts(runs).items()) or "no runs"
     more = f"; {rows} shown, --rows shows more" if len(runs) > rows else ""
     print(f"{found}{more}")
 
 
-def _cells(run: RunRecord) -> dict[str, str]:
-    whole = run.status in ("done", "stale")
-    if run.status == "damaged":  # whose figures are not known
-        return {**dict.fromkeys(_ALL, ""), "run": run.id, "status": run.status, "name": run.name}
-    return {
-        "run": run.id,
-        "status": run.status,
-        "evaluations": f"{run.evaluations:,}" if whole else f"{run.evaluations:,}/{run.budget:,}",
-        "front": f"{run.front_size:,}",
-        "hypervolume": "" if run.hypervolume is None else f"{run.hypervolume:.4f}",
-        "time": duration(run.wall_s),
-        "name": run.name,
-    }
+def _cell(run: RunRecord, column: Column) -> str:
+    """Return a value for reading; the figures of a damaged run are not known."""
+    value = getattr(run, column.attribute)
+    if value is None or (run.status == "damaged" and column.place == "figure"):
+        return ""
+    if column.attribute == "evaluations" and run.status not in ("done", "stale"):
+        return f"{value:,}/{run.budget:,}"
+    if column.unit == "s":
+        return duration(value)
+    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
 
 
 def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, str]) -> list[tuple[str, str]]:
-    from evo_libra.experiment.run.record import ending_text
+    from evo_libra.experiment.run.record import RUN_FIGURES, ending_text
 
     git, source = manifest.get("git") or {}, manifest.get("source", {})
     state = "" if not git else git["commit"] + ("" if git["clean"] else ", with changes that were not committed")
-    changes = [f"  {assignment}" for assignment in source.get("set", [])]
     volume = "" if run.hypervolume is None else f", hypervolume {run.hypervolume:.6g}"
-    islands = f", {run.islands} islands" if run.islands > 1 else ""
-    told = f", {words}" if (words := ending_text(run.ended, run.restarts)) else ""
+    ending = f", {words}" if (words := ending_text(run.ended, run.restarts)) else ""
+    own = ("evaluations", "front_size", "hypervolume", "wall_s", "ended", "restarts")
     facts = [
         ("run", str(run.folder)),
         ("status", _state(run, damaged)),
         *(("", reason) for reason in damaged.values()),
         ("experiment", f"{run.experiment} {run.name}".strip()),
         ("problem", run.problem + (f" ({source['problem']})" if "problem" in source else "")),
-        *(("", change) for change in changes),
+        *(("", f"  {assignment}") for assignment in source.get("set", [])),
         *((
-            ("engine", f"{run.engine}, population {run.population:,}, seed {run.seed}{islands}"),
-            ("evaluations", f"{run.evaluations:,} of {run.budget:,}{told}"),
+            ("engine", _settings(run, manifest)),
+            ("evaluations", f"{run.evaluations:,} of {run.budget:,}{ending}"),
             ("front", f"{counted(run.front_size, 'design')}{volume}"),
+            *((one.heading, _cell(run, one)) for one in RUN_FIGURES if one.attribute not in own),
         ) if run.engine else ()),
         ("started", manifest.get("started", "")),
         ("updated", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(run.updated))),
@@ -207,6 +197,20 @@ def _facts(run: RunRecord, manifest: Mapping[str, Any], damaged: Mapping[str, st
     return [(label, value) for label, value in facts if value]
 
 
+def _settings(run: RunRecord, manifest: Mapping[str, Any]) -> str:
+    """Return the settings of a run that a plain search would not have; evaluations have a line of their own."""
+    from evo_libra.experiment.run.record import COLUMNS
+    from evo_libra.experiment.run.settings import asked_settings, read_settings
+
+    values = {one.key: getattr(run, one.attribute) for one in COLUMNS if one.place == "setting"}
+    with suppress(KeyError):  # a run without a manifest, or of a version that kept less
+        values |= read_settings(manifest)
+    named = [one for one in asked_settings() if one.name in values and one.name not in ("engine", "evaluations")]
+    parts = [(one.name, values[one.name]) for one in named if one.required or values[one.name] != one.default]
+    texts = [f"{value:,}" if isinstance(value, int) and key != "seed" else f"{value}" for key, value in parts]
+    return ", ".join([run.engine, *(f"{key} {text}" for (key, _), text in zip(parts, texts, strict=True))])
+
+
 def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunRecord, dict[str, Any]]:
     """Return a run and its manifest, which is empty for one that has not got so far, or whose manifest is damaged."""
     from evo_libra.experiment.results.catalogue import Catalogue
@@ -218,9 +222,8 @@ def _found(folder: RunFolder, damaged: Mapping[str, str]) -> tuple[RunRecord, di
     manifest = {} if MANIFEST in damaged else read_file(folder.path, MANIFEST) or {}
     run = read_run(place, run_id)
     if run is None:
-        catalogue = Catalogue.open(place)
-        run = catalogue.find(run_id)
-        catalogue.close()
+        with closing(Catalogue.open(place)) as catalogue:
+            run = catalogue.find(run_id)
     state = replace(run, status="damaged", error=next(iter(damaged.values()))) if damaged else run
     return replace(state, location=str(folder.path)), manifest
 

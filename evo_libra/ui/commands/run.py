@@ -1,8 +1,7 @@
-"""Experiments, planned and run."""
+"""An experiment, run."""
 
 from __future__ import annotations
 
-import os
 import shlex
 import subprocess
 import sys
@@ -10,78 +9,24 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evo_libra.errors import InputError, counted, shortened
-from evo_libra.faults import explained
+from evo_libra.errors import InputError, counted, explained, shortened
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
-from evo_libra.ui.commands.shared import Flag, Json, Out, TrustCode, app, check_least
-from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import duration, print_json
+from evo_libra.ui.commands.names import AGAIN, program
+from evo_libra.ui.commands.plan import SHOWN_FAILURES, worker_count
+from evo_libra.ui.commands.shared import Flag, Json, Out, app, check_min
+from evo_libra.ui.output import duration, print_json, progress_bar
 
 if TYPE_CHECKING:
     from evo_libra.experiment.execution.batch import Ended, Summary
     from evo_libra.experiment.execution.executor import Executor
     from evo_libra.experiment.execution.plan import PlannedRun
     from evo_libra.experiment.execution.scheduler import Tls
-    from evo_libra.experiment.results.estimate import Estimate
     from evo_libra.experiment.run.spec import Experiment
 
 
 _DONE, _FAILURES, _INTERRUPTED = 0, 3, 130
-_SHOWN_FAILURES = 10
-_STATES = ("new", "begun", "done", "stale", "failed", "damaged")
-
-
-@app.command
-def plan(
-    experiment: Path,
-    *,
-    results: Out = DEFAULT,
-    workers: int | None = None,
-    rows: int = 40,
-    trust_code: TrustCode = False,
-    as_json: Json = False,
-) -> int:
-    """Show the runs of an experiment, what is there of them, and how long the rest will take.
-
-    Parameters
-    ----------
-    experiment:
-        Path of an experiment file.
-    results:
-        Folder of results.
-    workers:
-        Processes of this machine that the estimate is for; as many as there are cores when left out.
-    rows:
-        Most rows of the table. JSON has all runs.
-    trust_code:
-        Run the code of problems and engines that the file names as module:object; otherwise such a file is refused.
-    as_json:
-        Print one JSON object and nothing else.
-    """
-    from evo_libra.experiment.execution.plan import plan_of, wanted
-    from evo_libra.experiment.file.expansion import load_experiment
-    from evo_libra.experiment.results.estimate import estimate, start_seconds
-
-    check_least("rows", rows)
-    loaded = load_experiment(experiment, run_code=trust_code)
-    planned = plan_of(loaded, results)
-    todo = wanted(planned, ())
-    count = _workers(workers, len(todo))
-    guess = estimate(todo, results)
-    start = start_seconds(count) if todo else 0.0
-    wall = start + guess.seconds / max(count, 1)
-    if as_json:
-        print_json({
-            "experiment": loaded.name, "runs": [_run_json(run) for run in planned], "to_run": len(todo),
-            "workers": count, "evaluations": guess.evaluations, "core_s": guess.seconds, "start_s": start,
-            "wall_s": wall,
-        })  # fmt: skip
-    else:
-        _show_plan(loaded, planned, rows)
-        _show_estimate(planned, todo, guess, (count, start, wall))
-    return _DONE
 
 
 @app.command
@@ -99,16 +44,14 @@ def run(  # noqa: PLR0913 - each is an option of the command
     rerun_stale: Flag = False,
     as_json: Json = False,
 ) -> int:
-    """Run an experiment; what is done already is skipped, what was begun goes on. Exit code 3: some runs have failed.
+    """Run an experiment: skip runs that are done, continue interrupted ones. Exit code 3: some runs have failed.
 
     Parameters
     ----------
     experiment:
         Path of an experiment file. Problems and engines that it names as module:object are code, which is run.
-    results:
-        Folder of results.
     workers:
-        Processes of this machine, as many as there are cores when left out; 0 is this process alone.
+        Worker processes on this machine, one per core when left out; 0 runs everything in this process.
     scheduler:
         Address or file of a running Dask scheduler to use; whoever reaches one without certificates runs code as you.
     tls_ca_file:
@@ -120,25 +63,23 @@ def run(  # noqa: PLR0913 - each is an option of the command
     detach:
         Leave the batch running without a terminal.
     retry_failed:
-        Run those again that have failed.
+        Repeat runs that have failed.
     rerun_stale:
-        Run those again that another version of the program has done.
-    as_json:
-        Print one JSON object and nothing else.
+        Repeat runs that another version of the program has done.
     """
     from evo_libra.experiment.execution.batch import run_batch
-    from evo_libra.experiment.execution.executor import catching_interrupts
     from evo_libra.experiment.execution.plan import plan_of, wanted
     from evo_libra.experiment.execution.scheduler import Tls
     from evo_libra.experiment.file.expansion import load_experiment
+    from evo_libra.experiment.store.messages import catching_interrupts
 
     again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
     options = RunOptions(results, workers, scheduler, Tls(tls_ca_file, tls_cert, tls_key), again)
-    if options.workers is not None and options.scheduler is not None:
+    if workers is not None and scheduler is not None:
         raise InputError("--workers is for workers of this machine; with --scheduler, those of the scheduler are used")
-    if options.workers is not None and options.workers < 0:
-        raise InputError(f"--workers: found {options.workers}; it must be at least 0")
-    if options.scheduler is None and (words := _tls_words(options.tls)):
+    if workers is not None:
+        check_min("workers", workers, 0)
+    if scheduler is None and (words := _tls_words(options.tls)):
         raise InputError(f"{words[0]} belongs to --scheduler; workers of this machine have certificates of their own")
     loaded = load_experiment(experiment)
     planned = plan_of(loaded, written_to(options.results))
@@ -159,97 +100,13 @@ def run(  # noqa: PLR0913 - each is an option of the command
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a batch is to be run.
-
-    Attributes
-    ----------
-    results : the folder of results.
-    workers : processes on this machine; 0 is none but this one, None as many as there are cores.
-    scheduler : address or file of a Dask scheduler instead.
-    tls : files to speak TLS with it.
-    again : which runs that have ended are run again.
-    """
+    """How a batch is to be run; `again` names the statuses of ended runs that are run again."""
 
     results: Path
     workers: int | None
     scheduler: str | None
     tls: Tls
     again: tuple[str, ...]
-
-
-def _run_json(run: PlannedRun) -> dict[str, Any]:
-    spec = run.spec
-    return {
-        "id": spec.id, "name": spec.label, "problem": spec.name, "engine": spec.engine, "population": spec.population,
-        "evaluations": spec.evaluations, "seed": spec.seed, "state": run.state,
-        **({"reason": run.reason} if run.reason else {}),
-    }  # fmt: skip
-
-
-def _show_plan(experiment: Experiment, planned: Sequence[PlannedRun], rows: int) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    several = len({run.spec.name for run in planned}) > 1
-    groups: dict[tuple[str, str, str, str], list[PlannedRun]] = {}
-    for run in planned:
-        spec = run.spec
-        name = ", ".join(part for part in (spec.name if several else "", spec.label) if part) or spec.name
-        key = (name, spec.engine, f"{spec.population:,}", f"{spec.evaluations:,}")
-        groups.setdefault(key, []).append(run)
-    table = Table(title=Text(f"{experiment.name}: {counted(len(planned), 'run')}"), title_justify="left")
-    for column in ("engine", "population", "evaluations", "seeds", "state", "runs"):
-        right = column in ("population", "evaluations")
-        table.add_column(column, justify="right" if right else "left", overflow="fold", no_wrap=column == "engine")
-    for key, runs in list(groups.items())[:rows]:
-        states = ", ".join(f"{n} {state}" for state in _STATES if (n := sum(run.state == state for run in runs)))
-        table.add_row(*map(Text, [*key[1:], _ranges([run.spec.seed for run in runs]), states, key[0]]))
-    new_console().print(table)
-    if len(groups) > rows:
-        print(f"... and {len(groups) - rows} more rows; --rows shows them, --json has every run")
-
-
-def _ranges(seeds: Sequence[int]) -> str:
-    """Return seeds for reading.
-
-    >>> _ranges([0, 1, 2, 7])
-    '0-2, 7'
-    """
-    parts: list[list[int]] = []
-    for seed in sorted(seeds):
-        if parts and seed == parts[-1][-1] + 1:
-            parts[-1].append(seed)
-        else:
-            parts.append([seed])
-    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
-
-
-def _show_estimate(
-    planned: Sequence[PlannedRun], todo: Sequence[Any], guess: Estimate, when: tuple[int, float, float]
-) -> None:  # fmt: skip
-    evaluations = counted(guess.evaluations, "evaluation")
-    print(f"\n{len(todo):,} of {counted(len(planned), 'run')} to be executed: {evaluations}")
-    for state, option in (("stale", "--rerun-stale"), ("failed", "--retry-failed")):
-        if count := sum(run.state == state for run in planned):
-            print(
-                f"{counted(count, f'{state} run')} left as before; {option} runs {'it' if count == 1 else 'them'} again"
-            )
-    damaged = [run for run in planned if run.state == "damaged"]
-    for run in damaged[:_SHOWN_FAILURES]:
-        print(f"{run.spec.id} is done again: {run.reason}")
-    if len(damaged) > _SHOWN_FAILURES:
-        print(f"... and {len(damaged) - _SHOWN_FAILURES:,} more damaged runs; --json has every reason")
-    if todo:
-        workers, start, wall = when
-        print(
-            f"estimate: {duration(guess.seconds)} of one core, {duration(wall)} with {counted(workers, 'worker')}, "
-            f"{duration(start)} of it to start"
-        )
-        sources = (
-            (guess.from_earlier, "earlier runs"), (guess.from_trial, "a trial just now"),
-            (guess.from_similar, "the other runs"),
-        )  # fmt: skip
-        print(f"from {', '.join(f'{name} ({count:,})' for count, name in sources if count)}")
 
 
 def _executor(options: RunOptions, runs: int, interrupted: Callable[[], bool], lines: _Lines) -> Executor:
@@ -259,7 +116,7 @@ def _executor(options: RunOptions, runs: int, interrupted: Callable[[], bool], l
 
     if options.scheduler is not None:
         return join(options.scheduler, options.tls, lines.tell)
-    workers = _workers(options.workers, runs)
+    workers = worker_count(options.workers, runs)
     return local_cluster(workers, lines.tell) if workers and runs else InProcess(interrupted)
 
 
@@ -274,27 +131,20 @@ def _tls_words(tls: Tls) -> list[str]:
     ]
 
 
-def _workers(asked: int | None, runs: int) -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores if asked is None else asked, runs)
-
-
 class _Lines:
     """Shows what becomes of runs: a bar on a terminal, else a line for each."""
 
     def __init__(self, todo: int, total: int) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 
-        console = new_console(stderr=True)
-        self.plain, self.total = not console.is_terminal, total
         self.failed = 0
-        self.progress = Progress(
-            BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True),
-            console=console, transient=True, disable=self.plain,
-        )  # fmt: skip
+        self.progress = progress_bar(
+            BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn(compact=True)
+        )
+        self.plain = self.progress.disable
         self.task = self.progress.add_task("runs", total=todo)
         if self.plain:
-            self._line(f"{todo:,} of {counted(total, 'run')} to be executed")
+            self.tell(f"{todo:,} of {counted(total, 'run')} to be executed")
 
     def __enter__(self) -> _Lines:  # noqa: PYI034 - a final class
         self.progress.start()
@@ -304,8 +154,6 @@ class _Lines:
         self.progress.stop()
 
     def __call__(self, ended: Ended) -> None:
-        from rich.text import Text
-
         report, spec = ended.report, ended.spec
         if report.ending == "interrupt" and not report.fresh:
             return
@@ -317,10 +165,8 @@ class _Lines:
             figures = report.figures
             text += f" {counted(figures.evaluations, 'evaluation')}, {figures.front_size:,} on the front"
             text += f", {duration(figures.wall_s)}"
-        if self.plain:
-            self._line(text)
-        elif report.ending in ("failed", "machine"):
-            self.progress.console.print(Text(text))
+        if self.plain or report.ending in ("failed", "machine"):
+            self.tell(text)
         failed = f", {self.failed} failed" if self.failed else ""
         self.progress.update(self.task, completed=ended.count, description=f"runs{failed}")
 
@@ -329,17 +175,13 @@ class _Lines:
         self.tell(f"waiting: {why}")
 
     def tell(self, news: str) -> None:
-        """Show what is not about one run."""
+        """Show a line."""
         from rich.text import Text
 
         if self.plain:
-            self._line(news)
+            print(f"{time.strftime('%H:%M:%S')} {news}", file=sys.stderr, flush=True)
         else:
             self.progress.console.print(Text(news))
-
-    @staticmethod
-    def _line(text: str) -> None:
-        print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def _report(
@@ -364,9 +206,9 @@ def _report(
             + (f", {left:,} left" if left else "")
             + f" of {counted(counts['runs'], 'run')} in {duration(summary.seconds)}"
         )
-        for report in bad[:_SHOWN_FAILURES]:
+        for report in bad[:SHOWN_FAILURES]:
             print(f"{report.ending} {report.id}: {shortened(report.error)} ({options.results / report.id / LOG})")
-        for report in refused[:_SHOWN_FAILURES]:
+        for report in refused[:SHOWN_FAILURES]:
             print(f"not executed {report.id}: {shortened(report.error)}; the same command does it")
         if summary.stale:
             print(f"{summary.stale:,} were made by another version of the program; --rerun-stale runs them again")
@@ -374,7 +216,7 @@ def _report(
             print(f"{before:,} had failed before; --retry-failed runs them again")
         print(f"results  {_query(experiment, options)}")
     if summary.interrupted:
-        print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
+        print("evo-libra: interrupted; finished work is kept, and the same command continues", file=sys.stderr)
         return _INTERRUPTED
     return _FAILURES if counts["failed"] or refused else _DONE
 
@@ -390,22 +232,20 @@ def _query(experiment: Experiment, options: RunOptions) -> str:
 def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> int:
     """Start the batch as a program of its own that no terminal can end."""
     from evo_libra.experiment.execution.plan import batch_folder
-    from evo_libra.experiment.store.folder import make_folder
     from evo_libra.experiment.store.records import RUNNER_LOG
+    from evo_libra.experiment.store.staging import make_folder
 
     folder = batch_folder(options.results, experiment.name)
     log = folder.path / RUNNER_LOG
     words = ["run", str(experiment.file.resolve()), "--out", str(options.results.absolute())]
     words += [] if options.workers is None else ["--workers", str(options.workers)]
     words += [] if options.scheduler is None else ["--scheduler", options.scheduler, *_tls_words(options.tls)]
-    words += [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in options.again]
+    words += [AGAIN[one] for one in options.again]
     with explained(folder.path):
         make_folder(folder.path)
         with log.open("ab") as file:
             process = subprocess.Popen(  # noqa: S603 - our own program
-                # With -P, so that no file of the current folder stands in for a module.
-                [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words],
-                stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
+                program(words), stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
             )  # fmt: skip
     if as_json:
         print_json({"experiment": experiment.name, "pid": process.pid, "log": str(log), "batch": str(folder.path)})

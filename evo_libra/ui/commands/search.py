@@ -15,9 +15,8 @@ from cyclopts import Parameter
 from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
 from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
-from evo_libra.ui.commands.shared import Assignments, Json, Out, app
-from evo_libra.ui.output import new_console
-from evo_libra.ui.texts import print_folded, print_json, show_warnings, size_of_iteration
+from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
+from evo_libra.ui.output import print_folded, print_json, progress_bar, size_of_iteration
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -35,10 +34,10 @@ _INTERRUPTED = 130
 
 
 def search(
-    problem: str,
+    problem: ProblemName,
     *,
     results: Out = DEFAULT,
-    resume: Annotated[bool, Parameter(negative="")] = False,
+    resume: Flag = False,
     plot: bool = True,
     assignments: Assignments = (),
     as_json: Json = False,
@@ -48,28 +47,20 @@ def search(
 
     Parameters
     ----------
-    problem:
-        Path of a problem file, name of a problem, or module:object, whose code is run.
-    results:
-        Folder of results.
     resume:
-        Go on where an interrupted run of the same problem, engine and seed stopped.
+        Continue an interrupted run of the same problem, engine and seed.
     plot:
         Draw the front to front.png, which takes as long as 50,000 evaluations.
-    assignments:
-        KEY=VALUE, replaces a value of the problem file; may be repeated.
-    as_json:
-        Print one JSON object and nothing else.
     """
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeRemainingColumn
 
-    from evo_libra.experiment.execution.executor import Job, catching_interrupts
-    from evo_libra.experiment.execution.search_loop import in_processes
+    from evo_libra.experiment.execution.executor import Job
+    from evo_libra.experiment.execution.search_loop import in_processes, planned_run
     from evo_libra.experiment.execution.worker import perform
-    from evo_libra.experiment.file.expansion import planned_run
     from evo_libra.experiment.run.origin import build, origin_of
     from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
-    from evo_libra.ui.plots.pictures import figure_of
+    from evo_libra.experiment.store.messages import catching_interrupts
+    from evo_libra.ui.plots.scatter import figure_of
 
     origin = origin_of(problem, assignments)
     spec, built = planned_run(origin, **settings), build(origin)
@@ -84,11 +75,8 @@ def search(
         if plot and len(outcome.front):
             outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, built.objectives, built.name, file))
 
-    messages = new_console(stderr=True)
-    with Progress(
-        SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}"),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress, catching_interrupts() as interrupted:  # fmt: skip
+    columns = SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}")
+    with progress_bar(*columns) as progress, catching_interrupts() as interrupted:
         watch = Watch(progress, built, spec.evaluations)
         report = perform(
             spec, job, interrupted=interrupted, watch=watch, finish=finish, on_design=watch.design, place=in_processes
@@ -160,8 +148,8 @@ class Watch:
 
 def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
     from evo_libra.experiment.run.record import ending_text
-    from evo_libra.experiment.store.evaluated import read_failures
     from evo_libra.experiment.store.folder import DONE, FAILURES, PLOT
+    from evo_libra.experiment.store.search_state import read_failures
     from evo_libra.front.explain import sizes_of
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import Warned, warnings_of
@@ -184,10 +172,10 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         for workload in workloads:
             groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
             print_folded(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))
-        told = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
+        ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), "design")
-        print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{told}; {found} on the front")
-        show_warnings(warnings)
+        print(f"\n{evaluated} in {report.figures.wall_s:.2f} s{ending}; {found} on the front")
+        print_folded(*warnings)
         print(f"front  {folder / 'front.parquet'}")
         if (folder / PLOT).exists():
             print(f"plot   {folder / PLOT}")
@@ -199,11 +187,11 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
             file=sys.stderr,
         )
     if report.ending == "interrupt":
-        print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume goes on", file=sys.stderr)
+        print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume continues", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(
-            f"no design meets the constraints, of {report.figures.evaluations:,} that were evaluated; "
+            f"no design meets the constraints among {report.figures.evaluations:,} evaluated ones; "
             "loosen them, or give more --evaluations"
         )
     return 0

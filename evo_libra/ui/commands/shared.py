@@ -1,19 +1,48 @@
-"""What all commands share: the application that they belong to, and options that several have.
+"""What all commands share: the application that they belong to, its layout of help, and options that several have.
 
 Commands import what they need when they are called, so that ``--help`` is quick.
 """
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
+from cyclopts.help import HelpPanel
+from cyclopts.help.formatters import PlainFormatter
+from rich.console import Console, ConsoleOptions
 
 from evo_libra import __version__
 from evo_libra.errors import InputError
-from evo_libra.ui.commands.help import HelpLayout
-from evo_libra.ui.commands.names import SUMMARY
+from evo_libra.ui.commands.names import SUMMARY, columns, laid_out
+
+_UNFOLDED = 10_000  # Columns: more than any line has.
+
+
+class HelpLayout(PlainFormatter):
+    """Folds lines once, at the width of the terminal; Cyclopts' own folds descriptions without their names first."""
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:
+        """Print a group of commands or options."""
+        _print(console, lambda wide: super(HelpLayout, self).__call__(wide, options, panel))
+
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:  # noqa: ANN401 - text, or what Rich can print
+        """Print how a command is called."""
+        _print(console, lambda wide: super(HelpLayout, self).render_usage(wide, options, usage))
+
+    def render_description(self, console: Console, options: ConsoleOptions, description: Any) -> None:  # noqa: ANN401 - the same
+        """Print what a command does."""
+        _print(console, lambda wide: super(HelpLayout, self).render_description(wide, options, description))
+
+
+def _print(console: Console, draw: Callable[[Console], None]) -> None:
+    file = io.StringIO()
+    draw(Console(file=file, width=_UNFOLDED, no_color=True, highlight=False, markup=False, emoji=False))
+    console.print(laid_out(file.getvalue(), columns()), end="", soft_wrap=True, highlight=False, markup=False)
+
 
 app = App(
     name="evo-libra",
@@ -23,24 +52,47 @@ app = App(
     help_formatter=HelpLayout(),
     suppress_keyboard_interrupt=False,  # `evo_libra.ui.cli.main` has a word and a code for it
 )
-
-Json = Annotated[bool, Parameter(name="--json", negative="")]
-Flag = Annotated[bool, Parameter(negative="")]
-TrustCode = Annotated[bool, Parameter(name="--trust-code", negative="")]
-Out = Annotated[Path, Parameter(name="--out")]
-Order = Annotated[str, Parameter(allow_leading_hyphen=True)]
-Ascii = Annotated[bool, Parameter(name="--ascii", negative="")]
-Assignments = Annotated[tuple[str, ...], Parameter(name="--set", negative="", show_default=False)]
-
 app.register_install_completion_command(add_to_startup=False)
 
 
-def check_least(option: str, value: int, least: int = 1) -> None:
-    """Refuse a value of an option that is too small.
+def check_min(option: str, value: int, minimum: int = 1) -> None:
+    """Refuse a value of an option that is too small."""
+    if not minimum <= value < 2**63:
+        raise InputError(f"--{option}: found {value}; it must be at least {minimum}")
 
-    Raises
-    ------
-    InputError : it is.
-    """
-    if not least <= value < 2**63:
-        raise InputError(f"--{option}: found {value}; it must be at least {least}")
+
+def check_positive(option: str, value: float | None, unit: str) -> None:
+    """Refuse a value of an option that is not above 0."""
+    if value is not None and not 0 < value < float("inf"):
+        raise InputError(f"--{option}: found {value:g}; a number of {unit} above 0 is needed")
+
+
+def _check_rows(_type: Any, value: int) -> None:  # noqa: ANN401 - Cyclopts' own
+    check_min("rows", value)
+
+
+_RUN = "Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name."
+_ON_TOP = "KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated."
+_SET = Parameter(name="--set", negative="", show_default=False)
+Flag = Annotated[bool, Parameter(negative="")]
+Json = Annotated[Flag, Parameter(name="--json", help="Print one JSON object and nothing else.")]
+Out = Annotated[Path, Parameter(name="--out", help="Folder of results.")]
+Rows = Annotated[int, Parameter(help="Rows of the table, at most. JSON has all.", validator=_check_rows)]
+FrontRows = Annotated[
+    Rows, Parameter(help="Rows of the table, at most; they are spread along the front. JSON has all designs.")
+]
+TrustCode = Annotated[
+    Flag, Parameter(help="Run the code of problems and engines that are named as module:object; else it is refused.")
+]
+RunName = Annotated[Path, Parameter(help=_RUN)]
+ProblemName = Annotated[
+    str, Parameter(help="Path of a problem file, name of a problem, or module:object, whose code is run.")
+]
+MovedProblem = Annotated[
+    str | None, Parameter(name="--problem", help="The problem, if its file is no longer where the run found it.")
+]
+DesignId = Annotated[int | None, Parameter(name="id")]
+Assignments = Annotated[
+    tuple[str, ...], _SET, Parameter(help="KEY=VALUE, replaces a value of the problem file; may be repeated.")
+]
+MoreAssignments = Annotated[tuple[str, ...], _SET, Parameter(help=_ON_TOP)]

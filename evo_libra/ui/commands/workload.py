@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from cyclopts import App
 
 from evo_libra.errors import InputError, counted, printable
-from evo_libra.ui.commands.shared import Json, app, check_least
-from evo_libra.ui.output import new_console
+from evo_libra.ui.commands.shared import Json, Rows, app, check_positive
+from evo_libra.ui.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
-    from rich.table import Table
 
-    from evo_libra.chakra.graph import Chain
+    from evo_libra.chakra.check import Chain
     from evo_libra.chakra.summary import CollectiveKey, TraceSummary, Volume
     from evo_libra.chakra.trace import Kind
 
@@ -31,8 +27,6 @@ _GROUP_WIDTH = 16
 
 
 workload = App(name="workload", help="Look at execution traces of workloads.")
-
-
 app.command(workload)
 
 
@@ -42,7 +36,7 @@ def show_workload(
     *,
     peak: float | None = None,
     memory_bandwidth: float | None = None,
-    rows: int = 20,
+    rows: Rows = 20,
     as_json: Json = False,
 ) -> int:
     """Show what Chakra execution traces hold: nodes, bytes, compute, the longest chain.
@@ -52,44 +46,31 @@ def show_workload(
     trace:
         A trace, or the prefix of PREFIX.<npu>.et for all NPUs.
     peak:
-        TFLOP/s of an NPU; with the bandwidth of its memory it gives computations their time by a roofline.
+        Peak rate of an NPU in TFLOP/s; with --memory-bandwidth, a roofline gives the time of each computation.
     memory_bandwidth:
         GB/s of an NPU's memory.
-    rows:
-        Most rows of the table of collectives. JSON has all.
-    as_json:
-        Print one JSON object and nothing else.
     """
     from evo_libra.chakra.read import trace_files
 
-    for key, value, unit in (("peak", peak, "TFLOP/s"), ("memory-bandwidth", memory_bandwidth, "GB/s")):
-        if value is not None and not 0 < value < math.inf:
-            raise InputError(f"--{key}: found {value:g}; a number of {unit} above 0 is needed")
+    check_positive("peak", peak, "TFLOP/s")
+    check_positive("memory-bandwidth", memory_bandwidth, "GB/s")
     if (peak is None) != (memory_bandwidth is None):
         raise InputError("--peak and --memory-bandwidth go together: a roofline needs both")
-    check_least("rows", rows)
-    rates = {
-        "peak": None if peak is None else peak * _TERA,
-        "memory_bandwidth": None if memory_bandwidth is None else memory_bandwidth * _GIGA,
-    }
+    rates = {"peak": peak and peak * _TERA, "memory_bandwidth": memory_bandwidth and memory_bandwidth * _GIGA}
     summaries = _summaries(trace_files(trace), rates)
     if as_json:
-        print(json.dumps({"trace": str(trace), "npus": list(map(_summary_json, summaries))}, allow_nan=False))
+        print_json({"trace": str(trace), "npus": list(map(_summary_json, summaries))})
     else:
         _show(trace, summaries, rows)
     return 0
 
 
 def _summaries(files: Sequence[Path], rates: Mapping[str, float | None]) -> list[TraceSummary]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
     from evo_libra.chakra.summary import summarise
 
-    messages = new_console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True),
-        console=messages, transient=True, disable=not messages.is_terminal,
-    ) as progress:  # fmt: skip
+    with progress_bar(TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(compact=True)) as progress:
         sizes = [file.stat().st_size for file in files]
         task, before, summaries = progress.add_task("reading", total=sum(sizes)), 0, []
         for file, size in zip(files, sizes, strict=True):
@@ -148,38 +129,32 @@ def _chain_json(chain: Chain) -> dict[str, int]:
 
 
 def _show(trace: Path, summaries: Sequence[TraceSummary], rows: int) -> None:
-    console = new_console()
     versions = sorted({printable(summary.version) or "without a version" for summary in summaries})
     files = "one trace" if len(summaries) == 1 else f"traces of {len(summaries):,} NPUs"
     nodes = sum(sum(summary.kinds.values()) for summary in summaries)
     dependencies = sum(summary.dependencies for summary in summaries)
     size = f"{counted(nodes, 'node')}, {counted(dependencies, 'dependency', 'dependencies')}"
     print(f"{trace}\n{files}, schema {', '.join(versions)}: {size}\n")
-    console.print(_kinds_table(summaries))
+    _show_kinds(summaries)
     if any(summary.collectives for summary in summaries):
-        console.print(_collectives_table(summaries, rows))
+        _show_collectives(summaries, rows)
     for line in (*_compute_lines(summaries), *_chain_lines(summaries), *_empty_lines(summaries)):
         print(line)
 
 
-def _kinds_table(summaries: Sequence[TraceSummary]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
+def _show_kinds(summaries: Sequence[TraceSummary]) -> None:
     from evo_libra.chakra.trace import Kind
 
-    table = Table(title=Text("nodes and their bytes"), title_justify="left")
     columns = ("kind", "nodes", "bytes", *(("nodes per NPU", "bytes per NPU") if len(summaries) > 1 else ()))
-    for column in columns:
-        table.add_column(column, justify="left" if column == "kind" else "right", no_wrap=True)
+    rows = []
     for kind in Kind:
         counts = [summary.kinds.get(kind, 0) for summary in summaries]
         sizes = [_size_of(summary, kind) for summary in summaries]
         if any(counts):
             total, each = (_bytes(sum(sizes)), _range(sizes, _bytes)) if any(sizes) else ("-", "-")
             words = (kind.name, f"{sum(counts):,}", total, _range(counts, "{:,}".format), each)
-            table.add_row(*words[: len(columns)])
-    return table
+            rows.append(words[: len(columns)])
+    print_table("nodes and their bytes", columns, rows, left=("kind",))
 
 
 def _size_of(summary: TraceSummary, kind: Kind) -> int:
@@ -196,45 +171,28 @@ def _size_of(summary: TraceSummary, kind: Kind) -> int:
     return summary.compute.size if kind is Kind.COMP else sum(volume.size for volume in volumes.get(kind, ()))
 
 
-@dataclass(frozen=True)
-class _Total:
-    """Collectives of one sort over all traces: in how many traces, how many nodes, how many bytes."""
-
-    use: CollectiveKey
-    npus: int
-    nodes: int
-    size: int
-
-
-def _totals(summaries: Iterable[TraceSummary]) -> list[_Total]:
-    from evo_libra.chakra.summary import CollectiveKey
-
-    npus, nodes, sizes = Counter[CollectiveKey](), Counter[CollectiveKey](), Counter[CollectiveKey]()
+def _show_collectives(summaries: Sequence[TraceSummary], rows: int) -> None:
+    """Print a table of the collectives of each sort over all traces, those with the most bytes first."""
+    volumes: dict[CollectiveKey, list[Volume]] = {}
     for summary in summaries:
         for use, volume in summary.collectives.items():
-            npus[use] += 1
-            nodes[use] += volume.nodes
-            sizes[use] += volume.size
-    return sorted((_Total(use, npus[use], nodes[use], sizes[use]) for use in npus), key=lambda total: -total.size)
-
-
-def _collectives_table(summaries: Sequence[TraceSummary], rows: int) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    totals = _totals(summaries)
-    more = (
-        f"{len(totals) - rows:,} more, with fewer bytes; --rows shows them, --json too" if len(totals) > rows else None
-    )
-    table = Table(title=Text("collectives"), title_justify="left", caption=more and Text(more), caption_justify="left")
-    for column in ("collective", "group", "dimensions", "traces", "nodes per NPU", "bytes per NPU"):
-        left = column in ("collective", "group", "dimensions")
-        table.add_column(column, justify="left" if left else "right", no_wrap=True)
-    for total in totals[:rows]:
-        words = [total.use.collective.name, _group(total.use), _dimensions(total.use), f"{total.npus:,}"]
-        words += [_number(total.nodes / total.npus), _bytes(total.size / total.npus)]
-        table.add_row(*map(Text, words))
-    return table
+            volumes.setdefault(use, []).append(volume)
+    ordered = sorted(volumes.items(), key=lambda item: -sum(volume.size for volume in item[1]))
+    more = f"{len(ordered) - rows:,} more, with fewer bytes; --rows shows them, --json too"
+    words = ("collective", "group", "dimensions")
+    print_table(
+        "collectives",
+        (*words, "traces", "nodes per NPU", "bytes per NPU"),
+        [
+            (
+                use.collective.name, _group(use), _dimensions(use), f"{len(found):,}",
+                _number(fmean(volume.nodes for volume in found)), _bytes(fmean(volume.size for volume in found)),
+            )
+            for use, found in ordered[:rows]
+        ],
+        left=words,
+        caption=more if len(ordered) > rows else None,
+    )  # fmt: skip
 
 
 def _group(use: CollectiveKey) -> str:
@@ -292,9 +250,9 @@ def _whose(summary: TraceSummary, summaries: Sequence[TraceSummary]) -> str:
 
 
 def _range(values: Sequence[float], shown: Callable[[float], str]) -> str:
-    """Return the least and the most of some values in words, or the value where they are equal."""
-    least, most = shown(min(values)), shown(max(values))
-    return least if least == most else f"{least} to {most}"
+    """Return the range of some values in words, or the value where they are equal."""
+    low, high = shown(min(values)), shown(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def _number(value: float) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evo_libra.ui.texts import time_unit
+from evo_libra.ui.output import time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ DOTS_UP, DOTS_ACROSS = DOT_BITS.shape
 
 _SMALLEST, _LARGEST = 1e-280, 1e280  # Values are clipped to these: differences and steps neither overflow nor vanish.
 _RESOLUTION = 1e-6  # Smaller relative differences are drawn as equal: their tick labels would need too many digits.
-_MOST_TICKS = 8
+_MAX_TICKS = 8
 _Y_TICK_DISTANCES = (2, 3)
 _TALL = 18  # Lines from which on labels stand further apart.
 _X_LABEL_GAP = 2
@@ -59,13 +59,7 @@ class Axis:
 
 
 def check_series(series: Sequence[Series], *, log_x: bool, log_y: bool) -> None:
-    """Refuse series that cannot be drawn.
-
-    Raises
-    ------
-    ValueError : too many series, x and y of different shapes, a value that is not finite, or one that is not positive
-        on a logarithmic axis.
-    """
+    """Raise a ValueError for too many series, shapes that differ, and values that an axis cannot show."""
     if len(series) > MAX_SERIES:
         raise ValueError(f"{len(series)} series; at most {MAX_SERIES} can be told apart")
     for one in series:
@@ -136,11 +130,7 @@ def position(axis: Axis, values: FloatArray) -> FloatArray:
 def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
     """Return round values to label on an axis, as many as can be read well, at least one.
 
-    Parameters
-    ----------
-    axis : the axis.
-    cells : its length in characters, or in lines when it is upright.
-    across : whether labels stand side by side, and not one above the other.
+    `cells` is the length of the axis in characters or, where labels stand one above the other, in lines.
     """
     candidates = list(_tick_candidates(axis))
     middle = next(values[len(values) // 2] for values in candidates if values)
@@ -148,7 +138,7 @@ def ticks(axis: Axis, cells: int, *, across: bool) -> tuple[float, ...]:
 
 
 def tick_label(value: float) -> str:
-    """Return a number as short as it can be told.
+    """Return a number as short as it can be read.
 
     >>> [tick_label(value) for value in (0.25, 50, 2e3, 1.5e7, 1e-6)]
     ['0.25', '50', '2k', '15M', '1e-6']
@@ -198,7 +188,7 @@ def _decade_ticks(axis: Axis, mantissas: tuple[int, ...], stride: int) -> tuple[
 
 
 def _fits(axis: Axis, values: tuple[float, ...], cells: int, *, across: bool) -> bool:
-    if not 0 < len(values) <= _MOST_TICKS:
+    if not 0 < len(values) <= _MAX_TICKS:
         return False
     at = tick_cells(axis, values, cells, DOTS_ACROSS if across else DOTS_UP)
     if not across:
@@ -213,15 +203,9 @@ def _fits(axis: Axis, values: tuple[float, ...], cells: int, *, across: bool) ->
 
 
 def tick_cells(axis: Axis, values: Sequence[float], cells: int, per_cell: int) -> list[int]:
-    """Return the characters that ticks are in.
+    """Return the characters that ticks are in, where an axis has `cells` characters of `per_cell` dots.
 
     It goes by way of a braille dot, as points do: a point at a tick's value is then in line with it.
-
-    Parameters
-    ----------
-    axis, values : the axis, and the values of its ticks.
-    cells : its length in characters.
-    per_cell : dots in a character along it.
     """
     return [int(dot) // per_cell for dot in dots(axis, np.array(values), per_cell * cells)]
 

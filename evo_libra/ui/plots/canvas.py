@@ -161,15 +161,7 @@ class Canvas:
         self.role[cells] = role
 
     def draw_dots(self, area: Area, points: Series, role: int, *, keep: bool = False) -> None:
-        """Draw points as braille dots.
-
-        Parameters
-        ----------
-        area : where points go.
-        points : what to draw.
-        role : of the characters with dots.
-        keep : keep the dots that are there.
-        """
+        """Draw points as braille dots, in addition to the dots that are there or instead of them."""
         cells = area.cells(points)
         across, up = area.dots(points)
         bits = self.text.view(np.uint32).astype(np.int64) - BRAILLE

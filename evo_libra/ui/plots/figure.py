@@ -1,8 +1,9 @@
-"""Figures of Pareto fronts for papers: the same bytes for the same points, fonts embedded."""
+"""Figures of Pareto fronts and attainment surfaces for papers: the same bytes for the same points, fonts embedded."""
 
 from __future__ import annotations
 
 import io
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
@@ -12,16 +13,27 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from evo_libra.ui.plots.axes import axes_of, check_series, in_units, limits, position, tick_label, ticks
+from evo_libra.ui.plots.axes import (
+    Axis,
+    Series,
+    axes_of,
+    check_series,
+    in_unit,
+    in_units,
+    limits,
+    position,
+    tick_label,
+    ticks,
+    unit_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.typing import RcKeyType
 
-    from evo_libra.arrays import BoolArray
-    from evo_libra.ui.plots.axes import Axis, Series
+    from evo_libra.arrays import BoolArray, FloatArray
 
 _SIZE = (7.16, 4.0)  # Inches; the text width of a two-column paper.
 _AXES_SIZE = (6.3, 3.2)  # What labels leave of it, nearly.
@@ -31,12 +43,13 @@ _MANY = 1000  # Points of a series from which on vector markers make a file larg
 # Okabe and Ito's, readable in every kind of colour vision; grey is for what a caller has merged.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7F3C8D", "#999999")
 _MARKERS = "osD^vPXph"
+_STYLES = ("-", "--", "-.", ":")
 METADATA: dict[str, dict[str, str | None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".svg": {"Date": None, "Creator": None},
 }
-_LONGEST_NAME = 56  # Longer ones would leave no room for the axes when the legend stands beside them.
+_MAX_NAME = 56  # Longer ones would leave no room for the axes when the legend stands beside them.
 _Corner = Literal["upper right", "upper left", "lower left", "lower right"]
 SETTINGS: dict[RcKeyType, Any] = {
     "figure.constrained_layout.w_pad": 0.08,
@@ -62,9 +75,9 @@ def front_figure(
     *,
     x_label: str,
     y_label: str,
-    title: str,
-    log_x: bool,
-    log_y: bool,
+    title: str = "",
+    log_x: bool = True,
+    log_y: bool = True,
     path: Path | BinaryIO,
 ) -> None:
     """Write a scatter plot of Pareto fronts, 7.16 x 4 inches, to a file; the same input gives the same bytes.
@@ -73,28 +86,16 @@ def front_figure(
     ----------
     series : what to draw, later ones over earlier ones; "no points" is drawn when all are empty.
     x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
-    title : the title; may be empty.
-    log_x, log_y : whether an axis is logarithmic.
     path : where to write; the suffix .png, .pdf or .svg chooses the format, and an open file gets a PNG.
 
     Raises
     ------
     ValueError : another suffix, or series that `evo_libra.ui.plots.axes.check_series` refuses, more than 9 among them.
     """
-    suffix = suffix_of(path)
-    if suffix not in METADATA:
-        raise ValueError(f"cannot write a figure as '{path.name}'; allowed suffixes: {', '.join(METADATA)}")
     check_series(series, log_x=log_x, log_y=log_y)
     series, (x_label, y_label) = in_units(series, (x_label, y_label), log_x=log_x, log_y=log_y)
     x, y = axes_of(series, log_x=log_x, log_y=log_y)
-    content = io.BytesIO()
-    with mpl.rc_context():
-        # The user's own settings would change the bytes.
-        mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
-        figure = Figure(figsize=_SIZE, dpi=DPI, layout="constrained")
-        FigureCanvasAgg(figure)
-        axes = figure.add_subplot(xlabel=x_label, ylabel=y_label, title=title)
+    with _drawing(path, x_label, y_label, title) as (figure, axes):
         if any(one.x.size for one in series):
             _prepare(axes, x, y)
         else:
@@ -102,21 +103,51 @@ def front_figure(
             axes.text(0.5, 0.5, "no points", ha="center", va="center", color="#767676", transform=axes.transAxes)
         _draw(axes, series)
         _add_legend(figure, axes, series, x, y)
+
+
+def attainment_figure(
+    lines: Mapping[str, Sequence[FloatArray]], *, x_label: str, y_label: str, title: str, path: Path | BinaryIO
+) -> None:
+    """Write a figure of attainment surfaces on logarithmic axes, as `front_figure` does.
+
+    Parameters
+    ----------
+    lines : of each name, three (2, s) lines, across and up, from left to right or back: what a quarter, half and three
+        quarters attain; a line may be empty. The median is drawn as a line, the quartiles as an area.
+    """
+    series = [Series(line[0], line[1], name) for name, three in lines.items() for line in three if line.shape[1]]
+    x, y = axes_of(series, log_x=True, log_y=True)
+    (x_label, across), (y_label, up) = unit_of(x_label, x), unit_of(y_label, y)
+    with _drawing(path, x_label, y_label, title) as (_, axes):
+        _prepare(axes, in_unit(x, across), in_unit(y, up))
+        for place, (name, three) in enumerate(lines.items()):
+            best, middle, worst = (line / np.array([[across], [up]]) for line in three)
+            if best.shape[1] and worst.shape[1]:
+                around = np.concatenate([best, worst[:, ::-1]], axis=1)
+                axes.fill(*around, color=COLOURS[place], alpha=0.25, linewidth=0)
+            style = _STYLES[place % len(_STYLES)]
+            axes.plot(*middle, color=COLOURS[place], linewidth=1.2, linestyle=style, label=name)
+        axes.legend(loc="upper right")
+
+
+@contextmanager
+def _drawing(path: Path | BinaryIO, x_label: str, y_label: str, title: str) -> Iterator[tuple[Figure, Axes]]:
+    """Yield a figure and its axes to draw on, and write the figure; the user's own settings do not change its bytes."""
+    suffix = path.suffix.lower() if isinstance(path, Path) else ".png"
+    if suffix not in METADATA:
+        raise ValueError(f"cannot write a figure as '{path.name}'; allowed suffixes: {', '.join(METADATA)}")
+    content = io.BytesIO()
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        figure = Figure(figsize=_SIZE, dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure, figure.add_subplot(xlabel=x_label, ylabel=y_label, title=title)
         figure.savefig(content, format=suffix[1:], metadata=METADATA[suffix])
-    put(path, content.getvalue())
-
-
-def suffix_of(path: Path | BinaryIO) -> str:
-    """Return the suffix that chooses the format of a figure."""
-    return path.suffix.lower() if isinstance(path, Path) else ".png"
-
-
-def put(path: Path | BinaryIO, content: bytes) -> None:
-    """Write a figure."""
     if isinstance(path, Path):
-        path.write_bytes(content)
+        path.write_bytes(content.getvalue())
     else:
-        path.write(content)
+        path.write(content.getvalue())
 
 
 def _prepare(axes: Axes, x: Axis, y: Axis) -> None:
@@ -131,17 +162,9 @@ def _draw(axes: Axes, series: Sequence[Series]) -> None:
     for one, colour, marker in zip(series, COLOURS, _MARKERS, strict=False):
         many = one.x.size >= _MANY
         axes.plot(
-            one.x,
-            one.y,
-            linestyle="none",
-            marker=marker,
-            markersize=3.0 if many else 5.0,
-            markerfacecolor=colour,
-            markeredgecolor="black",
-            markeredgewidth=0.25 if many else 0.5,
-            rasterized=many,
-            label=one.label,
-        )
+            one.x, one.y, linestyle="none", marker=marker, markersize=3.0 if many else 5.0, markerfacecolor=colour,
+            markeredgecolor="black", markeredgewidth=0.25 if many else 0.5, rasterized=many, label=one.label,
+        )  # fmt: skip
 
 
 def _add_legend(figure: Figure, axes: Axes, series: Sequence[Series], x: Axis, y: Axis) -> None:
@@ -149,7 +172,7 @@ def _add_legend(figure: Figure, axes: Axes, series: Sequence[Series], x: Axis, y
     if not named:
         return
     handles = [line for line, _ in named]
-    labels = [name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…" for _, name in named]
+    labels = [name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…" for _, name in named]
     corner = _empty_corner(series, x, y, *_legend_size(labels))
     if corner:
         axes.legend(handles, labels, loc=corner)

@@ -1,17 +1,26 @@
-"""A scatter plot as text, which commands print."""
+"""Scatter plots of fronts: as text, which commands print, and as a figure."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import BinaryIO
 
+import numpy as np
 from rich.cells import cell_len
+from rich.console import Console
 
+from evo_libra.front.front import Front
+from evo_libra.problem.objectives import Objective
 from evo_libra.ui.plots.axes import Series, axes_of, check_series, in_units
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Glyphs, Role
 
-_NARROWEST, _LOWEST = 30, 10
+_MAX_SERIES = 6
+_MAX_POINTS = 250
+_LINES = 22
+_MIN_COLUMNS, _MIN_LINES = 30, 10
 _BOLD, _GREY = "1", "38;5;244"
 _COLOURS = tuple(f"38;5;{code}" for code in (32, 214, 36, 175, 202, 74, 227, 97, 247))  # Okabe and Ito's, nearly.
 _STYLES = {
@@ -35,27 +44,19 @@ def scatter(
     style: bool,
     ascii_only: bool = False,
 ) -> str:
-    """Return a scatter plot as `height` lines of `width` columns, joined by newlines.
+    """Return a scatter plot as `height` lines of `width` columns, at least 30 x 10, joined by newlines.
 
     Points are braille dots, 2 x 4 in a character. Without colour, several series are told apart by markers instead;
     so are all in ASCII. Later series lie over earlier ones; in braille, dots of both stay and take the later colour.
-    A character of a label that does not take one column is shown as a question mark.
-
-    Parameters
-    ----------
-    series : what to draw; "no points" is drawn when all are empty.
-    width, height : columns and lines of the whole plot, at least 30 x 10.
-    x_label, y_label : what the axes show, with the unit; ``[ms]`` becomes the one that suits the times.
-    log_x, log_y : whether an axis is logarithmic.
-    style : whether to colour by ANSI escape codes, which take no columns.
-    ascii_only : whether to use ASCII characters only.
+    A character of a label that does not take one column is shown as a question mark. The ``[ms]`` of a label becomes
+    the unit that suits the times. Colours are ANSI escape codes, which take no columns.
 
     Raises
     ------
     ValueError : a plot that is too small, or series that `check_series` refuses.
     """
-    if width < _NARROWEST or height < _LOWEST:
-        raise ValueError(f"a plot of {width} x {height} characters; at least {_NARROWEST} x {_LOWEST} are needed")
+    if width < _MIN_COLUMNS or height < _MIN_LINES:
+        raise ValueError(f"a plot of {width} x {height} characters; at least {_MIN_COLUMNS} x {_MIN_LINES} are needed")
     check_series(series, log_x=log_x, log_y=log_y)
     series, (x_label, y_label) = in_units(series, (x_label, y_label), log_x=log_x, log_y=log_y)
     glyphs = _ASCII if ascii_only else _UNICODE
@@ -122,3 +123,49 @@ def _legend_layout(names: Sequence[str], reserved: int, width: int) -> list[list
         layout[-1].append((column, which, name))
         column += len(name) + 5
     return layout
+
+
+def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
+    """Return the front as series by structure (sizes and technologies of the dimensions); the rare ones are merged.
+
+    The second objective is the horizontal axis, the first the vertical one; with one objective it is drawn over itself.
+    """
+    y = front.frame[front.objectives[0]].to_numpy()
+    x = front.frame[front.objectives[min(1, len(objectives) - 1)]].to_numpy()
+    if "design" not in front.frame.columns:
+        return [Series(x, y, "front")]
+    labels = np.array([" ".join(re.findall(r"\(([^:_]*)", text)).replace(")", "") for text in front.frame["design"]])
+    names, counts = np.unique(labels, return_counts=True)
+    common = names[np.argsort(-counts, kind="stable")][:_MAX_SERIES]
+    series = [Series(x[labels == name], y[labels == name], str(name)) for name in common]
+    rest = ~np.isin(labels, common)
+    return [*series, Series(x[rest], y[rest], f"{len(names) - len(common)} more")] if rest.any() else series
+
+
+def _axis_labels(objectives: Sequence[Objective]) -> tuple[str, str]:
+    return objectives[min(1, len(objectives) - 1)].label, objectives[0].label
+
+
+def terminal_plot_of(front: Front, objectives: Sequence[Objective], console: Console) -> str:
+    """Return the front as text as wide as the terminal."""
+    return terminal_scatter(series_of(front, objectives), *_axis_labels(objectives), console)
+
+
+def terminal_scatter(series: Sequence[Series], x_label: str, y_label: str, console: Console) -> str:
+    """Return points on logarithmic axes as text as wide as the terminal."""
+    encoding = (console.encoding or "ascii").lower()
+    return scatter(
+        series, width=max(40, min(console.width, 110)), height=_LINES, x_label=x_label, y_label=y_label,
+        log_x=True, log_y=True,
+        style=console.is_terminal and not console.no_color, ascii_only=not encoding.startswith("utf"),
+    )  # fmt: skip
+
+
+def figure_of(front: Front, objectives: Sequence[Objective], title: str, file: BinaryIO) -> None:
+    """Draw the front to an open file as a PNG."""
+    from evo_libra.ui.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+
+    x_label, y_label = _axis_labels(objectives)
+    # Thousands of points on a line would hide each other's colours.
+    thinned = Front(front.spread(_MAX_POINTS), front.objectives)
+    front_figure(series_of(thinned, objectives), x_label=x_label, y_label=y_label, title=title, path=file)

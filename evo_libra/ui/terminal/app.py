@@ -11,13 +11,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
+from rich.segment import Segment
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.events import Event, InputEvent
 from textual.filter import LineFilter
 from textual.message import Message
@@ -26,8 +29,8 @@ from textual.theme import ThemeProvider
 
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.ui.commands.named_runs import looked_at
+from evo_libra.ui.output import STEERING
 from evo_libra.ui.terminal import themes
-from evo_libra.ui.terminal.clean import CleanLines
 from evo_libra.ui.terminal.keys import KEYS, key_names
 from evo_libra.ui.terminal.main_screen import MainScreen
 from evo_libra.ui.terminal.session import Scene, Session
@@ -39,15 +42,10 @@ GRACE_SECONDS = 3.0
 
 
 def on_hang_up(stream: int, gone: Callable[[], object]) -> None:
-    """Call something once a terminal is not there any more, and end the process if that does not.
+    """Call `gone` in a thread once the terminal of a stream is not there any more; end the process if that does not.
 
     A thread that reads such a terminal gets an end of file again and again: it takes a whole core, and Python waits for
     it before it exits.
-
-    Parameters
-    ----------
-    stream : number of a file that is open on the terminal.
-    gone : what is called, in another thread.
     """
     if hasattr(select, "poll"):  # not on Windows, where a console ends its programs
         threading.Thread(target=_wait, args=(stream, gone), name="hang-up", daemon=True).start()
@@ -55,7 +53,7 @@ def on_hang_up(stream: int, gone: Callable[[], object]) -> None:
 
 def _wait(stream: int, gone: Callable[[], object]) -> None:
     poll = select.poll()
-    poll.register(stream, 0)  # nothing but what is always told: errors and hang-ups
+    poll.register(stream, 0)  # nothing but the events that need no request: errors and hang-ups
     if any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):
         try:
             gone()
@@ -72,9 +70,19 @@ def end_process(code: int) -> NoReturn:
     os._exit(code)
 
 
+class CleanLines(LineFilter):
+    """Leaves out of each line what a terminal would obey; such characters take no room."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:  # noqa: ARG002 - other filters need it
+        """Return the segments of a line without steering characters."""
+        if not any(STEERING.search(segment.text) for segment in segments):
+            return segments
+        return [Segment(STEERING.sub("", segment.text), segment.style, segment.control) for segment in segments]
+
+
+_CLEAN = CleanLines()
 UPDATES_PER_SECOND = 4.0
 _PATIENCE = 0.5  # Seconds that reading waits for drawing, once.
-_CLEAN = CleanLines()
 _IN_PALETTE = ("app.command_palette", "app.quit", "Theme", "Quit", "Screenshot")
 
 
@@ -83,9 +91,6 @@ class TerminalUI(App[None]):
 
     Parameters
     ----------
-    results : the folder of results.
-    light : begin with the light theme.
-    ascii_only : use ASCII characters only.
     updates : how often the store is read [1/s].
     cache : where the catalogue's index lies; see `Catalogue.open`.
     """
@@ -100,12 +105,12 @@ class TerminalUI(App[None]):
         if key.action.startswith("app.")
     ]
 
+    @dataclass
     class Arrived(Message):
         """The store was read."""
 
-        def __init__(self, scene: Scene, drawn: threading.Event | None = None) -> None:
-            super().__init__()
-            self.scene, self.drawn = scene, drawn
+        scene: Scene
+        drawn: threading.Event | None = None
 
     def __init__(
         self,
@@ -152,9 +157,9 @@ class TerminalUI(App[None]):
     def on_mount(self) -> None:
         """Begin to read."""
         self._read()
-        self._leave_when_told()
+        self._leave_on_signals()
 
-    def _leave_when_told(self) -> None:
+    def _leave_on_signals(self) -> None:
         """Leave the terminal as it was when the program is ended from outside, and end when the terminal does."""
         import asyncio  # noqa: PLC0415 - Textual has it already
 
@@ -256,12 +261,7 @@ _CRASHED = 1  # what Textual returns after an exception
 
 
 def run_ui(results: Path, *, light: bool, ascii_only: bool) -> int:
-    """Run the terminal UI until the user leaves it; return the exit code.
-
-    Raises
-    ------
-    InputError : there is no terminal, or no folder `results`.
-    """
+    """Run the terminal UI until the user leaves it; return the exit code. Without a terminal raise an InputError."""
     looked_at(results)
     if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__ or sys.stderr)):
         raise InputError("the terminal UI needs a terminal; `evo-libra results` prints the same to a file or a pipe")
@@ -280,8 +280,6 @@ async def show(app: TerminalUI) -> None:
 
     Threads of the UI may wait for something that does not come any more, and Python would wait for them.
     """
-    from evo_libra.ui.terminal.app import end_process  # noqa: PLC0415 - as above
-
     crashed = True
     try:
         await app.run_async()

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.worker import get_current_worker
 
+from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.run.record import RunRecord
 from evo_libra.ui.terminal import view_model
+from evo_libra.ui.terminal.details import Design
 from evo_libra.ui.terminal.plot_view import Picture
 from evo_libra.ui.terminal.queue_view import in_ascii
-from evo_libra.ui.terminal.session import Scene
+from evo_libra.ui.terminal.session import RunData, Scene
 from evo_libra.ui.terminal.view_model import State
 
 Severity = Literal["information", "warning", "error"]
+Answer = TypeVar("Answer")
 
 
 class Board:
-    """The state of the main screen, which its parts read and change.
-
-    Parameters
-    ----------
-    screen : the main screen.
-    results : the folder of results.
-    ascii_only : use ASCII characters only.
-    changed : shows another state; the flag says that the store is to be read at once.
-    """
+    """The state of the main screen, which its parts read and change; `changed` shows another state."""
 
     def __init__(
         self, screen: Screen[None], results: Path, *, ascii_only: bool, changed: Callable[[State, bool], None]
@@ -42,6 +39,16 @@ class Board:
         """The selected run."""
         return view_model.selected_run(self.state, self.scene)
 
+    @property
+    def data(self) -> RunData:
+        """What is known of the selected run."""
+        return view_model.selected_data(self.state, self.scene)
+
+    @property
+    def design(self) -> Design | None:
+        """The selected design."""
+        return view_model.selected_design(self.state, self.scene)
+
     def picture(self) -> Picture:
         """Return what the plot shows now."""
         return view_model.picture(self.state, self.scene)
@@ -50,6 +57,15 @@ class Board:
         """Take another state and show it; `now` reads the store at once, since something was asked of it."""
         self.state = view_model.settled(state, self.scene) if self.scene.every else state
         self._changed(self.state, now)
+
+    def update(self, **changes: Any) -> None:  # noqa: ANN401 - of any kind
+        """Change some attributes of the state."""
+        self.change(replace(self.state, **changes))
+
+    def select(self, index: int) -> None:
+        """Select a row of the front."""
+        if self.data.front is not None:
+            self.change(view_model.with_design(self.state, self.data.front, index))
 
     def take(self, scene: Scene) -> None:
         """Take other contents of the store and show them."""
@@ -73,6 +89,29 @@ class Board:
         if not get_current_worker().is_cancelled:
             self.screen.app.call_from_thread(self.say, text, severity)
 
+    def attempt(self, work: Callable[[], None], severity: Severity = "warning") -> None:
+        """Do something that may fail, and say why it failed."""
+        try:
+            work()
+        except EvoLibraError as error:
+            self.say(str(error), severity)
+
+    def ask(self, dialog: ModalScreen[Answer | None], take: Callable[[Answer], None]) -> None:
+        """Show a dialog, and take its answer unless the user leaves it without one."""
+        self.screen.app.push_screen(dialog, lambda answer: None if answer is None else take(answer))
+
     def in_thread(self, work: Callable[[], None], group: str, *, exclusive: bool = False) -> None:
         """Do something in another thread."""
         self.screen.run_worker(work, group=group, exclusive=exclusive, thread=True)
+
+    def say_in_thread(self, work: Callable[[], str], group: str) -> None:
+        """Do something in another thread, say how it ended, and read the store."""
+
+        def work_and_say() -> None:
+            try:
+                self.say_later(work())
+            except EvoLibraError as error:
+                self.say_later(str(error), "error")
+            self.screen.app.call_from_thread(partial(self.change, self.state, now=True))
+
+        self.in_thread(work_and_say, group)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,12 @@ import numpy as np
 from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.ui.output import number, time_unit
 from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
-from evo_libra.ui.texts import time_unit
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Subject
     from evo_libra.problem.problem import Problem
 
 
@@ -24,10 +25,9 @@ Line = tuple[tuple[str, str], ...]
 _LABEL, _NUMBER, _BAR = 12, 8, 12
 _WIDE = 40  # Characters from which on a line of the breakdown names the slowest dimension.
 _WHERE = 7
-_LEAST = 25  # Characters for the name of a collective.
+_MIN_NAME = 25  # Characters for the name of a collective.
 _SAME = 5e-4
 _UNITS = {"usd": "USD"}
-_LARGE = 1e5
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Where the worth of a design comes from, and what it is compared with unless there is a baseline.
+    """Where the objectives of a design come from, and what it is compared with unless there is a baseline.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Breakdown:
 def _unlike(design: Design, baseline: Design | None) -> str:
     if baseline is None or baseline.run == design.run:
         return ""
-    from evo_libra.experiment.results.comparable import unlike
+    from evo_libra.experiment.results.comparison import unlike
 
     return unlike(design.subject, baseline.subject)
 
@@ -79,22 +79,18 @@ def _unlike(design: Design, baseline: Design | None) -> str:
 def detail_lines(
     design: Design, breakdown: Breakdown | None, baseline: Design | None, width: int, *, ascii_only: bool = False
 ) -> list[Line]:
-    """Return everything there is to say of a design.
+    """Return everything there is to say of a design, as lines of `width` characters.
 
     Parameters
     ----------
-    design : the design.
-    breakdown : where its worth comes from; None while it is worked out.
+    breakdown : where its objectives come from; None while it is worked out.
     baseline : what it is compared with; None for equal bandwidths.
-    width : characters of a line.
-    ascii_only : whether to use ASCII characters only.
     """
     other = baseline or (breakdown.equal if breakdown else None)
     reason = _unlike(design, baseline)
     lines = [((f"{design.name}", "head"),), *_objective_lines(design, None if reason else other, width)]
     if reason and baseline:
-        said = f"Not compared with {baseline.name}: {reason}. B takes equal bandwidths again."
-        lines += [(), *_folded(said, width)]
+        lines += [(), *_folded(f"Not compared with {baseline.name}: {reason}. B takes equal bandwidths again.", width)]
     if design.notation:
         lines += [(), *_network_lines(design.notation, breakdown, width, ascii_only=ascii_only)]
     if breakdown is None:
@@ -108,8 +104,9 @@ def detail_lines(
 
 def _objective_lines(design: Design, other: Design | None, width: int) -> Iterator[Line]:
     for column, value in design.objectives.items():
-        name, unit = _name_and_unit(column)
-        line: Line = ((f"{name:<{_LABEL}}", "label"), (f"{amount(value)} {unit}".rstrip(), "value"))
+        name, _, unit = column.rpartition("_")
+        name, unit = (name, _UNITS.get(unit, unit)) if name else (column, "")
+        line: Line = ((f"{name:<{_LABEL}}", "label"), (f"{number(value)} {unit}".rstrip(), "value"))
         if other is not None and column in other.objectives:
             used = sum(len(text) for text, _ in line)
             change, role = difference(value, other.objectives[column])
@@ -142,16 +139,16 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
     except InputError:
         yield from _folded(notation, width)
         return
-    yield from _pairs("topology", [f"{BLOCKS[d.block].code}({d.npus})" for d in fabric.dimensions], width)
+    yield from _pairs("topology", " ".join(f"{BLOCKS[d.block].code}({d.npus})" for d in fabric.dimensions), width)
     for key, value in fabric.options:
         yield _pair(key, value)
     yield ()
     parts = breakdown.parts if breakdown is not None else None
     costs = {one["dimension"]: one["cost_usd"] for one in parts["dimensions"]} if parts is not None else {}
-    most = max(((d.bandwidth or 0.0) for d in fabric.dimensions), default=0.0)
+    widest = max(((d.bandwidth or 0.0) for d in fabric.dimensions), default=0.0)
     rows = [("dim", "technology", "GB/s", "USD" if costs else "")]
     for index, d in enumerate(fabric.dimensions):
-        bandwidth = "-" if d.bandwidth is None else amount(d.bandwidth / GIGA)
+        bandwidth = "-" if d.bandwidth is None else number(d.bandwidth / GIGA)
         cost = tick_label(float(f"{costs[index]:.3g}")) if index in costs else ""
         rows.append((f"{index} {BLOCKS[d.block].code}({d.npus})", d.technology or "-", bandwidth, cost))
     first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
@@ -159,7 +156,7 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
     room = min(max(width - first - second - 2 * _NUMBER - 3, 0), _BAR)
     for index, row in enumerate(rows):
         words = f"{row[0]:<{first}} {clipped(row[1], second):<{second}}{row[2]:>{_NUMBER}}{row[3]:>{_NUMBER}}"
-        share = (fabric.dimensions[index - 1].bandwidth or 0.0) / most if index and most else 0.0
+        share = (fabric.dimensions[index - 1].bandwidth or 0.0) / widest if index and widest else 0.0
         yield ((words, "value" if index else "dim"), ("  ", ""), (bar(share, room, ascii_only=ascii_only), "bar"))
 
 
@@ -176,11 +173,11 @@ def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool
         where = "" if slowest is None else f"dim {slowest}"
         what = f"{one['phase'].replace('_gradient', ' grad')} {one['collective'].replace('_', '-')} {one['group']}"
         entries.append((what, one["time_ms"], where))
-    most = max(time for _, time, _ in entries)
-    room = min(max(width - _LEAST - _NUMBER - _WHERE, 0), _BAR)
+    longest = max(time for _, time, _ in entries)
+    room = min(max(width - _MIN_NAME - _NUMBER - _WHERE, 0), _BAR)
     wide = width - room - _NUMBER - (_WHERE if width >= _WIDE else 0)
     for what, time, where in entries:
-        share = time / most if most else 0.0
+        share = time / longest if longest else 0.0
         yield (
             (f"{clipped(what, wide - 1):<{wide}}", "label"),
             (f"{time / size:{_NUMBER}.4g}", "value"),
@@ -193,53 +190,26 @@ def _pair(name: str, value: str) -> Line:
     return ((f"{name:<{_LABEL}}", "label"), (value, "value"))
 
 
-def _pairs(name: str, words: Sequence[str], width: int) -> Iterator[Line]:
-    """Yield a name and its words, on as many lines as they need."""
-    line, room = "", width - _LABEL
-    for word in words:
-        if line and len(line) + 1 + len(word) > room:
-            yield _pair(name, line)
-            name, line = "", word
-        else:
-            line = f"{line} {word}".lstrip()
-    yield _pair(name, line)
+def _pairs(name: str, text: str, width: int) -> Iterator[Line]:
+    """Yield a name and a text, on as many lines as it needs."""
+    room = max(width - _LABEL, 1)
+    for line in textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]:
+        yield _pair(name, line)
+        name = ""
 
 
 def _folded(text: str, width: int) -> Iterator[Line]:
-    line = ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > width:
-            yield ((line, "dim"),)
-            line = word
-        else:
-            line = f"{line} {word}".lstrip()
-    yield ((line, "dim"),)
+    for line in textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False):
+        yield ((line, "dim"),)
 
 
 def folded(lines: Sequence[str], width: int) -> list[Line]:
     """Return lines of any length as lines that fit; what goes on in the next line is indented."""
     found: list[Line] = []
     for line in lines:
-        found.append(((line[:width], ""),))
-        rest = line[width:]
-        while rest:
-            found.append(((f"  {rest[: width - 2]}", ""),))
-            rest = rest[width - 2 :]
+        starts = range(width, len(line), width - 2)
+        found += [((line[:width], ""),), *(((f"  {line[at : at + width - 2]}", ""),) for at in starts)]
     return found
-
-
-def _name_and_unit(column: str) -> tuple[str, str]:
-    name, _, unit = column.rpartition("_")
-    return (name, _UNITS.get(unit, unit)) if name else (column, "")
-
-
-def amount(value: float) -> str:
-    """Return a figure for reading.
-
-    >>> amount(1012.345678), amount(24_200_000.0), amount(0.25)
-    ('1012.3', '24,200,000', '0.25')
-    """
-    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.5g}"
 
 
 _PYTHON = "The problem is written in Python: where its time and cost come from is not known here."
@@ -249,13 +219,8 @@ _NO_EQUAL = "With equal bandwidths and no larger total, this network cannot be b
 
 
 def problem_of_run(folder: RunFolder) -> Problem | None:
-    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run.
-
-    Raises
-    ------
-    InputError : as for `problem_as_run`.
-    """
-    from evo_libra.experiment.store.manifest import problem_as_run
+    """Return the problem of a run; None where it is written in Python, whose code looking at results does not run."""
+    from evo_libra.experiment.run.spec import problem_as_run
     from evo_libra.problem.problem import Problem
 
     if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
@@ -266,8 +231,8 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
 
 
 def break_down(folder: RunFolder, design: Design) -> Breakdown:
-    """Return where the worth of a design comes from; what is wrong is in the note."""
-    from evo_libra.experiment.store.records import stale
+    """Return where the objectives of a design come from; what is wrong is in the note."""
+    from evo_libra.experiment.store.records import is_stale
     from evo_libra.front.explain import explain
 
     try:
@@ -281,13 +246,13 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
         equal, note = _equal(problem, design, population)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
-    said = " ".join(text for text in (_STALE if stale(folder) else "", note) if text)
-    return Breakdown(parts, equal, said, design.notation)
+    notes = " ".join(filter(None, (_STALE if is_stale(folder.read_json(MANIFEST)) else "", note)))
+    return Breakdown(parts, equal, notes, design.notation)
 
 
 def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
     """Return a design of a run at work, which its last checkpoint has as genes."""
-    from evo_libra.experiment.store.checkpoint import read_checkpoint
+    from evo_libra.experiment.store.search_state import read_checkpoint
 
     snapshot = read_checkpoint(folder, folder.read_json(MANIFEST)["search"])
     if snapshot is None:
@@ -309,9 +274,6 @@ def _equal(problem: Problem, design: Design, population: Population) -> tuple[De
     equal = equal_split(problem, population, max_bandwidth=float(population.bandwidth[used, 0].mean()))
     if equal is None:
         return None, _NO_EQUAL
-    return Design(design.run, EQUAL, _worth(problem, equal), str(problem.fabrics(equal)[0])), ""
-
-
-def _worth(problem: Problem, population: Population) -> Mapping[str, float]:
-    worth = problem.evaluate(population).objectives[:, 0]
-    return {o.column: float(value) / o.scale for o, value in zip(problem.objectives, worth, strict=True)}
+    values = problem.evaluate(equal).objectives[:, 0]
+    objectives = {o.column: float(value) / o.scale for o, value in zip(problem.objectives, values, strict=True)}
+    return Design(design.run, EQUAL, objectives, str(problem.fabrics(equal)[0])), ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,30 +16,18 @@ from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 
 from evo_libra.ui.terminal import plot_view, view_model
 from evo_libra.ui.terminal.board import Board
-from evo_libra.ui.terminal.keys import KEYS
-from evo_libra.ui.terminal.panes import Panes
-from evo_libra.ui.terminal.queue_view import QUEUE, SORT_COLUMNS
+from evo_libra.ui.terminal.keys import KEYS, KeyBar
+from evo_libra.ui.terminal.panes import TABS, Panes
+from evo_libra.ui.terminal.queue_view import QUEUE
 from evo_libra.ui.terminal.run_actions import RunActions
 from evo_libra.ui.terminal.view_actions import ViewActions
 from evo_libra.ui.terminal.view_model import State
-from evo_libra.ui.terminal.widgets.keybar import KeyBar
-from evo_libra.ui.terminal.widgets.progress_chart import Course
-from evo_libra.ui.terminal.widgets.scatter import Scatter
-from evo_libra.ui.terminal.widgets.sheet import Sheet
-from evo_libra.ui.terminal.widgets.table import Table
-
-_FILTER_HINT = "filter: status:failed seed:3 4k"
+from evo_libra.ui.terminal.widgets.lists import Sheet, Table
+from evo_libra.ui.terminal.widgets.plots import ProgressChart, Scatter
 
 
 class MainScreen(Screen[None]):
-    """Runs at the left, plot in the middle, details at the right; fewer of them on narrow terminals.
-
-    Attributes
-    ----------
-    board : the state.
-    panes : what draws it.
-    runs, view : what keys do to runs and to the display.
-    """
+    """Runs at the left, plot in the middle, details at the right; fewer of them on narrow terminals."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key.keys, key.call, key.short, show=bool(key.short), id=key.action)
@@ -50,12 +38,12 @@ class MainScreen(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (70, "-medium"), (116, "-wide")]  # noqa: RUF012 - as Textual's own
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - the same
 
+    @dataclass
     class Wants(Message):
         """What is to be read has changed."""
 
-        def __init__(self, state: State, *, now: bool) -> None:
-            super().__init__()
-            self.state, self.now = state, now
+        state: State
+        now: bool
 
     def __init__(self, results: Path, *, ascii_only: bool) -> None:
         super().__init__()
@@ -65,36 +53,37 @@ class MainScreen(Screen[None]):
         self.set_class(ascii_only, "ascii")
 
     def action_perform(self, action: str, *arguments: Any) -> None:  # noqa: ANN401 - those of the key
-        """Do what a key is for: ``runs.pause`` is the method `pause` of `runs`."""
+        """Do what a key is for: ``runs.stop`` is the method `stop` of `runs`."""
         part, _, method = action.partition(".")
         getattr(getattr(self, part), method)(*arguments)
 
     def compose(self) -> ComposeResult:
         """Make the panes."""
+        ascii_only = self.board.ascii_only
         yield Static("evo-libra", id="title", markup=False)
         with Horizontal(id="panes", classes="one"):
             with Vertical(id="queue", classes="pane active"):
-                yield Table(QUEUE, id="runs", ascii_only=self.board.ascii_only)
-                yield Input(placeholder=_FILTER_HINT, id="filter", compact=True, select_on_focus=False)
+                yield Table(QUEUE, id="runs", ascii_only=ascii_only)
+                hint = "filter: status:failed seed:3 4k"
+                yield Input(placeholder=hint, id="filter", compact=True, select_on_focus=False)
                 yield Static("", id="foot", markup=False)
             with Vertical(id="centre", classes="pane"):
-                yield Scatter(id="plot", ascii_only=self.board.ascii_only)
-                yield Course(id="course", ascii_only=self.board.ascii_only)
+                yield Scatter(id="plot", ascii_only=ascii_only)
+                yield ProgressChart(id="progress", ascii_only=ascii_only)
                 yield Static("", id="status", markup=False)
             with Vertical(id="details", classes="pane"), TabbedContent(initial="design", id="tabs"):
-                with TabPane("Design", id="design"):
+                with TabPane("Design", id=TABS["design"]):
                     yield Sheet(id="design-sheet")
-                with TabPane("Front", id="front-tab"):
-                    yield Table((), id="front", ascii_only=self.board.ascii_only)
-                with TabPane("Log", id="log"):
+                with TabPane("Front", id=TABS["front"]):
+                    yield Table((), id="front", ascii_only=ascii_only)
+                with TabPane("Log", id=TABS["log"]):
                     yield Sheet(id="log-sheet")
         yield KeyBar()
 
     def on_mount(self) -> None:
         """Begin with the list of runs."""
-        self.panes.entitle("queue", "[1] runs")
-        self.panes.entitle("centre", "[2] Pareto front")
-        self.panes.entitle("details", "[3] details")
+        for pane, title in (("queue", "[1] runs"), ("centre", "[2] Pareto front"), ("details", "[3] details")):
+            self.panes.entitle(pane, title)
         self.query_one(Tabs).can_focus = False
         self.query_one("#title", Static).update(f"evo-libra: reading {self.board.results} ...")
         self.query_one("#runs").focus()
@@ -108,7 +97,7 @@ class MainScreen(Screen[None]):
 
     def on_sheet_widened(self) -> None:
         """Fit lines to another width."""
-        self.panes.widen()
+        self.panes.fit("log")
 
     def on_resize(self) -> None:
         """Fit the texts to other widths."""
@@ -121,11 +110,9 @@ class MainScreen(Screen[None]):
     def on_table_moved(self, event: Table.Moved) -> None:
         """Select a run, or a design."""
         if event.table.id == "runs":
-            self.board.change(replace(self.board.state, run=event.key))
-            return
-        front = view_model.selected_data(self.board.state, self.board.scene).front
-        if front is not None:
-            self.board.change(view_model.with_design(self.board.state, front, event.index))
+            self.board.update(run=event.key)
+        else:
+            self.board.select(event.index)
 
     def on_table_opened(self, event: Table.Opened) -> None:
         """Go from a run to its plot, from a row of the front to its design."""
@@ -135,24 +122,21 @@ class MainScreen(Screen[None]):
             self.view.tab("design")
 
     def on_table_head_clicked(self, event: Table.HeadClicked) -> None:
-        """Sort by a column; the other way round when it is clicked again."""
-        sort = SORT_COLUMNS.get(event.column)
-        if event.table.id == "runs" and sort is not None:
+        """Sort by a column; in the opposite order when it is clicked again."""
+        sort, now = event.column.sort, self.board.state.sort
+        if sort:
             turned = sort.removeprefix("-") if sort.startswith("-") else f"-{sort}"
-            self.board.change(replace(self.board.state, sort=turned if self.board.state.sort == sort else sort))
+            self.board.update(sort=turned if now == sort else sort)
 
     def on_scatter_stepped(self, event: Scatter.Stepped) -> None:
         """Select another design."""
-        data = view_model.selected_data(self.board.state, self.board.scene)
-        index = view_model.design_index(self.board.state, data)
-        if data.front is not None and index is not None:
-            self.board.change(view_model.with_design(self.board.state, data.front, index + event.by))
+        index = view_model.design_index(self.board.state, self.board.data)
+        if index is not None:
+            self.board.select(index + event.by)
 
     def on_scatter_picked(self, event: Scatter.Picked) -> None:
         """Select the design that was clicked."""
-        front = view_model.selected_data(self.board.state, self.board.scene).front
-        if front is not None:
-            self.board.change(view_model.with_design(self.board.state, front, event.index))
+        self.board.select(event.index)
 
     def on_scatter_zoomed(self, event: Scatter.Zoomed) -> None:
         """Zoom at the pointer."""
@@ -160,16 +144,11 @@ class MainScreen(Screen[None]):
 
     def on_scatter_panned(self, event: Scatter.Panned) -> None:
         """Pan."""
-        self.board.change(
-            replace(
-                self.board.state,
-                plot=plot_view.panned(self.board.state.plot, self.board.picture(), event.right, event.up),
-            )
-        )
+        self.board.update(plot=plot_view.panned(self.board.state.plot, self.board.picture(), event.right, event.up))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while the filter is typed."""
-        self.board.change(replace(self.board.state, query=event.value))
+        self.board.update(query=event.value)
 
     def on_input_submitted(self) -> None:
         """Go from the filter to the runs."""
@@ -179,6 +158,6 @@ class MainScreen(Screen[None]):
 
     def on_tabbed_content_tab_activated(self, event: TabbedContent.TabActivated) -> None:
         """Show the tab that was clicked."""
-        tab = {"design": "design", "front-tab": "front", "log": "log"}[event.pane.id or "design"]
+        tab = next(tab for tab, pane in TABS.items() if pane == (event.pane.id or "design"))
         if tab != self.board.state.tab:
-            self.board.change(replace(self.board.state, tab=tab))  # type: ignore[arg-type] # one of the three
+            self.board.update(tab=tab)

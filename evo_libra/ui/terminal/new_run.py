@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.errors import EvoLibraError, InputError, explained
 from evo_libra.experiment.run.record import BatchRecord, RunRecord, plain_name
 from evo_libra.experiment.run.settings import file_keys
 from evo_libra.experiment.store.folder import MANIFEST, RUNNER, RunFolder
 from evo_libra.experiment.store.records import read_plan
-from evo_libra.faults import explained
+from evo_libra.ui.commands.names import AGAIN, program
 
 if TYPE_CHECKING:
     from evo_libra.experiment.run.spec import Experiment
@@ -32,24 +31,11 @@ _COPY = """\
 
 
 def experiment_text(run: RunRecord, name: str, batches: Sequence[BatchRecord]) -> str:
-    """Return the text of an experiment file with a single run that is the same as a run.
-
-    Parameters
-    ----------
-    run : the run.
-    name : what the experiment is to be called.
-    batches : one of them has planned a run that has not begun.
-
-    Raises
-    ------
-    InputError : what is there of the run does not tell its problem and settings.
-    """
-    manifest = _told(run, batches)
+    """Return the text of an experiment file with the same run, where its files state the problem and the settings."""
+    manifest = _manifest(run, batches)
     try:
         source = manifest["source"]
-        values = {
-            "name": name, "problem": source["problem"], **file_keys(manifest),
-        }  # fmt: skip
+        values = {"name": name, "problem": source["problem"], **file_keys(manifest)}
         assignments = [assignment.partition("=") for assignment in source["set"]]
     except KeyError as error:
         what = "is of" if (run.folder / MANIFEST).is_file() else "has not begun, and its batch was planned by"
@@ -75,14 +61,14 @@ def _code_of(manifest: Mapping[str, Any]) -> tuple[str, ...]:
     return code_of(str(manifest.get("source", {}).get("problem", "")), str(manifest.get("engine", "")))
 
 
-def _told(run: RunRecord, batches: Sequence[BatchRecord]) -> Mapping[str, Any]:
+def _manifest(run: RunRecord, batches: Sequence[BatchRecord]) -> Mapping[str, Any]:
     """Return the manifest of a run, or what its batch planned where it has not begun."""
     if (run.folder / MANIFEST).is_file():
         return RunFolder(run.folder).read_json(MANIFEST)
     plans = [read_plan(batch.folder) for batch in batches if run.id in batch.runs]
     planned = [one for plan in plans if plan is not None for one in plan["runs"] if one["id"] == run.id]
     if not planned:
-        raise InputError(f"{run.id} has not begun, and no batch tells what it is")
+        raise InputError(f"{run.id} has not begun, and no batch describes it")
     return max(planned, key=lambda one: "source" in one)  # some may be of an earlier version
 
 
@@ -109,7 +95,7 @@ def write_experiment(results: Path, run: RunRecord, name: str, text: str, batche
     It lies in the folder of results; where the problem is written in Python, beside its module.
     """
     path = _path(results, name)
-    source = _told(run, batches).get("source", {})
+    source = _manifest(run, batches).get("source", {})
     if source.get("data") is None and source.get("folder"):
         path = Path(source["folder"]) / path.name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,13 +104,18 @@ def write_experiment(results: Path, run: RunRecord, name: str, text: str, batche
     return path
 
 
-def checked(path: Path, results: Path, batches: Sequence[BatchRecord]) -> tuple[Experiment, int]:
-    """Read an experiment file and return the experiment, and how many of its runs are to be executed.
+def file_of_search(run: RunRecord, batches: Sequence[BatchRecord], results: Path) -> Path:
+    """Write the experiment file of a single search, which must still be the same search, and return its path."""
+    name = free_name(f"{run.problem}-s{run.seed}", batches, results)
+    path = write_experiment(results, run, name, experiment_text(run, name, batches), batches)
+    experiment, _ = checked(path, results, batches)
+    if [spec.id for spec in experiment.runs] != [run.id]:
+        raise InputError(f"the problem of {run.id} is not what it was when the run began; c copies the run")
+    return path
 
-    Raises
-    ------
-    InputError : the file is wrong, all of its runs are done, or its name is that of an experiment in another file.
-    """
+
+def checked(path: Path, results: Path, batches: Sequence[BatchRecord]) -> tuple[Experiment, int]:
+    """Return the experiment of a file, whose name no other file has, and how many of its runs are to be executed."""
     from evo_libra.experiment.execution.plan import plan_of, wanted  # noqa: PLC0415 - the same
     from evo_libra.experiment.file.expansion import load_experiment  # noqa: PLC0415 - validates, which takes a while to import
 
@@ -140,30 +131,22 @@ def checked(path: Path, results: Path, batches: Sequence[BatchRecord]) -> tuple[
 
 
 def start(path: Path, results: Path, *, again: Sequence[str] = (), options: str = "") -> str:
-    """Start a batch as a program of its own, and return what to say.
+    """Start an experiment file as a program of its own, and return a sentence.
 
     Parameters
     ----------
-    path : the experiment file.
-    results : the folder of results.
     again : which runs that have ended are run again: ``stale``, ``failed``.
     options : words of the command line, such as ``--workers 4`` or ``--scheduler tls://head:8786``.
-
-    Raises
-    ------
-    InputError : the file or the options are wrong.
     """
     try:
         more = shlex.split(options)
     except ValueError as error:
         raise InputError(f"the options '{options}' cannot be read: {error}") from None
-    flags = [{"stale": "--rerun-stale", "failed": "--retry-failed"}[one] for one in again]
+    flags = [AGAIN[one] for one in again]
     words = ["run", str(path), "--out", str(results), "--detach", "--json", *flags, *more]
-    # With -P, so that no file of the current folder stands in for a module.
-    command = [sys.executable, "-P", "-c", "from evo_libra.ui.cli import main; main()", *words]
     try:
         done = subprocess.run(  # noqa: S603 - our own program
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+            program(words), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
         raise EvoLibraError(f"{path} takes longer than {_SECONDS} s to read; start it on the command line") from None

@@ -18,15 +18,14 @@ from evo_libra.ui.terminal import queue_view, view_model
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.details import Breakdown, Design, break_down, detail_lines, folded
 from evo_libra.ui.terminal.plot_view import PlotView
-from evo_libra.ui.terminal.queue_view import queue_rows
 from evo_libra.ui.terminal.view_model import FrontRows
-from evo_libra.ui.terminal.widgets.progress_chart import Course
-from evo_libra.ui.terminal.widgets.scatter import Scatter
-from evo_libra.ui.terminal.widgets.sheet import Sheet
-from evo_libra.ui.terminal.widgets.table import Table
+from evo_libra.ui.terminal.widgets.lists import Sheet, Table
+from evo_libra.ui.terminal.widgets.plots import ProgressChart, Scatter
 
 PANES = {"one": "queue", "two": "centre", "three": "details"}
 """Class of the panes' container while a pane has the keys -> id of the pane."""
+TABS = {"design": "design", "front": "front-tab", "log": "log"}
+"""Tab of the state -> id of its pane."""
 _LISTS = {"design": "#design-sheet", "front": "#front", "log": "#log-sheet"}
 _REMEMBERED = 128
 _PATIENCE = 0.3  # Seconds until a design is shown without its breakdown.
@@ -35,13 +34,7 @@ _COMPARED = (str, int, tuple, PlotView, Design, RunRecord)
 
 
 class Panes:
-    """Draws runs, plot and details.
-
-    Attributes
-    ----------
-    complete : whether all widgets are there.
-    asked : the design whose breakdown is worked out.
-    """
+    """Draws runs, plot and details; a part is drawn again when what it is made of has changed."""
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -57,23 +50,25 @@ class Panes:
         """What holds the panes."""
         return self.board.screen.query_one("#panes")
 
+    def _text(self, name: str) -> Static:
+        return self.board.screen.query_one(name, Static)
+
     def show(self) -> None:
         """Show what has changed since the last time."""
         if not self.complete or not self.board.screen.query("#plot"):
             return  # not there yet, or not any more
-        state, scene = self.board.state, self.board.scene
-        data = view_model.selected_data(state, scene)
+        state, scene, data = self.board.state, self.board.scene, self.board.data
         listed = (scene.runs, scene.names, state.marked, state.run, state.query, state.sort, scene.error)
         points = (scene.data, scene.names, scene.shown, state.plot, state.design, state.baseline)
+        progress = (self.board.run, data.progress, scene.requests.get(state.run, ""))
         self._push("title", (scene.every, state.frozen), self._show_title)
         self._push("runs", listed, self._show_runs)
         self._push("plot", points, self._show_plot)
-        self._push("course", (self.board.run, data.progress, scene.requests.get(state.run, "")), self._show_course)
+        self._push("progress", progress, self._show_progress)
         self._push("front", (data.front, state.design, state.tab), self._show_front)
         self._push("log", (data.log, state.tab), self._show_log)
         self._show_design()
-        tabs = self.board.screen.query_one(TabbedContent)
-        tabs.active = {"design": "design", "front": "front-tab", "log": "log"}[state.tab]
+        self.board.screen.query_one(TabbedContent).active = TABS[state.tab]
 
     def _push(self, name: str, made_of: tuple[object, ...], show: Callable[[], None]) -> None:
         """Show a part of the screen if what it is made of has changed."""
@@ -83,32 +78,31 @@ class Panes:
             show()
 
     def entitle(self, pane: str, title: str, subtitle: str = "") -> None:
-        """Give a pane titles; all of it is drawn anew if they are others."""
+        """Give a pane titles; other titles draw all of the pane again."""
         if self._titles.get(pane) != (title, subtitle):
             self._titles[pane] = title, subtitle
             widget = self.board.screen.query_one(f"#{pane}")
             widget.border_title, widget.border_subtitle = Content(title), Content(subtitle)
 
     def _show_title(self) -> None:
-        width = self.board.screen.query_one("#title").size.width
-        text = view_model.title(str(self.board.results), self.board.scene, width, frozen=self.board.state.frozen)
-        self.board.screen.query_one("#title", Static).update(self.board.spelt(text), layout=False)
+        line, state = self._text("#title"), self.board.state
+        text = view_model.title(str(self.board.results), self.board.scene, line.size.width, frozen=state.frozen)
+        line.update(self.board.spelt(text), layout=False)
 
     def _show_runs(self) -> None:
         scene, state = self.board.scene, self.board.state
         marks = view_model.run_styles(state) if state.marked else {}
-        rows = queue_rows(scene.runs, scene.names, marks, ascii_only=self.board.ascii_only)
+        rows = queue_view.queue_rows(scene.runs, scene.names, marks, ascii_only=self.board.ascii_only)
         cursor = next((at for at, row in enumerate(rows) if row.key == state.run), 0)
-        longest = max((len(row.cells[2]) for row in rows), default=0)
+        longest = max((len(scene.names[run.id]) for run in scene.runs), default=0)
         self.board.screen.query_one("#runs", Table).show(rows, cursor, longest=longest)
-        pane = self.board.screen.query_one("#queue")
         self.entitle("queue", f"[1] {view_model.queue_title(state, scene)}", (scene.error or scene.note).split(";")[0])
         share, words = view_model.queue_foot(scene)
         words = self.board.spelt(words)
-        room = max(pane.size.width - len(words) - 2, 0)
+        room = max(self.board.screen.query_one("#queue").size.width - len(words) - 2, 0)
         done = int(share * room)
         line = queue_view.ASCII_LINE if self.board.ascii_only else queue_view.LINE
-        self.board.screen.query_one("#foot", Static).update(
+        self._text("#foot").update(
             Content.assemble((line * done, "$primary"), (line * (room - done), "$panel"), f"  {words}"), layout=False
         )
 
@@ -117,33 +111,28 @@ class Panes:
         name = self.board.scene.names.get(self.board.state.run, "")
         self.entitle("centre", f"[2] Pareto front{': ' if name else ''}{name}")
 
-    def _show_course(self) -> None:
-        run, data = self.board.run, view_model.selected_data(self.board.state, self.board.scene)
-        self.board.screen.query_one("#course", Course).show(view_model.course_of(run, data.progress))
-        status, asked = (
-            self.board.screen.query_one("#status", Static),
-            self.board.scene.requests.get(self.board.state.run, ""),
-        )
-        line = view_model.status_line(run, data.progress, asked, status.size.width)
+    def _show_progress(self) -> None:
+        run, progress = self.board.run, self.board.data.progress
+        self.board.screen.query_one(ProgressChart).show(*view_model.progress_of(run, progress))
+        status, asked = self._text("#status"), self.board.scene.requests.get(self.board.state.run, "")
+        line = view_model.status_line(run, progress, asked, status.size.width)
         status.update(self.board.spelt(line), layout=False)
 
     def _show_front(self) -> None:
-        if self.board.state.tab != "front":
-            return
-        data = view_model.selected_data(self.board.state, self.board.scene)
-        rows = FrontRows(data.front) if data.front is not None else None
-        index = view_model.design_index(self.board.state, data)
-        self.board.screen.query_one("#front", Table).show(rows or (), index or 0, rows.columns if rows else ())
+        if self.board.state.tab == "front":
+            data = self.board.data
+            rows = FrontRows(data.front) if data.front is not None else None
+            index = view_model.design_index(self.board.state, data)
+            self.board.screen.query_one("#front", Table).show(rows or (), index or 0, rows.columns if rows else ())
 
     def _show_log(self) -> None:
         if self.board.state.tab == "log":
-            lines = view_model.selected_data(self.board.state, self.board.scene).log
             sheet = self.board.screen.query_one("#log-sheet", Sheet)
-            sheet.show(folded(lines or ["nothing yet"], sheet.columns))
+            sheet.show(folded(self.board.data.log or ["nothing yet"], sheet.columns))
             sheet.scroll_end(animate=False)
 
     def _show_design(self) -> None:
-        design = view_model.selected_design(self.board.state, self.board.scene)
+        design = self.board.design
         found = self._breakdown(design) if design is not None else None
         if design is not None and found is None:
             # Known in a moment, as a rule: until then, what is there stays.
@@ -157,10 +146,9 @@ class Panes:
         self._push("design", (design, found, self.board.state.baseline, width), self._draw_design)
 
     def _draw_design(self) -> None:
-        design = view_model.selected_design(self.board.state, self.board.scene)
-        sheet = self.board.screen.query_one("#design-sheet", Sheet)
+        design, sheet = self.board.design, self.board.screen.query_one("#design-sheet", Sheet)
         if design is None:
-            sheet.show([((view_model.selected_data(self.board.state, self.board.scene).note, "dim"),)])
+            sheet.show([((self.board.data.note, "dim"),)])
             return
         found = self._breakdown(design)
         if found is not None and not design.notation:
@@ -187,20 +175,15 @@ class Panes:
             self._breakdowns.popitem(last=False)
         self._show_design()
 
-    def fit(self) -> None:
-        """Fit the texts to the widths of the panes."""
-        for part in ("title", "runs", "course"):
+    def fit(self, *parts: str) -> None:
+        """Fit parts of the screen to another width."""
+        for part in parts:
             self._pushed.pop(part, None)
         self.show()
 
     def fit_later(self) -> None:
         """Fit the texts once the panes have their widths."""
-        self.board.screen.call_after_refresh(self.fit)
-
-    def widen(self) -> None:
-        """Fold lines at another width."""
-        self._pushed.pop("log", None)
-        self.show()
+        self.board.screen.call_after_refresh(self.fit, "title", "runs", "progress")
 
     def focus(self, number: int) -> None:
         """Go to a pane."""
@@ -219,5 +202,5 @@ class Panes:
 
 
 def _same(one: object, other: object) -> bool:
-    """Return whether two things are the same; what holds arrays is never made anew without a change."""
+    """Return whether two things are the same; what holds arrays is another object only after a change."""
     return one is other or (isinstance(one, _COMPARED) and one == other)

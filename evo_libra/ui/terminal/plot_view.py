@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.ui.output import label_of
 from evo_libra.ui.plots.axes import Axis, Series, axes_of
-from evo_libra.ui.texts import label_of
 
-MOST_FRONTS = 8
+MAX_FRONTS = 8
 """Fronts that colours and markers can tell apart."""
 _DEEPEST, _WIDEST = 1e-6, 4.0  # Window over all points: ticks need digits, and points must stay findable.
 
@@ -41,15 +41,7 @@ class PlotView:
 
 @dataclass(frozen=True)
 class Points:
-    """Designs of one run.
-
-    Attributes
-    ----------
-    label : the run's name.
-    style : which colour and marker it has.
-    front : objective column -> (k,) values of its front.
-    designs : the same of all designs that are shown, a sample of those evaluated; empty when they were not kept.
-    """
+    """Designs of one run: objective column -> (k,) values of its front, and of a sample of all designs if kept."""
 
     label: str
     style: int
@@ -63,13 +55,11 @@ class Picture:
 
     Attributes
     ----------
-    x, y : the axes.
-    x_label, y_label : what they show, with the unit.
     fronts : a series for each run, the selected one first.
     styles : the colour and marker of each.
     cloud : all designs of the selected run.
     selected, baseline : coordinates of designs that are pointed out.
-    message : what is said when there are no points.
+    message : shown when there are no points.
     """
 
     x: Axis
@@ -103,11 +93,6 @@ def next_objectives(view: PlotView, columns: Sequence[str]) -> PlotView:
     return replace(view, x=x, y=y, window=None)
 
 
-def with_objectives(view: PlotView, x: str, y: str) -> PlotView:
-    """Return the view of other objectives."""
-    return replace(view, x=x, y=y, window=None)
-
-
 def next_fit(view: PlotView) -> PlotView:
     """Return the view that fits the points; where it did already, the fronts instead of all designs or the reverse."""
     return replace(view, window=None, all_designs=view.all_designs != (view.window is None))
@@ -119,19 +104,13 @@ def toggled_log(view: PlotView, *, x: bool) -> PlotView:
 
 
 def zoomed(view: PlotView, picture: Picture, factor: float, at: tuple[float, float] = (0.5, 0.5)) -> PlotView:
-    """Return the view of a window that is `factor` times as wide and high; what lies at a place of it stays there.
+    """Return the view of a window that is `factor` times as wide and high.
 
-    Parameters
-    ----------
-    view, picture : what is shown now.
-    factor : below 1 zooms in.
-    at : how far along the x and the y axis the place is that stays: 0 at its start, 1 at its end.
+    The place `at` stays: how far along the x and the y axis it is, 0 at the start, 1 at the end.
     """
     full = fitted(replace(view, window=None), picture)
-    axes = [
-        _zoomed(axis, whole, factor, place) for axis, whole, place in zip((picture.x, picture.y), full, at, strict=True)
-    ]
-    return replace(view, window=(axes[0], axes[1]))
+    x, y = (_zoomed(*axes) for axes in zip((picture.x, picture.y), full, (factor, factor), at, strict=True))
+    return replace(view, window=(x, y))
 
 
 def panned(view: PlotView, picture: Picture, right: float, up: float) -> PlotView:
@@ -155,18 +134,13 @@ def picture_of(
     baseline: Mapping[str, float] | None = None,
     message: str = "",
 ) -> Picture:
-    """Return what is to be drawn of some runs.
+    """Return what is to be drawn of some runs: the selected one is the first, and those without its objectives are out.
 
-    Parameters
-    ----------
-    view : how it is looked at.
-    runs : the selected one first; those that do not have its objectives are left out.
-    selected, baseline : objective column -> value of designs that are pointed out.
-    message : what is said when there are no points.
+    `selected` and `baseline` are objective column -> value of designs that are pointed out.
     """
     columns = list(runs[0].front) if runs else []
     x, y = objectives_of(view, columns)
-    known = [run for run in runs[:MOST_FRONTS] if x in run.front and y in run.front] if x else []
+    known = [run for run in runs[:MAX_FRONTS] if x in run.front and y in run.front] if x else []
     fronts = tuple(Series(run.front[x], run.front[y], run.label) for run in known)
     cloud = None
     if known and x in runs[0].designs and y in runs[0].designs:

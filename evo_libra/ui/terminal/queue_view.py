@@ -1,4 +1,4 @@
-"""The list of runs: what each line says, and what a line of columns has room for."""
+"""The list of runs: the text of each line, and the columns that a line has room for."""
 
 from __future__ import annotations
 
@@ -6,26 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evo_libra.experiment.run.record import RunRecord, counts
+from evo_libra.experiment.run.record import COLUMNS, RUN_FIGURES, RunRecord, counts
+from evo_libra.experiment.run.record import Column as RunColumn
 from evo_libra.ui.plots.canvas import ASCII_MARKERS, MARKERS
 
 GLYPHS = {
     "running": "▶", "queued": "·", "done": "✓", "failed": "✗", "paused": "‖", "interrupted": "◌", "stale": "≈",
     "damaged": "!",
 }  # fmt: skip
-ASCII_GLYPHS = {
-    "running": ">", "queued": ".", "done": "+", "failed": "x", "paused": "=", "interrupted": "-", "stale": "~",
-    "damaged": "!",
-}  # fmt: skip
+ASCII_GLYPHS = dict(zip(GLYPHS, ">.+x=-~!", strict=True))
 LINE, ASCII_LINE = "━", "="
-STATUSES = tuple(GLYPHS)
-SORTS = ("id", "-updated", "status", "-hypervolume", "-wall_s", "-evaluations")
-_SORT_NAMES = {
-    "id": "name", "-updated": "latest", "status": "status", "-hypervolume": "hypervolume", "-wall_s": "time",
-    "-evaluations": "evaluations",
-}  # fmt: skip
-SORT_COLUMNS = {0: "status", 2: "id", 4: "-evaluations", 5: "-hypervolume", 6: "-front_size", 7: "-wall_s"}
-"""Index of a column in `QUEUE` -> the order that a click on its head chooses."""
 _BAR = 8
 _SMALL, _LARGE = 10, 1000
 _NARROW_NAME, _WIDE_NAME = 12, 30
@@ -34,7 +24,7 @@ GAP = 1
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table.
 
     Attributes
@@ -43,51 +33,55 @@ class Column:
     width : its characters; 0 for the one that takes what is left.
     right : whether it is flush right.
     rank : columns of the lowest rank are the last to be dropped.
+    sort : the order that a click on its head chooses.
     """
 
     title: str
     width: int
     right: bool = False
     rank: int = 0
+    sort: str = ""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a table.
-
-    Attributes
-    ----------
-    key : what it stands for.
-    cells : a text for each column.
-    roles : of each cell, names that a theme has a style for; empty for plain text.
-    """
+    """A line of a table: a text and a role of the theme for each cell, and a key for what the line stands for."""
 
     key: str
     cells: tuple[str, ...]
     roles: tuple[str, ...] = ()
 
 
-QUEUE = (
-    Column("", 1),
-    Column("", 1),
-    Column("run", 0),
-    Column("", _BAR, rank=3),
-    Column("%", 4, right=True),
-    Column("HV", 7, right=True, rank=1),
-    Column("front", 7, right=True, rank=4),
-    Column("time", 9, right=True, rank=2),
+_FIGURES = sorted(
+    (one for one in RUN_FIGURES if one.shown and one.attribute != "evaluations"),
+    key=lambda one: (one.unit == "s", one.attribute != "hypervolume"),
 )
-"""Columns of the list of runs."""
+_NARROW = {"hypervolume": ("HV", 7, 1), "wall_s": ("time", 9, 2), "front_size": ("front", 7, 4)}
+"""Figure of a run -> head, width and rank where there is little room; other figures are the first to be dropped."""
 
 
-def fitting(columns: Sequence[Column], width: int, longest: int = 0) -> list[tuple[int, int]]:
+def _figure_column(one: RunColumn) -> TableColumn:
+    title, width, rank = _NARROW.get(one.attribute, (one.heading, max(len(one.heading), 7), 5))
+    return TableColumn(title, width, right=True, rank=rank, sort=f"-{one.name}")
+
+
+QUEUE = (
+    TableColumn("", 1, sort="status"),
+    TableColumn("", 1),
+    TableColumn("run", 0, sort="id"),
+    TableColumn("", _BAR, rank=3),
+    TableColumn("%", 4, right=True, sort="-evaluations"),
+    *map(_figure_column, _FIGURES),
+)
+"""Columns of the list of runs: the progress, and the figures that tables of results show."""
+SORTS = ("id", "-updated", "status", *(f"-{one.name}" for one in RUN_FIGURES if one.shown))
+_SORT_NAMES = {one.name: one.heading for one in COLUMNS} | {"id": "name", "updated": "latest"}
+
+
+def fitting(columns: Sequence[TableColumn], width: int, longest: int = 0) -> list[tuple[int, int]]:
     """Return the index and the width of the columns that a line has room for; whole columns are dropped, none is cut.
 
-    Parameters
-    ----------
-    columns : all of them.
-    width : of the line.
-    longest : characters of the longest text of the flexible column; cut only if it must be.
+    `longest` is the characters of the longest text of the flexible column, which is cut only if it must be.
     """
     chosen: list[int] = []
     for index in sorted(range(len(columns)), key=lambda index: (columns[index].rank, index)):
@@ -103,7 +97,7 @@ def fitting(columns: Sequence[Column], width: int, longest: int = 0) -> list[tup
 
 
 def clipped(text: str, width: int, cut: str = "…") -> str:
-    """Return a text that fits, its middle cut out where there is not enough room.
+    """Return a text that fits, its middle cut out where there is not enough room: its end tells runs apart.
 
     >>> clipped("gpt3-175b-16k-s3", 10)
     'gpt3-…k-s3'
@@ -150,36 +144,31 @@ def _name(run: RunRecord, *, problem: bool, engine: bool) -> str:
 def queue_rows(
     runs: Sequence[RunRecord], names: Mapping[str, str], marks: Mapping[str, int], *, ascii_only: bool = False
 ) -> list[Row]:
-    """Return a line for each run.
-
-    Parameters
-    ----------
-    runs : from the catalogue.
-    names : from `run_names`.
-    marks : ids of the runs that are plotted together, with the colour and marker of each.
-    ascii_only : whether to use ASCII characters only.
-    """
-    glyphs = ASCII_GLYPHS if ascii_only else GLYPHS
-    return [_row(run, names[run.id], glyphs, marks.get(run.id), ascii_only=ascii_only) for run in runs]
+    """Return a line for each run: `marks` has the colour and marker of the runs that are plotted together, by id."""
+    return [_row(run, names[run.id], marks.get(run.id), ascii_only=ascii_only) for run in runs]
 
 
-def _row(run: RunRecord, name: str, glyphs: Mapping[str, str], mark: int | None, *, ascii_only: bool) -> Row:
+def _row(run: RunRecord, name: str, mark: int | None, *, ascii_only: bool) -> Row:
     share = fraction(run)
-    begun = run.evaluations > 0
     plain = "dim" if run.status == "queued" else ""
-    none = "-"
     cells = (
-        glyphs[run.status],
+        (ASCII_GLYPHS if ascii_only else GLYPHS)[run.status],
         "" if mark is None else (ASCII_MARKERS if ascii_only else MARKERS)[mark],
         name,
         "" if share == 1.0 else (ASCII_LINE if ascii_only else LINE) * int(_BAR * share),
         f"{int(100 * share)}",
-        none if run.hypervolume is None else f"{run.hypervolume:.4f}"[:6],
-        short_count(run.front_size) if begun else none,
-        short_time(run.wall_s) if run.wall_s else none,
+        *(_figure(getattr(run, one.attribute), one, begun=run.evaluations > 0) for one in _FIGURES),
     )
-    marker = "" if mark is None else f"front-{mark}"
-    return Row(run.id, cells, (run.status, marker, plain, "bar", plain, plain, plain, "dim"))
+    figures = ("dim" if one.unit == "s" else plain for one in _FIGURES)
+    return Row(run.id, cells, (run.status, "" if mark is None else f"front-{mark}", plain, "bar", plain, *figures))
+
+
+def _figure(value: float | str | None, column: RunColumn, *, begun: bool) -> str:
+    if value is None or (not value and (column.unit == "s" or not begun)):
+        return "-"
+    if column.unit == "s":
+        return short_time(float(value))
+    return short_count(value) if isinstance(value, int) else f"{value:.4f}"[:6] if isinstance(value, float) else value
 
 
 def fraction(run: RunRecord) -> float:
@@ -226,7 +215,7 @@ def next_sort(sort: str) -> str:
 
 def sort_name(sort: str) -> str:
     """Return what an order is called."""
-    return _SORT_NAMES.get(sort, sort)
+    return _SORT_NAMES.get(sort.removeprefix("-"), sort)
 
 
 def short_count(count: int) -> str:

@@ -1,4 +1,4 @@
-"""Pictures drawn as characters on a canvas: fronts, axes, legends, and the course of a figure."""
+"""Pictures drawn as characters on a canvas: fronts, axes, legends, and the progress of a figure."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.ui.plots.axes import (
-    Series,
-    in_unit,
-    position,
-    unit_of,
-)
+from evo_libra.ui.plots.axes import Series, in_unit, position, unit_of
 from evo_libra.ui.plots.canvas import Area, Canvas, Glyphs, Role
 from evo_libra.ui.terminal.plot_view import Picture
+from evo_libra.ui.terminal.queue_view import clipped
 
-_NARROWEST, _LOWEST = 24, 8
+_MIN_WIDTH, _MIN_HEIGHT = 24, 8
 _FRAME = 4  # Lines that the label, the axis, its ticks and the legend take.
 _CROWDED = 2.0  # Designs in a character from which on dots show more than markers.
 _REACH = 6.0  # Characters from a click to the design that is meant.
@@ -25,17 +21,9 @@ _LINES_PER_LEGEND = 10
 
 
 def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: bool = True) -> Canvas:
-    """Return a picture as characters.
-
-    Parameters
-    ----------
-    picture : what to draw.
-    width, height : columns and lines.
-    glyphs : what to draw it with.
-    colour : whether roles will be colours; else every front keeps its own marker.
-    """
+    """Return a picture as characters; without colours, every front keeps its own marker."""
     canvas = Canvas.blank(width, height)
-    if width < _NARROWEST or height < _LOWEST:
+    if width < _MIN_WIDTH or height < _MIN_HEIGHT:
         canvas.write(height // 2, 0, "too small", Role.HINT) if height else None
         return canvas
     if not any(one.x.size for one in picture.fronts) and (picture.cloud is None or not picture.cloud.x.size):
@@ -43,7 +31,7 @@ def draw(picture: Picture, width: int, height: int, glyphs: Glyphs, *, colour: b
         return canvas
     (x_label, across), (y_label, upright) = unit_of(picture.x_label, picture.x), unit_of(picture.y_label, picture.y)
     picture = replace(picture, x_label=x_label, y_label=y_label)
-    canvas.write(0, 0, _shortened(y_label, width, glyphs), Role.LABEL)
+    canvas.write(0, 0, clipped(y_label, width, glyphs.cut), Role.LABEL)
     legend = _legend(picture, width, height, glyphs)
     shown = in_unit(picture.x, across), in_unit(picture.y, upright)
     area = canvas.draw_axes(*shown, height - _FRAME + 1 - len(legend), glyphs)
@@ -93,14 +81,9 @@ def position_in(picture: Picture) -> tuple[float, float]:
 def draw_progress(
     x: Sequence[float], y: Sequence[float], end: float, width: int, height: int, glyphs: Glyphs
 ) -> Canvas:
-    """Return the course of a figure as bars, from 0 to `end`; what is still to come stays empty.
+    """Return the progress of a figure as bars, from 0 to `end`; what is still to come stays empty.
 
-    Parameters
-    ----------
-    x, y : (k,) places, ascending, and values; a value holds until the next place.
-    end : the last place.
-    width, height : columns and lines.
-    glyphs : what to draw it with.
+    A value of `y` holds from its place in `x`, which ascends, to the next place.
     """
     canvas = Canvas.blank(width, height)
     if not x or width < 1 or height < 1:
@@ -147,19 +130,19 @@ def _legend(picture: Picture, width: int, height: int, glyphs: Glyphs) -> list[l
         entries.append((glyphs.baseline, Role.BASELINE, "baseline"))
     if picture.cloud is not None:
         entries.append((glyphs.cloud or "⠶", Role.CLOUD, picture.cloud.label))
-    most = 1 + height // _LINES_PER_LEGEND
+    max_lines = 1 + height // _LINES_PER_LEGEND
     for room in range(max((len(name) for _, _, name in entries), default=0), 2, -1):
         lines: list[list[tuple[int, str, int, str]]] = [[]]
         column = 0
         for marker, role, name in reversed(entries):  # from the last line up, as that is the short one
-            short = _shortened(name, room, glyphs)
+            short = clipped(name, room, glyphs.cut)
             reserved = len(picture.x_label) + 2 if len(lines) == 1 else 0
             if column + 2 + len(short) > width - reserved:
                 lines.append([])
                 column = 0
             lines[-1].append((column, marker, role, short))
             column += len(short) + 4
-        if len(lines) <= most:
+        if len(lines) <= max_lines:
             return lines[::-1]
     return [[]]
 
@@ -173,11 +156,3 @@ def _draw_legend(canvas: Canvas, picture: Picture, lines: Sequence[Sequence[tupl
         for column, marker, role, name in entries:
             canvas.write(row, column, marker, role)
             canvas.write(row, column + 2, name, Role.TICK)
-
-
-def _shortened(text: str, room: int, glyphs: Glyphs) -> str:
-    """Return a text with its middle cut out where there is not enough room; its end tells runs apart."""
-    if len(text) <= room:
-        return text
-    tail = (room - 1) // 2
-    return text[: room - 1 - tail] + glyphs.cut + (text[-tail:] if tail else "")

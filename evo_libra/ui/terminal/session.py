@@ -11,55 +11,16 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.run.record import BatchRecord, RunRecord
-from evo_libra.experiment.store.control import all_requested
-from evo_libra.experiment.store.events import Progress
 from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, RunFolder
+from evo_libra.experiment.store.messages import Progress, add_progress, all_requested
 from evo_libra.experiment.store.records import file_stamp
-from evo_libra.files.integrity import DamagedError
+from evo_libra.files.integrity import DamagedError, open_regular, parse_line
 from evo_libra.ui.terminal.queue_view import run_names
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
-    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Subject
     from evo_libra.front.front import Front
-
-from evo_libra.experiment.store.events import add_progress
-from evo_libra.files.integrity import open_regular, parse_line
-
-
-class ProgressReader:
-    """Follows the events of a run; see `evo_libra.experiment.store.events.read_progress` for what it finds.
-
-    Parameters
-    ----------
-    folder : of the run.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._path, self._read, self._course = folder / EVENTS, 0, list[Progress]()
-
-    def follow(self) -> tuple[Progress, ...]:
-        """Return the course so far; what a crash undid and an attempt repeated is there once.
-
-        Raises
-        ------
-        DamagedError : the file cannot be read.
-        """
-        file = open_regular(self._path)
-        if file is None:
-            self._read, self._course = 0, []
-            return ()
-        with file:
-            if file.seek(0, 2) < self._read:
-                self._read, self._course = 0, []  # the run was begun anew
-            file.seek(self._read)
-            new = file.read()
-        whole = new[: new.rfind(b"\n") + 1]
-        self._read += len(whole)
-        for line in whole.splitlines():
-            add_progress(self._course, parse_line(line) or {})  # a crash cuts a line short
-        return tuple(self._course)
-
 
 REFRESH_SECONDS = 1.0
 """Time between two looks at all runs."""
@@ -91,10 +52,8 @@ class RunData:
 
     Attributes
     ----------
-    front : its front; None when there is none yet.
     values : objective column -> (k,) values of the front.
-    note : why there is none.
-    progress : its course.
+    note : why there is no front.
     designs : objective column -> a sample of all designs evaluated; empty when they were not kept.
     log : its last lines; empty when they are not wanted.
     subject : what it searches; None when that is not known.
@@ -108,6 +67,11 @@ class RunData:
     log: tuple[str, ...] = ()
     subject: Subject | None = None
 
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """The columns of the front's objectives."""
+        return self.front.objectives if self.front is not None else ()
+
 
 @dataclass(frozen=True)
 class Scene:
@@ -115,11 +79,9 @@ class Scene:
 
     Attributes
     ----------
-    every : all runs.
+    every, runs : all runs, and those that are listed, in their order.
     names : short names of all runs, by their ids.
-    runs : those that are listed, in their order.
-    batches : all batches.
-    requests : what runs and batches are asked for.
+    requests : what runs and batches are asked for, by their ids.
     data : of the runs that are shown; the same objects as before where nothing has changed.
     shown : their ids, the selected one first.
     error : what is wrong with the query; the runs are then those of the last good one.
@@ -137,14 +99,32 @@ class Scene:
     note: str = ""
 
 
-class Session:
-    """Reads a folder of results for the UI; used by one thread at a time.
+class ProgressReader:
+    """Follows the events of a run; see `evo_libra.experiment.store.messages.read_progress` for what it finds."""
 
-    Parameters
-    ----------
-    results : the folder.
-    cache : where the catalogue's index lies; see `Catalogue.open`.
-    """
+    def __init__(self, folder: Path) -> None:
+        self._path, self._read, self._progress = folder / EVENTS, 0, list[Progress]()
+
+    def follow(self) -> tuple[Progress, ...]:
+        """Return the progress so far; what a crash undid and an attempt repeated is there once."""
+        file = open_regular(self._path)
+        if file is None:
+            self._read, self._progress = 0, []
+            return ()
+        with file:
+            if file.seek(0, 2) < self._read:
+                self._read, self._progress = 0, []  # the run has started again
+            file.seek(self._read)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self._read += len(whole)
+        for line in whole.splitlines():
+            add_progress(self._progress, parse_line(line) or {})  # a crash cuts a line short
+        return tuple(self._progress)
+
+
+class Session:
+    """Reads a folder of results for the UI; used by one thread at a time. For `cache` see `Catalogue.open`."""
 
     def __init__(self, results: Path, cache: Path | None = None) -> None:
         self.results = results
@@ -161,14 +141,7 @@ class Session:
         self._catalogue.close()
 
     def look(self, wanted: Wanted, *, now: bool = False, data: bool = True) -> Scene:
-        """Return the store as it is.
-
-        Parameters
-        ----------
-        wanted : what is to be read.
-        now : look at all runs even though that was done a moment ago.
-        data : read the runs that are shown, and not just the list.
-        """
+        """Return the store as it is; `now` looks at all runs again, and without `data` only the list is read."""
         started = time.monotonic()
         renewed = now or started >= self._next
         if renewed:
@@ -279,7 +252,7 @@ def _with_front(run: RunRecord, data: RunData) -> RunData:
 
 
 def _subject(run: RunRecord) -> Subject | None:
-    from evo_libra.experiment.results.comparable import Subject  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparison import Subject  # noqa: PLC0415 - the first plot does not wait for problems
 
     try:
         return Subject.of_run(RunFolder(run.folder))
@@ -291,7 +264,7 @@ def _designs(run: RunRecord, front: Front | None) -> dict[str, FloatArray]:
     """Return an even sample of all designs that a run has kept."""
     import polars as pl  # noqa: PLC0415 - only runs that keep designs have them
 
-    from evo_libra.experiment.store.evaluated import designs_files, kept_designs  # noqa: PLC0415 - the same
+    from evo_libra.experiment.store.search_state import designs_files, kept_designs  # noqa: PLC0415 - the same
 
     if front is None or not designs_files(run.folder):
         return {}

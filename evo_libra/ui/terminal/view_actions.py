@@ -1,23 +1,36 @@
-"""What keys do to the display."""
+"""What keys do to the display, and how it is exported."""
 
 from __future__ import annotations
 
 import itertools
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual.widgets import Input
 
 from evo_libra.errors import InputError
-from evo_libra.ui.terminal import export, plot_view, view_model
+from evo_libra.experiment.run.record import plain_name
+from evo_libra.ui.output import label_of
+from evo_libra.ui.plots.canvas import ASCII, UNICODE
+from evo_libra.ui.terminal import plot_view
 from evo_libra.ui.terminal.board import Board
 from evo_libra.ui.terminal.keys import KEYS, MOVES, key_names
 from evo_libra.ui.terminal.panes import PANES, Panes
-from evo_libra.ui.terminal.scatter_drawing import position_in
+from evo_libra.ui.terminal.plot_view import Picture
+from evo_libra.ui.terminal.scatter_drawing import draw, position_in
 from evo_libra.ui.terminal.view_model import Tab
 from evo_libra.ui.terminal.widgets.dialogs import Choose, Field, Form, Help
-from evo_libra.ui.texts import label_of
+
+if TYPE_CHECKING:
+    from evo_libra.front.front import Front
+
+FIGURES, TABLES, TEXT = (".png", ".pdf", ".svg"), (".csv", ".json", ".parquet"), (".txt",)
+_ENDINGS = ", ".join((*FIGURES, *TABLES, *TEXT))
+_WIDTH, _HEIGHT = 110, 36
 
 
 class ViewActions:
@@ -28,34 +41,31 @@ class ViewActions:
 
     def objectives(self) -> None:
         """Take the next pair of objectives."""
-        columns = view_model.objective_columns(self.board.state, self.board.scene)
-        self.board.change(replace(self.board.state, plot=plot_view.next_objectives(self.board.state.plot, columns)))
+        self.board.update(plot=plot_view.next_objectives(self.board.state.plot, self.board.data.objectives))
 
     def choose_objectives(self) -> None:
         """Choose the objectives of both axes."""
-        columns = view_model.objective_columns(self.board.state, self.board.scene)
+        plot, columns = self.board.state.plot, self.board.data.objectives
         pairs = list(itertools.permutations(columns, 2))
         if not pairs:
             self.board.say("there are no two objectives to choose from yet", "warning")
             return
-        now = plot_view.objectives_of(self.board.state.plot, columns)
+        now = plot_view.objectives_of(plot, columns)
 
-        def take(at: int | None) -> None:
-            if at is not None:
-                self.board.change(
-                    replace(self.board.state, plot=plot_view.with_objectives(self.board.state.plot, *pairs[at]))
-                )
+        def take(at: int) -> None:
+            x, y = pairs[at]
+            self.board.update(plot=replace(self.board.state.plot, x=x, y=y, window=None))
 
         names = [f"{label_of(y)} over {label_of(x)}" for x, y in pairs]
-        self.board.screen.app.push_screen(Choose("Objectives", names, pairs.index(now) if now in pairs else 0), take)
+        self.board.ask(Choose("Objectives", names, pairs.index(now) if now in pairs else 0), take)
 
     def log(self, x: bool) -> None:  # noqa: FBT001 - a key's action takes its argument by place
         """Make an axis logarithmic or not."""
-        self.board.change(replace(self.board.state, plot=plot_view.toggled_log(self.board.state.plot, x=x)))
+        self.board.update(plot=plot_view.toggled_log(self.board.state.plot, x=x))
 
     def fit_points(self) -> None:
         """Fit the fronts, then all designs."""
-        self.board.change(replace(self.board.state, plot=plot_view.next_fit(self.board.state.plot)))
+        self.board.update(plot=plot_view.next_fit(self.board.state.plot))
 
     def zoom(self, factor: float) -> None:
         """Zoom at the selected design."""
@@ -63,24 +73,22 @@ class ViewActions:
 
     def zoom_at(self, factor: float, at: tuple[float, float]) -> None:
         """Zoom at a place of the plot."""
-        self.board.change(
-            replace(self.board.state, plot=plot_view.zoomed(self.board.state.plot, self.board.picture(), factor, at))
-        )
+        self.board.update(plot=plot_view.zoomed(self.board.state.plot, self.board.picture(), factor, at))
 
     def baseline(self) -> None:
         """Compare designs with the selected one."""
-        design = view_model.selected_design(self.board.state, self.board.scene)
+        design = self.board.design
         if design is not None:
             name = f"{design.name}, {self.board.scene.names.get(self.board.state.run, '')}"
-            self.board.change(replace(self.board.state, baseline=replace(design, name=name)))
+            self.board.update(baseline=replace(design, name=name))
 
     def no_baseline(self) -> None:
         """Compare designs with equal bandwidths."""
-        self.board.change(replace(self.board.state, baseline=None))
+        self.board.update(baseline=None)
 
     def copy_design(self) -> None:
         """Copy the selected design to the clipboard."""
-        design = view_model.selected_design(self.board.state, self.board.scene)
+        design = self.board.design
         if design is None or not design.notation:
             self.board.say("the design is not known yet", "warning")
             return
@@ -91,38 +99,33 @@ class ViewActions:
         """Write what is shown to a file."""
         if self.board.run is None:
             return
-        fields = [Field("file", "File", export.default_path(self.board.scene.names.get(self.board.run.id, "front")))]
-        endings = ", ".join((*export.FIGURES, *export.TABLES, *export.TEXT))
+        name = plain_name(self.board.scene.names.get(self.board.run.id, "front"))
 
-        def take(answer: dict[str, str] | None) -> None:
-            if answer is not None and answer["file"]:
-                self.board.in_thread(partial(self._export, Path(answer["file"]).expanduser()), "export")
+        def take(answer: dict[str, str]) -> None:
+            if answer["file"]:
+                self.board.say_in_thread(partial(self._export, Path(answer["file"]).expanduser()), "export")
 
-        self.board.screen.app.push_screen(
-            Form(f"Export; the ending chooses the format: {endings}", fields, "Export"), take
+        self.board.ask(
+            Form(
+                f"Export; the ending chooses the format: {_ENDINGS}", [Field("file", "File", f"{name}.png")], "Export"
+            ),
+            take,
         )
 
-    def _export(self, path: Path) -> None:
+    def _export(self, path: Path) -> str:
         scene = self.board.scene
-        fronts = [
-            (scene.names[run_id], front)
-            for run_id in scene.shown
-            if run_id in scene.data and (front := scene.data[run_id].front) is not None
-        ]
-        try:
-            self.board.say_later(export.export(path, self.board.picture(), fronts, ascii_only=self.board.ascii_only))
-        except InputError as error:
-            self.board.say_later(str(error), "error")
+        data = [(scene.names[run_id], scene.data[run_id]) for run_id in scene.shown if run_id in scene.data]
+        fronts = [(name, one.front) for name, one in data if one.front is not None]
+        return export_fronts(path, self.board.picture(), fronts, ascii_only=self.board.ascii_only)
 
     def next_pane(self, by: int) -> None:
         """Go to the next pane."""
-        panes = self.panes.node
-        now = next((at for at, name in enumerate(PANES) if panes.has_class(name)), 0)
+        now = next((at for at, name in enumerate(PANES) if self.panes.node.has_class(name)), 0)
         self.panes.focus((now + by) % len(PANES) + 1)
 
     def tab(self, tab: Tab) -> None:
         """Show other details of the run."""
-        self.board.change(replace(self.board.state, tab=tab))
+        self.board.update(tab=tab)
         self.panes.focus(3)
 
     def zoom_pane(self) -> None:
@@ -132,7 +135,8 @@ class ViewActions:
 
     def freeze(self) -> None:
         """Let the display stand still, or go on."""
-        self.board.change(replace(self.board.state, frozen=not self.board.state.frozen), now=self.board.state.frozen)
+        frozen = self.board.state.frozen
+        self.board.change(replace(self.board.state, frozen=not frozen), now=frozen)
 
     def filter(self) -> None:
         """Go to the filter."""
@@ -147,7 +151,7 @@ class ViewActions:
         if line.has_class("on"):
             line.value = ""
             line.remove_class("on")
-            self.board.change(replace(self.board.state, query=""))
+            self.board.update(query="")
             self.panes.focus(1)
         elif panes.has_class("zoomed"):
             panes.remove_class("zoomed")
@@ -157,3 +161,55 @@ class ViewActions:
         """Show every key."""
         groups = [(title, [(key_names(key.keys), key.long) for key in keys]) for title, keys in KEYS]
         self.board.screen.app.push_screen(Help([*groups, ("Moving", MOVES)]))
+
+
+def export_fronts(
+    path: Path, picture: Picture, fronts: Sequence[tuple[str, Front]], *, ascii_only: bool = False
+) -> str:
+    """Write what is shown to a file, and return a sentence; the ending of the path chooses the format.
+
+    Endings of `FIGURES` get a figure of the picture, those of `TABLES` the designs, .txt the plot as text.
+
+    Raises
+    ------
+    InputError : another ending, nothing to export, or the file cannot be written.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (*FIGURES, *TABLES, *TEXT):
+        raise InputError(f"cannot export to '{path.name}'; allowed endings: {_ENDINGS}")
+    if not fronts:
+        raise InputError("there is no front to export yet")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if suffix in FIGURES:
+            _figure(path, picture)
+        elif suffix in TABLES:
+            _table(path, fronts)
+        else:
+            glyphs = ASCII if ascii_only else UNICODE
+            path.write_text(draw(picture, _WIDTH, _HEIGHT, glyphs, colour=False).plain() + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+    return f"wrote {path}"
+
+
+def _figure(path: Path, picture: Picture) -> None:
+    from evo_libra.ui.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
+
+    front_figure(
+        picture.fronts, x_label=picture.x_label, y_label=picture.y_label,
+        log_x=picture.x.log, log_y=picture.y.log, path=path,
+    )  # fmt: skip
+
+
+def _table(path: Path, fronts: Sequence[tuple[str, Front]]) -> None:
+    import polars as pl  # noqa: PLC0415 - fronts are there already, and so is Polars
+
+    named = [front.frame.select(pl.lit(name).alias("run"), pl.all()) for name, front in fronts]
+    table = fronts[0][1].frame if len(fronts) == 1 else pl.concat(named, how="diagonal_relaxed")
+    if path.suffix.lower() == ".csv":
+        table.write_csv(path)
+    elif path.suffix.lower() == ".parquet":
+        table.write_parquet(path)
+    else:
+        path.write_text(json.dumps(table.to_dicts(), indent=1, allow_nan=False) + "\n", encoding="utf-8")

@@ -11,10 +11,20 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import RunRecord, ending_text
-from evo_libra.experiment.store.events import Progress
-from evo_libra.ui.terminal.details import Design, amount
-from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
-from evo_libra.ui.terminal.queue_view import GLYPHS, Column, Row, overall, short_count, short_time, sort_name, summary
+from evo_libra.experiment.store.messages import Progress
+from evo_libra.ui.output import number
+from evo_libra.ui.terminal.details import Design
+from evo_libra.ui.terminal.plot_view import MAX_FRONTS, Picture, PlotView, Points, picture_of
+from evo_libra.ui.terminal.queue_view import (
+    GLYPHS,
+    Row,
+    TableColumn,
+    overall,
+    short_count,
+    short_time,
+    sort_name,
+    summary,
+)
 from evo_libra.ui.terminal.session import RunData, Scene, Wanted
 
 if TYPE_CHECKING:
@@ -31,13 +41,10 @@ class State:
 
     Attributes
     ----------
-    query, sort : which runs are listed, and how.
-    run : id of the selected run; empty before there is one.
-    marked : ids of the runs that are plotted beside it.
+    query, sort : which runs are listed, and in which order.
+    run, marked : id of the selected run, and those of the runs that are plotted beside it.
     design : objectives of the selected design; None for the knee of the front.
     baseline : what designs are compared with; None for equal bandwidths.
-    plot : how points are looked at.
-    tab : what is shown of the run beside its plot.
     frozen : whether the display stands still.
     """
 
@@ -55,7 +62,7 @@ class State:
 def wanted(state: State) -> Wanted:
     """Return what has to be read for a state."""
     shown = (state.run, *(run for run in state.marked if run != state.run)) if state.run else state.marked
-    return Wanted(state.query, state.sort, shown[:MOST_FRONTS], log=state.tab == "log")
+    return Wanted(state.query, state.sort, shown[:MAX_FRONTS], log=state.tab == "log")
 
 
 def settled(state: State, scene: Scene) -> State:
@@ -68,16 +75,11 @@ def settled(state: State, scene: Scene) -> State:
 
 
 def with_mark(state: State, run_id: str) -> State:
-    """Return the state with a run marked, or not any more.
-
-    Raises
-    ------
-    InputError : there are as many runs in the plot as can be told apart.
-    """
+    """Return the state with a run marked, or not any more; raise an InputError for more than colours can tell apart."""
     if run_id in state.marked:
         return replace(state, marked=tuple(run for run in state.marked if run != run_id))
-    if len(state.marked) >= MOST_FRONTS - 1:
-        raise InputError(f"{MOST_FRONTS - 1} runs are marked; more could not be told apart, unmark one first")
+    if len(state.marked) >= MAX_FRONTS - 1:
+        raise InputError(f"{MAX_FRONTS - 1} runs are marked; more could not be told apart, unmark one first")
     return replace(state, marked=(*state.marked, run_id))
 
 
@@ -89,12 +91,6 @@ def selected_run(state: State, scene: Scene) -> RunRecord | None:
 def selected_data(state: State, scene: Scene) -> RunData:
     """Return what is known of the selected run."""
     return scene.data.get(state.run, RunData())
-
-
-def objective_columns(state: State, scene: Scene) -> tuple[str, ...]:
-    """Return the objectives of the selected run."""
-    front = selected_data(state, scene).front
-    return front.objectives if front is not None else ()
 
 
 def design_index(state: State, data: RunData) -> int | None:
@@ -134,19 +130,14 @@ def selected_design(state: State, scene: Scene) -> Design | None:
 def picture(state: State, scene: Scene) -> Picture:
     """Return what the plot shows."""
     styles = run_styles(state)
-    runs = [
-        _points(_label(state, scene, run_id), styles.get(run_id, 0), scene.data[run_id])
-        for run_id in scene.shown
-        if run_id in scene.data
-    ]
+    shown = [(run_id, scene.data[run_id]) for run_id in scene.shown if run_id in scene.data]
     design = selected_design(state, scene)
-    message = selected_data(state, scene).note or ("" if scene.every else "no runs yet")
     return picture_of(
         state.plot,
-        runs,
+        [Points(_label(state, scene, at), styles.get(at, 0), data.values, data.designs) for at, data in shown],
         selected=design.objectives if design else None,
         baseline=state.baseline.objectives if state.baseline else None,
-        message=message,
+        message=selected_data(state, scene).note or ("" if scene.every else "no runs yet"),
     )
 
 
@@ -156,7 +147,7 @@ def _label(state: State, scene: Scene, run_id: str) -> str:
     selected = scene.data.get(state.run)
     if selected is None or run_id == state.run:
         return name
-    from evo_libra.experiment.results.comparable import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparison import unlike  # noqa: PLC0415 - the first plot does not wait for problems
 
     reason = unlike(selected.subject, scene.data[run_id].subject)
     return f"{name} ({reason})" if reason else name
@@ -166,10 +157,6 @@ def run_styles(state: State) -> dict[str, int]:
     """Return which colour and marker each plotted run has; marked runs keep theirs whichever is selected."""
     styles = {run: which for which, run in enumerate(state.marked)}
     return styles if state.run in styles else {**styles, state.run: len(styles)}
-
-
-def _points(label: str, style: int, data: RunData) -> Points:
-    return Points(label, style, data.values, data.designs)
 
 
 def title(results: str, scene: Scene, width: int, *, frozen: bool) -> str:
@@ -237,7 +224,7 @@ def _rate(progress: Sequence[Progress]) -> float:
     return (last.evaluations - first.evaluations) / max(last.seconds - first.seconds, 1e-9)
 
 
-def course_of(run: RunRecord | None, progress: Sequence[Progress]) -> tuple[list[float], list[float], float]:
+def progress_of(run: RunRecord | None, progress: Sequence[Progress]) -> tuple[list[float], list[float], float]:
     """Return evaluations and hypervolume of a run as far as both are known, and its budget."""
     known = [one for one in progress if one.hypervolume is not None and math.isfinite(one.hypervolume)]
     end = max(run.budget if run else 0, known[-1].evaluations if known else 0)
@@ -247,33 +234,28 @@ def course_of(run: RunRecord | None, progress: Sequence[Progress]) -> tuple[list
 
 
 class FrontRows(Sequence[Row]):
-    """The lines of the table of a front; each is made when it is looked at.
-
-    Parameters
-    ----------
-    front : the front.
-    """
+    """The lines of the table of a front; each is made when it is looked at."""
 
     def __init__(self, front: Front) -> None:
         self._values = [front.frame[column].to_list() for column in ("id", *front.objectives)]
         self._designs = front.frame["design"].to_list() if "design" in front.frame.columns else None
         self.columns = tuple(self._columns(front.objectives))
 
-    def _columns(self, objectives: Sequence[str]) -> Iterator[Column]:
-        yield Column("id", max(len(f"{len(self)}"), 2), right=True)
+    def _columns(self, objectives: Sequence[str]) -> Iterator[TableColumn]:
+        yield TableColumn("id", max(len(f"{len(self)}"), 2), right=True)
         for rank, (column, values) in enumerate(zip(objectives, self._values[1:], strict=True)):
-            ends = (amount(value) for value in (values[0], values[-1]))  # the first objective is sorted
-            yield Column(column, max(len(column), 9, *map(len, ends)), right=True, rank=min(rank, 1))
+            ends = (number(value) for value in (values[0], values[-1]))  # the first objective is sorted
+            yield TableColumn(column, max(len(column), 9, *map(len, ends)), right=True, rank=min(rank, 1))
         if self._designs is not None:
-            yield Column("network", 0)
+            yield TableColumn("network", 0)
 
     def __len__(self) -> int:
         return len(self._values[0])
 
     def __getitem__(self, index: int) -> Row:  # type: ignore[override] # nobody takes slices of a table on the screen
-        number, *values = (column[index] for column in self._values)
+        design, *values = (column[index] for column in self._values)
         network = [] if self._designs is None else [_network(self._designs[index])]
-        return Row(str(index), (str(number), *(amount(value) for value in values), *network), ("dim",))
+        return Row(str(index), (str(design), *(number(value) for value in values), *network), ("dim",))
 
 
 def _network(notation: str) -> str:

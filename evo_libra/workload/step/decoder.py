@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from pydantic import Field, RootModel
 
 from evo_libra.errors import InputError, Mistake, unknown
-from evo_libra.files.source import KeyPath, Source, StrictModel, read_source, validate
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.source import Source, StrictModel, read_source, validate
 
 DECODERS_FILE = Path(__file__).parent / "decoders.yaml"
 

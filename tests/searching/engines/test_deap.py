@@ -46,15 +46,15 @@ def test_survivors_of_nsga2_are_those_of_the_array_engine() -> None:
 
 
 def test_niches_of_nsga3_do_not_depend_on_where_the_origin_is() -> None:
-    toy = SampleProblem(3, width=3)
-    genes = toy.genome.sample(np.random.default_rng(1), 80)
-    worth = np.log10(toy.evaluate_genes(genes).objectives)
+    sample = SampleProblem(3, width=3)
+    genes = sample.genome.sample(np.random.default_rng(1), 80)
+    evaluation = np.log10(sample.evaluate_genes(genes).objectives)
     found = []
     for shift in (0.0, 7.0):
         engine = DeapEngine("nsga3")
-        state = engine.start(toy.genome, 3, 30, seed=0)
+        state = engine.start(sample.genome, 3, 30, seed=0)
         for part in np.array_split(np.arange(80), 3):
-            state = engine.tell(state, genes[:, part], worth[:, part] + shift, np.zeros(len(part)))
+            state = engine.tell(state, genes[:, part], evaluation[:, part] + shift, np.zeros(len(part)))
         found.append(state.arrays)
     np.testing.assert_array_equal(found[0]["genes"], found[1]["genes"])
     for name in ("best", "worst", "extreme"):

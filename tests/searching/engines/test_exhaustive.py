@@ -13,7 +13,7 @@ from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
-from evo_libra.searching.engines.exhaustive import ExhaustiveEngine
+from evo_libra.searching.engines.exact import ExhaustiveEngine
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +41,17 @@ def brute_force(problem: Problem) -> FloatArray:
         shape = bandwidth.shape
         block = np.broadcast_to(np.array([[kit.block for kit in problem.pricing.kits]]).T[technology[:, 0]], shape)
         designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
-        worth = problem.evaluate(designs)
-        found.append(worth.objectives[:, worth.violation <= 0])
+        evaluation = problem.evaluate(designs)
+        found.append(evaluation.objectives[:, evaluation.violation <= 0])
     return np.concatenate(found, axis=1)
 
 
 def test_whole_lanes_near_the_relaxed_optimum_are_feasible_and_near_the_bound(problem: Problem) -> None:
     front = search(problem, engine="exhaustive", population=60)
     assert len(front) > 10
-    worth = problem.evaluate(front.frame["design"].to_list())
-    assert (worth.violation == 0).all()
-    np.testing.assert_allclose(worth.objectives[1], front.frame["cost_usd"], rtol=1e-12)
+    evaluation = problem.evaluate(front.frame["design"].to_list())
+    assert (evaluation.violation == 0).all()
+    np.testing.assert_allclose(evaluation.objectives[1], front.frame["cost_usd"], rtol=1e-12)
     proof = certify(problem, front)
     assert (proof.factor >= 1.0).all()
     # At least as good as what a search of as many evaluations finds, by what is left to gain.
@@ -70,12 +70,12 @@ def test_screened_bounds_are_below_what_is_solved(problem: Problem) -> None:
     rich = ideal_of(relaxed, np.array([relaxed.pricing.max_cost()]), bounds)
     np.testing.assert_allclose(rich.time[0], bounds.min_time.min(), rtol=1e-6)
     genes = problem.genome.sample(np.random.default_rng(0), 2000)
-    worth = problem.evaluate_genes(genes)
-    feasible = worth.violation <= 0
+    evaluation = problem.evaluate_genes(genes)
+    feasible = evaluation.violation <= 0
     structure = genes[0].astype(np.int64)
     lower = np.maximum(bounds.base + bounds.kappa / bounds.min_cost, bounds.min_time)
     assert (bounds.structure == np.arange(len(bounds))).all()
-    time, usd = worth.objectives[:, feasible]
+    time, usd = evaluation.objectives[:, feasible]
     mine = structure[feasible]
     assert (np.maximum(bounds.base[mine] + bounds.kappa[mine] / usd, bounds.min_time[mine]) <= time * (1 + 1e-9)).all()
     assert (bounds.min_cost[mine] <= usd * (1 + 1e-9)).all()
@@ -102,8 +102,8 @@ def test_a_tile_that_adds_nothing_is_passed_over(small: Problem, monkeypatch: py
         if not genes.shape[1]:
             break
         passed += int(state.arrays["tile"]) - before
-        worth = small.evaluate_genes(genes)
-        state = engine.tell(state, genes, worth.objectives, worth.violation)
+        evaluation = small.evaluate_genes(genes)
+        state = engine.tell(state, genes, evaluation.objectives, evaluation.violation)
     assert passed > 0
 
 

@@ -19,7 +19,7 @@ from pymoo.util.ref_dirs import get_reference_directions
 from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.front.archive import Archive, Collection, front, non_dominated, stable_order
 from evo_libra.problem.file.registry import load_problem
-from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescaled
+from evo_libra.searching.engines.niching import Niches, Scale, chosen_by_niche, nearest, reference_directions, rescale
 from evo_libra.searching.engines.survival import (
     ENDS,
     Crowding,
@@ -289,7 +289,7 @@ def test_scale_is_that_of_pymoo(seed: int) -> None:
         objectives[:, -2:] = np.eye(3)[:, :2]
         first = np.flatnonzero(non_dominated(objectives))
         theirs.update(objectives.T.copy(), nds=first)
-        ours, nadir = rescaled(ours, objectives, objectives[:, first])
+        ours, nadir = rescale(ours, objectives, objectives[:, first])
         np.testing.assert_allclose(ours.ideal, theirs.ideal_point)
         np.testing.assert_allclose(nadir, theirs.nadir_point, rtol=1e-9)
 

@@ -20,11 +20,11 @@ from evo_libra.searching.engines.pymoo import PymooEngine
 from evo_libra.searching.generations import generations
 from evo_libra.searching.registry import load_engine
 
-TOY = SampleProblem(width=8)
+SAMPLE = SampleProblem(width=8)
 
 
 def volume(name: str, seed: int, evaluations: int = 1000, population: int = 40) -> float:
-    *_, last = generations(TOY, load_engine(name, TOY), population=population, seed=seed, evaluations=evaluations)
+    *_, last = generations(SAMPLE, load_engine(name, SAMPLE), population=population, seed=seed, evaluations=evaluations)
     return hypervolume(last.archive.objectives, np.ones(2), np.full(2, 4.0))
 
 
@@ -44,12 +44,12 @@ def test_every_algorithm_is_far_from_chance(name: str) -> None:
     assert volume(f"pymoo:{name}", seed=1) > 1.3 * median("random")
 
 
-def after(engine: PymooEngine, generations: int, toy: SampleProblem = TOY, population: int = 20) -> EngineState:
-    state = engine.start(toy.genome, toy.count, population, seed=5)
+def after(engine: PymooEngine, generations: int, sample: SampleProblem = SAMPLE, population: int = 20) -> EngineState:
+    state = engine.start(sample.genome, sample.count, population, seed=5)
     for _ in range(generations):
         genes, state = engine.ask(state)
-        worth = toy.evaluate_genes(genes)
-        state = engine.tell(state, genes, np.log10(worth.objectives), worth.violation)
+        evaluation = sample.evaluate_genes(genes)
+        state = engine.tell(state, genes, np.log10(evaluation.objectives), evaluation.violation)
     return state
 
 
@@ -58,9 +58,9 @@ def test_sub_problems_of_moead_only_improve() -> None:
     weights = reference_directions(2, 20).T
     for count in range(1, 12):
         before, now = after(engine, count).arrays, after(engine, count + 1).arrays
-        worth = [(weights * (state["objectives"] - now["ideal"][:, None])).max(axis=0) for state in (before, now)]
-        assert (worth[1] <= worth[0]).all()
-        assert (worth[1] < worth[0]).any()
+        evaluation = [(weights * (state["objectives"] - now["ideal"][:, None])).max(axis=0) for state in (before, now)]
+        assert (evaluation[1] <= evaluation[0]).all()
+        assert (evaluation[1] < evaluation[0]).any()
         assert (now["ideal"] <= before["ideal"]).all()
 
 
@@ -68,18 +68,18 @@ def test_moead_takes_a_design_from_elsewhere_for_the_sub_problem_that_it_suits()
     engine = PymooEngine("moead")
     state = after(engine, 3, population=60)
     best = state.arrays["objectives"].min(axis=1, keepdims=True) - [[0.0], [1.0]]
-    genes = TOY.genome.sample(np.random.default_rng(0), 1)
-    told = engine.tell(state, genes, best, np.zeros(1))
-    taken = np.flatnonzero((told.arrays["objectives"] == best).all(axis=0))
+    genes = SAMPLE.genome.sample(np.random.default_rng(0), 1)
+    state = engine.tell(state, genes, best, np.zeros(1))
+    taken = np.flatnonzero((state.arrays["objectives"] == best).all(axis=0))
     # Best of all in the second objective, it replaces the twenty designs at that end, and no others.
     np.testing.assert_array_equal(taken, np.arange(20))
-    np.testing.assert_array_equal(told.arrays["genes"][:, taken], np.repeat(genes, 20, axis=1))
+    np.testing.assert_array_equal(state.arrays["genes"][:, taken], np.repeat(genes, 20, axis=1))
 
 
 @pytest.mark.parametrize("name", ["moead", "nsga2", "nsga3", "spea2", "smsemoa"])
 def test_no_infeasible_design_is_kept_for_a_feasible_one(name: str) -> None:
-    toy = replace(TOY, feasible=0.3)
-    arrays = after(PymooEngine(name), 25, toy).arrays
+    sample = replace(SAMPLE, feasible=0.3)
+    arrays = after(PymooEngine(name), 25, sample).arrays
     assert (arrays["violation"] <= 0).all()
 
 
@@ -103,14 +103,14 @@ def test_rvea_adapts_its_vectors_ten_times_in_its_schedule_and_then_goes_on_as_o
 def test_rvea_keeps_the_schedule_that_it_started_with() -> None:
     state = after(PymooEngine("rvea", 400), 5)
     other = PymooEngine("rvea", 9000)
-    other.start(TOY.genome, 2, 20, seed=0)
+    other.start(SAMPLE.genome, 2, 20, seed=0)
     same = PymooEngine("rvea", 400)
-    same.start(TOY.genome, 2, 20, seed=0)
+    same.start(SAMPLE.genome, 2, 20, seed=0)
     found = []
     for engine in (other, same):
         genes, asked = engine.ask(state)
-        worth = TOY.evaluate_genes(genes)
-        found.append(engine.tell(asked, genes, np.log10(worth.objectives), worth.violation))
+        evaluation = SAMPLE.evaluate_genes(genes)
+        found.append(engine.tell(asked, genes, np.log10(evaluation.objectives), evaluation.violation))
     assert found[0].arrays["generations"] == found[1].arrays["generations"] == 20
     for name, values in found[0].arrays.items():
         np.testing.assert_array_equal(values, found[1].arrays[name])

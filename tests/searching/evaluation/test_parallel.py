@@ -16,25 +16,22 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
-from evo_libra.errors import InputError
-from evo_libra.faults import StorageError
+from evo_libra.errors import InputError, StorageError
 from evo_libra.searching.asynchronous import completions
 from evo_libra.searching.conformance import SampleProblem
 from evo_libra.searching.engine import SECONDS, STAGNATION
 from evo_libra.searching.evaluation import workers as workers_of
-from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
-from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, ExpensiveProblem
+from evo_libra.searching.evaluation.parallel import FAILED_VIOLATION, Cache, DesignEvaluation, ExpensiveProblem
 from evo_libra.searching.evaluation.workers import Done, Workers
 from evo_libra.searching.generations import generations
-from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot
+from evo_libra.searching.loop import MemeticStep, SearchOptions, Snapshot, Stagnation, Stop
 from evo_libra.searching.registry import load_engine
-from evo_libra.searching.stopping import Stagnation, Stop
 
 SIMULATOR = '''
 import os, signal, subprocess, sys, time
 from dataclasses import dataclass
 
-from evo_libra.searching.stopping import Stagnation, Stop
+from evo_libra.searching.loop import Stagnation, Stop
 from evo_libra.searching.conformance import SampleProblem
 
 
@@ -69,8 +66,8 @@ class Simulator:
             raise OSError(28, "No space left on device")
         if kind == 4:
             return [float("nan"), 1.0], 0.0
-        worth = SampleProblem().evaluate_genes(genes[:, None])
-        return worth.objectives[:, 0], worth.violation[0]
+        evaluation = SampleProblem().evaluate_genes(genes[:, None])
+        return evaluation.objectives[:, 0], evaluation.violation[0]
 
     def describe(self, genes):
         return SampleProblem().describe(genes)
@@ -146,11 +143,11 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(tmp_path: Path, simulato
     problem = simulator.Simulator(str(tmp_path / "log"))
     with ExpensiveProblem(problem, workers=2, timeout=1.0, cache=tmp_path / "kept.sqlite") as expensive:
         genes = genes_of(0, 1, 2, 3, 4, 0)
-        worth = expensive.evaluate_genes(genes)
+        evaluation = expensive.evaluate_genes(genes)
         good = SampleProblem().evaluate_genes(genes[:, :1])
-        np.testing.assert_array_equal(worth.objectives[:, [0, 5]], np.repeat(good.objectives, 2, axis=1))
-        np.testing.assert_array_equal(worth.violation, [0, *[FAILED_VIOLATION] * 4, 0])
-        assert np.isfinite(worth.objectives).all()
+        np.testing.assert_array_equal(evaluation.objectives[:, [0, 5]], np.repeat(good.objectives, 2, axis=1))
+        np.testing.assert_array_equal(evaluation.violation, [0, *[FAILED_VIOLATION] * 4, 0])
+        assert np.isfinite(evaluation.objectives).all()
         reasons = {int(failure.genes[0]): failure.reason for failure in expensive.failures}
         assert reasons == {
             1: "ValueError: no convergence",
@@ -161,9 +158,9 @@ def test_every_way_to_fail_is_told_and_the_rest_goes_on(tmp_path: Path, simulato
         assert len(calls(tmp_path / "log")) == 5
         assert not alive(int((tmp_path / "log.child").read_text()))
         assert capfd.readouterr().out == ""
-    # Another process, another time: nothing is evaluated twice, and failures are still told.
+    # Another process, another time: nothing is evaluated twice, and failures are still listed.
     with ExpensiveProblem(problem, workers=2, cache=tmp_path / "kept.sqlite") as again:
-        np.testing.assert_array_equal(again.evaluate_genes(genes[:, ::-1]).objectives, worth.objectives[:, ::-1])
+        np.testing.assert_array_equal(again.evaluate_genes(genes[:, ::-1]).objectives, evaluation.objectives[:, ::-1])
         assert len(again.failures) == 4
     assert len(calls(tmp_path / "log")) == 5
     with ExpensiveProblem(problem, workers=1, cache=tmp_path / "kept.sqlite", retry=True) as retried:
@@ -187,7 +184,7 @@ def test_a_search_in_processes_is_the_search_without(tmp_path: Path, simulator: 
         options: dict[str, Any] = {"engine": "deap:nsga2", "population": 20, "evaluations": 60, "seed": 4}
         found = search(expensive, **options)
         assert len(calls(tmp_path / "log")) == 60
-    # The simulator takes the first gene for 0 here, as far as failing goes; its worth is that of the toy.
+    # The simulator takes the first gene for 0 here, as far as failing goes; its objectives are those of the sample.
     assert found.frame.equals(search(plain, **options).frame)
 
 

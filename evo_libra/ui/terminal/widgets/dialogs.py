@@ -25,9 +25,35 @@ Answer = TypeVar("Answer")
 
 
 class Dialog(ModalScreen[Answer | None]):
-    """A box that takes one answer; keys and clicks that come after the answer change nothing."""
+    """A box with a question that takes one answer; keys and clicks that come after the answer change nothing.
+
+    Parameters
+    ----------
+    question : the text at the top.
+    buttons : label and id of each; the first one has the focus. A button to cancel follows them.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave")]
+    SHAPE = "box"
+
+    def __init__(self, question: str, buttons: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__()
+        self._question, self._buttons = question, buttons
+
+    def compose(self) -> ComposeResult:
+        """Make the box."""
+        with Vertical(classes=self.SHAPE):
+            yield Static(self._question, markup=False, classes="question")
+            yield from self.body()
+            if self._buttons:
+                with Horizontal(classes="buttons"):
+                    for at, (label, name) in enumerate(self._buttons):
+                        yield Button(label, id=name, variant="default" if at else "primary")
+                    yield Button("Cancel", id="cancel")
+
+    def body(self) -> ComposeResult:
+        """Make what stands between the question and the buttons."""
+        yield from ()
 
     def answer(self, answer: Answer | None) -> None:
         """Close the box and return an answer, unless the box is closed or another screen lies on top of it."""
@@ -40,13 +66,7 @@ class Dialog(ModalScreen[Answer | None]):
 
 
 class Confirm(Dialog[str]):
-    """A question with a few answers.
-
-    Parameters
-    ----------
-    question : what is asked.
-    answers : each with what is returned for it; the first one has the focus.
-    """
+    """A question with a few answers, each with the text that is returned for it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "app.focus_previous", show=False),
@@ -54,17 +74,7 @@ class Confirm(Dialog[str]):
     ]
 
     def __init__(self, question: str, answers: Sequence[tuple[str, str]]) -> None:
-        super().__init__()
-        self._question, self._answers = question, answers
-
-    def compose(self) -> ComposeResult:
-        """Make the box."""
-        with Vertical(classes="box"):
-            yield Static(self._question, markup=False, classes="question")
-            with Horizontal(classes="buttons"):
-                for at, (label, answer) in enumerate(self._answers):
-                    yield Button(label, id=f"answer-{answer}", variant="default" if at else "primary")
-                yield Button("Cancel", id="cancel")
+        super().__init__(question, [(label, f"answer-{answer}") for label, answer in answers])
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Return the answer."""
@@ -74,15 +84,7 @@ class Confirm(Dialog[str]):
 
 @dataclass(frozen=True)
 class Field:
-    """A line to be filled in.
-
-    Attributes
-    ----------
-    key : what its text is returned by.
-    label : what it is called.
-    value : what it begins with.
-    hint : what is shown while it is empty.
-    """
+    """A line to be filled in; its text is returned by its key, and the hint is shown while it is empty."""
 
     key: str
     label: str
@@ -91,29 +93,17 @@ class Field:
 
 
 class Form(Dialog[dict[str, str]]):
-    """A few lines to be filled in.
-
-    Parameters
-    ----------
-    question : what is asked.
-    fields : the lines.
-    button : what the button says.
-    """
+    """A few lines to be filled in."""
 
     def __init__(self, question: str, fields: Sequence[Field], button: str) -> None:
-        super().__init__()
-        self._question, self._fields, self._button = question, fields, button
+        super().__init__(question, [(button, "go")])
+        self._fields = fields
 
-    def compose(self) -> ComposeResult:
-        """Make the box."""
-        with Vertical(classes="box"):
-            yield Static(self._question, markup=False, classes="question")
-            for field in self._fields:
-                yield Label(field.label, markup=False)
-                yield Input(field.value, placeholder=field.hint, id=f"field-{field.key}", compact=True)
-            with Horizontal(classes="buttons"):
-                yield Button(self._button, id="go", variant="primary")
-                yield Button("Cancel", id="cancel")
+    def body(self) -> ComposeResult:
+        """Make the lines."""
+        for field in self._fields:
+            yield Label(field.label, markup=False)
+            yield Input(field.value, placeholder=field.hint, id=f"field-{field.key}", compact=True)
 
     def _filled(self) -> dict[str, str]:
         return {field.key: self.query_one(f"#field-{field.key}", Input).value.strip() for field in self._fields}
@@ -142,24 +132,15 @@ class Options(OptionList):
 
 
 class Choose(Dialog[int]):
-    """A list to choose from.
-
-    Parameters
-    ----------
-    question : what is asked.
-    options : what there is; the index of one is returned.
-    chosen : the one that the cursor is on.
-    """
+    """A list to choose from, which returns an index."""
 
     def __init__(self, question: str, options: Sequence[str], chosen: int = 0) -> None:
-        super().__init__()
-        self._question, self._options, self._chosen = question, options, chosen
+        super().__init__(question)
+        self._options, self._chosen = options, chosen
 
-    def compose(self) -> ComposeResult:
-        """Make the box."""
-        with Vertical(classes="box"):
-            yield Static(self._question, markup=False, classes="question")
-            yield Options(*(Option(text) for text in self._options), markup=False, compact=True)
+    def body(self) -> ComposeResult:
+        """Make the list."""
+        yield Options(*(Option(text) for text in self._options), markup=False, compact=True)
 
     def on_mount(self) -> None:
         """Put the cursor on what is chosen now."""
@@ -171,44 +152,28 @@ class Choose(Dialog[int]):
 
 
 class Editor(Dialog[str]):
-    """A text to be edited, here or in the user's own editor.
-
-    Parameters
-    ----------
-    question : what is asked.
-    text : what it begins with.
-    button : what the button says.
-    wrong : what is wrong with the text.
-    """
+    """A text to be edited, here or in the user's own editor; `wrong` is what is wrong with it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s", "go", "Go", priority=True),
         Binding("ctrl+e", "edit", "Editor", priority=True),
     ]
 
-    def __init__(self, question: str, text: str, button: str, wrong: str) -> None:
-        super().__init__()
-        self._question, self._text, self._button, self._wrong = question, text, button, wrong
+    SHAPE = "box large"
 
-    def compose(self) -> ComposeResult:
-        """Make the box."""
-        with Vertical(classes="box large"):
-            yield Static(self._question, markup=False, classes="question")
-            yield TextArea(self._text, id="text", tab_behavior="indent", compact=True)
-            yield Static(self._wrong, id="wrong", markup=False)
-            with Horizontal(classes="buttons"):
-                yield Button(f"{self._button} (^s)", id="go", variant="primary")
-                yield Button("$EDITOR (^e)", id="edit")
-                yield Button("Cancel", id="cancel")
+    def __init__(self, question: str, text: str, button: str, wrong: str) -> None:
+        super().__init__(question, [(f"{button} (^s)", "go"), ("$EDITOR (^e)", "edit")])
+        self._text, self._wrong = text, wrong
+
+    def body(self) -> ComposeResult:
+        """Make the text, and the line for what is wrong with it."""
+        yield TextArea(self._text, id="text", tab_behavior="indent", compact=True)
+        yield Static(self._wrong, id="wrong", markup=False)
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """Do what the button says."""
-        if event.button.id == "go":
-            self.action_go()
-        elif event.button.id == "edit":
-            self.action_edit()
-        else:
-            self.answer(None)
+        actions = {"go": self.action_go, "edit": self.action_edit}
+        actions.get(event.button.id or "", self.action_leave)()
 
     def action_go(self) -> None:
         """Return the text."""
@@ -231,12 +196,7 @@ class Editor(Dialog[str]):
 
 
 class Help(Dialog[None]):
-    """Every key.
-
-    Parameters
-    ----------
-    groups : title -> keys and what they do.
-    """
+    """Every key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1,enter", "leave", "Back"),
@@ -245,7 +205,7 @@ class Help(Dialog[None]):
     ]
 
     def __init__(self, groups: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> None:
-        super().__init__()
+        super().__init__("")
         self._groups = groups
 
     def compose(self) -> ComposeResult:

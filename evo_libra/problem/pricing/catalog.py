@@ -1,0 +1,109 @@
+"""The pricing of a catalogue, and kits of a catalogue of parts as the technologies of a space, one block each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from evo_libra.arrays import GIGA, Population
+from evo_libra.network.bill import fits
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.catalog.parts import PartsCatalog
+from evo_libra.network.catalog.technologies import Catalog, Technology, part_prices
+from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.pricing.parts import BillOfMaterials
+from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
+from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, choice_tables
+from evo_libra.problem.space import Space
+
+
+@dataclass(frozen=True)
+class KitTechnology(Technology):
+    """A kit as a technology, whose cost is that of its parts."""
+
+    kit: Kit | None = None
+
+    def permits(self, npus: int, inside: int) -> bool:
+        """Return whether a dimension can be built: ports, switches and domain size allow it."""
+        assert self.kit is not None, "only kits are kits"  # noqa: S101 - our mistake
+        return _fits(self.kit, npus, inside)
+
+    def reach(self, inside: int) -> str:
+        """Return that it cannot be built, as part of a sentence."""
+        where = f" around {inside} NPUs" if inside > 1 else ""
+        return f"a {self.blocks[0]} of {self.name} cannot be built so large{where}"
+
+
+@lru_cache(maxsize=1 << 16)
+def _fits(kit: Kit, npus: int, inside: int) -> bool:
+    # Structures are counted and enumerated by asking the same again and again.
+    return bool(fits(kit, np.array([npus]), np.array([inside]))[0])
+
+
+def catalog_of(parts: PartsCatalog, technologies: Sequence[str] | None, blocks: Sequence[str] | None) -> Catalog:
+    """Return the kits of a catalogue as technologies: of some names, the innermost first, and blocks; None for all."""
+    names = tuple(technologies or parts.technologies)
+    kits = [kit for name in names for kit in parts.kits if kit.technology == name]
+    allowed = [kit for kit in kits if blocks is None or BLOCK_NAMES[kit.block] in blocks]
+    return Catalog(parts.name, parts.source, tuple(_technology(kit, names.index(kit.technology)) for kit in allowed))
+
+
+def kits_of(catalog: Catalog) -> tuple[Kit, ...]:
+    """Return the kits of a catalogue; none of a catalogue of prices per bandwidth."""
+    return tuple(t.kit for t in catalog.technologies if isinstance(t, KitTechnology) and t.kit is not None)
+
+
+def _technology(kit: Kit, rank: int) -> KitTechnology:
+    cap = kit.ports * kit.port_rate
+    return KitTechnology(kit.technology, 0.0, None, None, None, cap, (BLOCK_NAMES[kit.block],), kit.latency, rank, kit)
+
+
+def port_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:
+    """Return that an NPU's ports of a technology are those of all its dimensions together."""
+    found: list[Constraint] = []
+    for name, kit in {kit.technology: kit for kit in kits_of(catalog)}.items():
+        text = f"bw[{name}] <= {kit.ports * kit.port_rate / GIGA!r} GB/s"
+        found += [replace(each, ports=True) for each in parse_constraint(text, dimensions, catalog.names)]
+    return tuple(found)
+
+
+def with_kits(population: Population, catalog: Catalog) -> Population:
+    """Return networks whose technologies, found by name, are those of their blocks, too."""
+    kits = kits_of(catalog)
+    if not kits:
+        return population
+    place = {(kit.technology, kit.block): k for k, kit in enumerate(kits)}
+    technology = population.technology.copy()
+    for d, n in np.argwhere(population.npus > 1):
+        technology[d, n] = place[kits[technology[d, n]].technology, int(population.block[d, n])]
+    return replace(population, technology=technology)
+
+
+def _per_bandwidth(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool  # noqa: ARG001 - parts need it
+) -> Pricing | None:  # fmt: skip
+    return PerBandwidth(space, npus, *choice_tables(choices), part_prices(catalog))
+
+
+def _bill_of_materials(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool
+) -> Pricing | None:
+    kits = kits_of(catalog)
+    return BillOfMaterials(space, npus, *choice_tables(choices), kits, fractional) if kits else None
+
+
+PRICINGS: tuple[Callable[..., Pricing | None], ...] = (_bill_of_materials, _per_bandwidth)
+"""The first one that is for a catalogue is its pricing; the others return None."""
+
+
+def pricing_of(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool
+) -> Pricing:
+    """Return the pricing of a catalogue; `fractional` says that parts come in any fraction."""
+    made = (make(catalog, choices, npus, space, fractional=fractional) for make in PRICINGS)
+    return next(pricing for pricing in made if pricing is not None)

@@ -1,0 +1,182 @@
+"""To and from ASTRA-sim: a design written for the simulator, a cluster of the simulator read as a problem file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evo_libra.errors import InputError
+from evo_libra.ui.commands.named_runs import design_of, given_of, origin_of_result, problem_from, run_folder
+from evo_libra.ui.commands.shared import DesignId, Json, MoreAssignments, MovedProblem, RunName, TrustCode, app
+from evo_libra.ui.output import new_console, number, print_json, short_design
+
+if TYPE_CHECKING:
+    from evo_libra.astra_sim.importing import Imported
+    from evo_libra.astra_sim.readme import Exported
+    from evo_libra.experiment.run.origin import Origin
+    from evo_libra.problem.problem import Problem
+
+
+@app.command
+def export(
+    result: RunName | None = None,
+    number: DesignId = None,
+    *,
+    astra_sim: Path,
+    design: str | None = None,
+    time: Literal["astra", "themis"] | None = None,
+    problem: MovedProblem = None,
+    assignments: MoreAssignments = (),
+    trust_code: TrustCode = False,
+    as_json: Json = False,
+) -> int:
+    """Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.
+
+    Parameters
+    ----------
+    number:
+        The design's id in the front.
+    astra_sim:
+        Folder to write; new or empty.
+    design:
+        A design of --problem in the notation, instead of one of a result.
+    time:
+        The time model to export, if the problem has LIBRA's time.
+    """
+    from rich.status import Status
+
+    from evo_libra.astra_sim.export import export_design
+    from evo_libra.experiment.run.origin import origin_of
+    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.problem.quirks import warnings_of
+
+    if result is not None and number is not None and design is None:
+        run = RunFolder(run_folder(result))
+        origin = origin_of_result(run, problem, given_of(run), trust_code=trust_code)
+        searched = problem_from(origin)
+        notation = design_of(run, number)
+    elif result is None and number is None and design is not None and problem is not None:
+        origin, notation = origin_of(problem, []), design
+        searched = problem_from(origin)
+    else:
+        raise InputError("a design is needed: a RESULT and the ID of a design in its front, or --design and --problem")
+    timed = _exported_problem(searched, origin, time, assignments)
+    with Status("writing and predicting", console=new_console(stderr=True)):
+        exported = export_design(timed, notation, astra_sim, None if result is None else searched)
+    if as_json:
+        warnings = [warned.json() for warned in warnings_of(timed, [notation])]
+        print_json({"folder": str(astra_sim), **exported.json(), "warnings": warnings})
+    else:
+        _show_export(exported, astra_sim)
+    return 0
+
+
+def _exported_problem(searched: Problem, origin: Origin, model: str | None, assignments: Sequence[str]) -> Problem:
+    """Return the problem with the time that is exported."""
+    from evo_libra.problem.file.registry import with_time
+
+    if model is None and searched.time.fidelity is None:
+        raise InputError(
+            f"the time of '{searched.name}' is LIBRA's, which has neither latency nor chunks; give --time astra, and "
+            "where the catalogue has no latencies --set time.latency_ns=..."
+        )
+    if model is None and not assignments:
+        return searched
+    kept = model or str(searched.spec["time"]["model"])
+    return problem_from(origin, [*with_time(searched, kept), *assignments])
+
+
+def _show_export(exported: Exported, folder: Path) -> None:
+    print(f"{short_design(exported.design)}\n")
+    for workload in exported.workloads:
+        times = {exported.models[0]: workload.searched, exported.models[1]: workload.modelled}
+        print(f"{workload.name}, time of an iteration:")
+        print(f"  ASTRA-sim       {workload.prediction.last:,} ns")
+        if workload.scheduled:
+            print(f"  with scheduler  {workload.scheduled.last:,} ns")
+        for model, seconds in times.items():
+            note = ", as it was searched" if len(times) > 1 and model == exported.models[0] else ""
+            print(f"  time {model:9s}  {number(seconds * 1e3)} ms{note}")
+        print(f"  ratio           {workload.ratio:.6g} of ASTRA-sim's to time {exported.models[0]}")
+    print("\ndifferences:" if exported.differences else "\nno differences")
+    for sentence in exported.differences:
+        print(f"- {sentence}")
+    print(f"\nfiles   {folder}\nreadme  {folder / 'README.md'}")
+
+
+@app.command(name="import")
+def import_cluster(*, network: Path, system: Path, problem: Path | None = None, as_json: Json = False) -> int:
+    """Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.
+
+    Parameters
+    ----------
+    network:
+        ASTRA-sim's network file.
+    system:
+        ASTRA-sim's system file.
+    problem:
+        Problem file to write, with the network pinned, and a catalogue beside it.
+    """
+    from evo_libra.astra_sim.importing import read_cluster
+    from evo_libra.files.source import read_source
+    from evo_libra.timing.input_files.network_file import parse_network
+    from evo_libra.timing.input_files.system_file import parse_system
+
+    links = parse_network(read_source(network))
+    file = parse_system(read_source(system), links)
+    found = read_cluster(links, file)
+    notices = [*(f"{network}: {n}" for n in links.notices), *(f"{system}: {n}" for n in file.notices)]
+    written = [] if problem is None else _write(found, problem)
+    if as_json:
+        print_json({
+            "design": str(found.fabric), "npus": found.fabric.npus, "time": dict(found.time),
+            "compute_TFLOPS": found.compute, "notices": notices, "without_counterpart": list(found.without),
+            "written": [str(path) for path in written],
+        })  # fmt: skip
+    else:
+        _show_import(found, notices, written)
+    return 0
+
+
+def _write(found: Imported, out: Path) -> list[Path]:
+    """Write a problem file and its catalogue; neither stays if they cannot be read."""
+    from evo_libra.astra_sim.importing import problem_texts
+    from evo_libra.problem.file.registry import load_problem
+
+    if out.suffix not in (".yaml", ".yml"):
+        raise InputError(f"--problem: found {out}; a problem file ends in .yaml")
+    catalog = out.with_name(f"{out.stem}.catalog.yaml")
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", out.stem).lstrip("._-")[:64] or "cluster"
+    made: list[Path] = []
+    try:
+        for path, text in zip((out, catalog), problem_texts(found, name, catalog.name), strict=True):
+            with path.open("x", encoding="utf-8") as file:
+                made.append(path)
+                file.write(text)
+        load_problem(str(out.absolute()))
+    except (OSError, InputError) as error:
+        for path in made:
+            path.unlink(missing_ok=True)
+        if isinstance(error, FileExistsError):
+            raise InputError(f"{catalog if made else out} exists already; name another path") from None
+        if isinstance(error, OSError):
+            raise InputError(f"{out} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise
+    return made
+
+
+def _show_import(found: Imported, notices: list[str], written: list[Path]) -> None:
+    from evo_libra.astra_sim.importing import time_text
+
+    print(f"design, in GB/s of 10^9 bytes per NPU:\n  {found.fabric}\n\ntime:\n{time_text(found.time)}", end="")
+    if found.compute is not None:
+        print(f"\nan NPU computes {found.compute:g} TFLOP/s at most")
+    for title, sentences in (("without a counterpart:", found.without), ("passed over:", notices)):
+        if sentences:
+            print(f"\n{title}")
+        for sentence in sentences:
+            print(f"- {sentence}")
+    for path in written:
+        print(f"wrote {path}")
