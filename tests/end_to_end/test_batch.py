@@ -14,9 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, wait_for
-from command import process_json as run_json
-from command import run_process as run
+from command import COMMAND, process_json, run, run_json, run_process, wait_for
 
 from evo_libra.experiment.execution.private_cluster import new_credentials
 from evo_libra.experiment.store.control import request
@@ -92,7 +90,10 @@ def straight(folder: Path) -> dict[str, bytes]:
     return fronts(folder, "straight")
 
 
-def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -> None:
+def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "study.yaml").write_text(
         "problem: gpt3-4k\ngrid: {npus: [1024, 4096]}\nengines: [nsga2, random]\nevaluations: 1500\nrepeats: 2\n"
     )
@@ -100,7 +101,7 @@ def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -
     assert (len(plan["runs"]), plan["to_run"], plan["evaluations"]) == (8, 8, 8 * 1500)
     assert {one["state"] for one in plan["runs"]} == {"new"}
     assert list(tmp_path.iterdir()) == [tmp_path / "study.yaml"]
-    first = run(tmp_path, "run", "study.yaml", "--workers", "2")
+    first = run_process(tmp_path, "run", "study.yaml", "--workers", "2")
     lines = first.stderr.splitlines()
     assert len([line for line in lines if "] done gpt3-4k/" in line]) == 8
     assert "\x1b" not in first.stderr + first.stdout
@@ -313,7 +314,7 @@ def test_a_scheduler_that_is_not_there_is_wrong_input(work: Path) -> None:
 
 def test_a_detached_batch_runs_without_its_terminal(work: Path) -> None:
     (work / "sleep").write_text("0.05")
-    started = run_json(work, "run", "batch.yaml", "--workers", "1", "--detach")
+    started = process_json(work, "run", "batch.yaml", "--workers", "1", "--detach")
     assert started["experiment"] == "batch"
     assert psutil.pid_exists(started["pid"])
     assert os.getsid(started["pid"]) == started["pid"]

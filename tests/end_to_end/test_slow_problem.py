@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import COMMAND
-from command import run_process as run
+from command import COMMAND, run
 
 SIMULATOR = """
 import os, time
