@@ -43,7 +43,7 @@ def _words(words: tuple[object, ...]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _own_modules(folder: Path) -> Iterator[None]:
+def own_modules(folder: Path) -> Iterator[None]:
     """Forget what was imported from a folder: the next command imports it again, as a process of its own does."""
     path = sys.path.copy()
     try:
@@ -61,7 +61,7 @@ def run(folder: Path, *words: object, code: int = 0) -> Done:
     out, err = (io.TextIOWrapper(buffer, "utf-8", newline="") for buffer in buffers)
     with (
         contextlib.chdir(folder),
-        _own_modules(folder),
+        own_modules(folder),
         mock.patch.object(sys, "argv", ["evo-libra", *_words(words)]),
         mock.patch.multiple(sys, stdout=out, stderr=err),
         pytest.raises(SystemExit) as end,

@@ -90,9 +90,7 @@ def straight(folder: Path) -> dict[str, bytes]:
     return fronts(folder, "straight")
 
 
-def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "study.yaml").write_text(
         "problem: gpt3-4k\ngrid: {npus: [1024, 4096]}\nengines: [nsga2, random]\nevaluations: 1500\nrepeats: 2\n"
@@ -186,6 +184,7 @@ def test_a_run_without_memory_has_not_failed_and_the_others_end(work: Path) -> N
     assert not leftovers(work)
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_its_workers_is_given_up_and_the_others_end(work: Path) -> None:
     runs = "runs:\n  deadly: {population: 77}\n  harmless: {population: 50, seeds: [1, 2]}\n"
     (work / "batch.yaml").write_text(f"problem: steered:problem\nengines: random\nevaluations: 231\n{runs}")
@@ -195,7 +194,7 @@ def test_a_run_that_kills_its_workers_is_given_up_and_the_others_end(work: Path)
     assert "died 3 times" in found["failures"][0]["error"]
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(work: Path, workers: str) -> None:
     expected = straight(work)
     (work / "sleep").write_text("0.1")
@@ -215,6 +214,7 @@ def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(wo
     assert any("resumed" in path.read_text() for path in work.glob("results/*/*/run.log"))
 
 
+@pytest.mark.slow  # as `kill_batches.py`, with kills
 def test_two_batches_share_runs_that_are_executed_once(work: Path) -> None:
     (work / "sleep").write_text("0.03")
     (work / "other.yaml").write_text(BATCH.replace("[1, 2, 3, 4]", "[4, 3, 2, 1, 5]"))
@@ -335,7 +335,7 @@ def test_an_experiment_that_ships_can_be_planned(tmp_path: Path) -> None:
     assert len(run_json(tmp_path, "plan", str(ROOT / "experiments" / "quick.yaml"))["runs"]) == 12
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, None])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), None])
 def test_a_batch_on_a_scheduler_without_workers_ends_when_it_is_told_to(work: Path, number: int | None) -> None:
     with scheduler_with_workers(work, 0) as (file, _):
         process = subprocess.Popen(
