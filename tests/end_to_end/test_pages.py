@@ -135,7 +135,11 @@ def _is_there(group: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [
+    # What it says of `quick.yaml`, the README says as well.
+    pytest.param(page, marks=[pytest.mark.slow] if page.stem == "batches" else [])
+    for page in PAGES if blocks_of(page)
+], ids=lambda page: page.stem)  # fmt: skip
 def test_every_command_of_a_page_does_its_work(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shutil.copytree(ROOT / "problems", tmp_path / "problems")

@@ -58,7 +58,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
-@pytest.mark.parametrize("count", [40, 1500])
+@pytest.mark.parametrize("count", [40, pytest.param(1500, marks=pytest.mark.slow)])
 def test_the_same_points_give_the_same_bytes(tmp_path: Path, suffix: str, count: int) -> None:
     series = [front(count), front(count, "SW(32) SW(32)", seed=1)]
     first, second = (written(tmp_path / f"{name}{suffix}", series) for name in ("a", "b"))
