@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from docstrings import converted
 from generated import expanded
+from sphinx.util.inspect import TypeAliasForwardRef
 
 project = "evo_libra"
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
@@ -22,6 +23,7 @@ myst_heading_anchors = 3
 smartquotes = False  # `--` is what options begin with
 autodoc_typehints = "description"
 autodoc_type_aliases = {name: name for name in ("FloatArray", "IntArray", "BoolArray", "Arrays")}
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name  # else `Sequence[FloatArray]` shows the class of the alias
 autodoc_preserve_defaults = True
 default_role = "py:obj"  # `name` is a link where the name is on a page, else it is set as code
 toc_object_entries_show_parents = "hide"

@@ -23,6 +23,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from key_tables import key_tables
 from layout import either, table
+from pydantic.json_schema import GenerateJsonSchema
 
 PLACES = {
     "problem file": "evo_libra.problem.file.spec.ProblemSpec",
@@ -70,8 +71,27 @@ def keys(*words: str) -> str:
     *words : the kind, as in `PLACES`, and what anchors begin with where a page has two kinds, such as ``of=parts``.
     """
     prefix = next((word.removeprefix("of=") for word in words if word.startswith("of=")), "")
-    model = named(" ".join(word for word in words if not word.startswith("of=")))
-    return key_tables(model.model_json_schema(), prefix)
+    kind = " ".join(word for word in words if not word.startswith("of="))
+    schema = named(kind).model_json_schema(schema_generator=_OwnKeysFirst)
+    return key_tables(schema, prefix, _defaults_of_settings() if kind == "experiment file" else {})
+
+
+class _OwnKeysFirst(GenerateJsonSchema):
+    """The JSON Schema of models, with the keys of a class before those of its bases."""
+
+    def model_schema(self, schema: Any) -> dict[str, Any]:  # noqa: ANN401 - pydantic's description of a model
+        found = super().model_schema(schema)
+        names = (name for one in schema["cls"].__mro__ for name in getattr(one, "__annotations__", ()))
+        properties = found.get("properties", {})
+        return {**found, "properties": {name: properties[name] for name in dict.fromkeys(names) if name in properties}}
+
+
+def _defaults_of_settings() -> Mapping[str, Any]:
+    """Return the defaults of the settings of a run; the engine decides the share of the memetic step."""
+    return {
+        name: one.default for name, one in named("settings").items()
+        if name != "memetic" and isinstance(one.default, int | float | str)
+    }  # fmt: skip
 
 
 def objectives() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from layout import either, table
@@ -18,14 +19,18 @@ _LONG = 10_000_000  # from here on figures are written as powers of ten
 _UNITS_OF_KEYS = {"years": "years", "seconds": "s", "timeout": "s"}
 
 
-def key_tables(schema: dict[str, Any], prefix: str = "") -> str:
+def key_tables(schema: dict[str, Any], prefix: str = "", defaults: Mapping[str, Any] = MappingProxyType({})) -> str:
     """Return a table of the keys of a file, then a section for each mapping inside it.
 
     Parameters
     ----------
     schema : as pydantic gives it.
     prefix : what anchors begin with.
+    defaults : of keys at the top for which the schema has none, because another table has it.
     """
+    for key, field in schema["properties"].items():
+        if field.get("default") is None:
+            field["default"] = defaults.get(key)
     for chosen in _discriminated(schema):
         schema["$defs"][chosen]["discriminated"] = True
     return "\n\n".join(_sections(schema, schema["$defs"], prefix, "", 3))

@@ -88,38 +88,38 @@ def exact_front(problem: Problem, known: FloatArray | None = None) -> tuple[list
         count += len(structure)
         mine = np.arange(len(structure))
         if bounding is not None:
-            mine = mine[~_beaten(_worth(bounding, structure, bandwidth) * (1.0 - _ROUNDING), best)]
+            mine = mine[~_beaten(_objectives_of(bounding, structure, bandwidth) * (1.0 - _ROUNDING), best)]
         if not len(mine):
             continue
-        worth = _worth(problem, structure[mine], bandwidth[:, mine])
-        new = np.flatnonzero(~_beaten(worth, best))
-        new = new[non_dominated(worth[:, new])]
-        found.append((structure[mine[new]], bandwidth[:, mine[new]], worth[:, new]))
-        best = np.concatenate([best, worth[:, new]], axis=1)
+        objectives = _objectives_of(problem, structure[mine], bandwidth[:, mine])
+        new = np.flatnonzero(~_beaten(objectives, best))
+        new = new[non_dominated(objectives[:, new])]
+        found.append((structure[mine[new]], bandwidth[:, mine[new]], objectives[:, new]))
+        best = np.concatenate([best, objectives[:, new]], axis=1)
         best = best[:, non_dominated(best)]
-    structure, bandwidth, worth = (np.concatenate(arrays, axis=-1) for arrays in zip(*found, strict=True))
-    _, first = np.unique(worth[::-1], axis=1, return_index=True)
-    first = first[non_dominated(worth[:, first])]
+    structure, bandwidth, objectives = (np.concatenate(arrays, axis=-1) for arrays in zip(*found, strict=True))
+    _, first = np.unique(objectives[::-1], axis=1, return_index=True)
+    first = first[non_dominated(objectives[:, first])]
     front = population_of(problem, structure[first], bandwidth[:, first])
-    return list(map(str, problem.fabrics(front))), worth[:, first], count
+    return list(map(str, problem.fabrics(front))), objectives[:, first], count
 
 
-def _worth(problem: Problem, structure: IntArray, bandwidth: FloatArray) -> FloatArray:
+def _objectives_of(problem: Problem, structure: IntArray, bandwidth: FloatArray) -> FloatArray:
     """Return (2, n) s and USD in 12 digits, so that sums in another order are equal; infinite if not feasible."""
     designs = population_of(problem, structure, bandwidth)
     topologies = problem.pricing.topologies(structure, np.zeros_like(designs.npus))
     traffic = problem.traffic.of(topologies)
-    worth = problem.evaluate_prepared(designs, topologies, traffic)
-    scale = 10.0 ** (_DIGITS - np.ceil(np.log10(worth.objectives)))
-    return np.where(worth.violation <= 0, np.rint(worth.objectives * scale) / scale, np.inf)
+    found = problem.evaluate_prepared(designs, topologies, traffic)
+    scale = 10.0 ** (_DIGITS - np.ceil(np.log10(found.objectives)))
+    return np.where(found.violation <= 0, np.rint(found.objectives * scale) / scale, np.inf)
 
 
-def _beaten(worth: FloatArray, best: FloatArray) -> BoolArray:
+def _beaten(objectives: FloatArray, best: FloatArray) -> BoolArray:
     """Return (n,) whether one of (2, k) designs is as good in both objectives as (2, n), or these are infinite."""
-    hopeless = np.asarray(~np.isfinite(worth).all(axis=0))
+    hopeless = np.asarray(~np.isfinite(objectives).all(axis=0))
     if not best.shape[1]:
         return hopeless
     order = np.lexsort(best)
-    place = np.searchsorted(best[1, order], worth[1], side="right") - 1
+    place = np.searchsorted(best[1, order], objectives[1], side="right") - 1
     time = np.minimum.accumulate(best[0, order])[np.maximum(place, 0)]
-    return np.asarray(hopeless | ((place >= 0) & (time <= worth[0])))
+    return np.asarray(hopeless | ((place >= 0) & (time <= objectives[0])))

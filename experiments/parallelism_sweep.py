@@ -90,7 +90,7 @@ def table(found: Sequence[Split]) -> str:
 
 
 def draw(found: Sequence[Split]) -> None:
-    """Draw what the time goes into and what bandwidths of one's own are worth."""
+    """Draw what the time goes into and what the best bandwidths gain."""
     with picture("parallelism_sweep", 3.2) as figure:
         parts, gains = figure.subplots(1, 2)
         degrees = [str(one.tp) for one in found]

@@ -61,6 +61,12 @@ def test_a_page_says_first_for_whom_it_is(path: Path) -> None:
     assert first.startswith("For ")
 
 
+def test_the_page_on_development_names_what_is_there() -> None:
+    paths = re.findall(r"`((?:evo_libra|tests|docs|problems)/?[\w/.]*)`", (DOCS / "development.md").read_text())
+    assert len(paths) > 20
+    assert [path for path in paths if not (DOCS.parent / path).exists()] == []
+
+
 def test_every_list_is_asked_for_and_every_place_exists() -> None:
     asked = {word for path in PAGES for word in re.findall(r"^```\{generated\} (\w+)", path.read_text(), re.MULTILINE)}
     assert asked == set(GENERATORS)

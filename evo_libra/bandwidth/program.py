@@ -20,7 +20,7 @@ _PROPORTIONAL = 1e-14
 
 @dataclass(frozen=True)
 class BandwidthProgram:
-    """One convex program a design.
+    """One convex program per design.
 
     Attributes
     ----------

@@ -82,7 +82,7 @@ def genes_of(problem: Problem, designs: Population) -> FloatArray:
         first = problem.fabrics(designs.select(outside[:1]))[0]
         raise InputError(
             f"the design '{first}' is not in the search space of '{problem.name}': its sizes, technologies, blocks or "
-            "options are none of the choices there"
+            "options are not among its choices"
         )
     return genes
 

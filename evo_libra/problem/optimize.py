@@ -40,8 +40,9 @@ def optimize(
 
     Parameters
     ----------
-    problem : name or path of a problem file, whose least and largest bandwidths, caps and constraints hold; bounds that
-        it leaves out do not exist here. Or a problem, with its own bounds, and without the next four parameters.
+    problem : name or path of a problem file, whose caps, constraints and bounds of bandwidth hold; a smallest or
+        largest bandwidth that it leaves out is no limit. Or a problem, with its own bounds, and without the next four
+        parameters.
     shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None allows every network of the problem.
     total : B/s per NPU over all dimensions, exactly.
     cost : USD at most.

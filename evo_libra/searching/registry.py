@@ -46,7 +46,7 @@ ENGINES = {
     "nsga3": EngineEntry("NSGA-III on arrays", _MANY, "nsga:nsga3", memetic=0.05),
     "random": EngineEntry("random search", "the baseline of every comparison", "random_search:RandomEngine.of"),
     "exhaustive": EngineEntry(
-        "every structure, sorted out by bounds", "the exact front of a space of structures",
+        "every topology, pruned by bounds", "the exact front of a space of topologies",
         "exhaustive:ExhaustiveEngine.of", deterministic=True,
     ),
     "optimize": EngineEntry(
@@ -58,7 +58,7 @@ ENGINES = {
     "pymoo:agemoea": EngineEntry("AGE-MOEA of pymoo; needs numba", _SHAPES, "pymoo:PymooEngine.of"),
     "pymoo:agemoea2": EngineEntry("AGE-MOEA2 of pymoo; needs numba", _SHAPES, "pymoo:PymooEngine.of"),
     "pymoo:smsemoa": EngineEntry("SMS-EMOA of pymoo", "the hypervolume of few objectives", "pymoo:PymooEngine.of"),
-    "pymoo:moead": EngineEntry("MOEA/D of pymoo", "even fronts without constraints", "pymoo:PymooEngine.of"),
+    "pymoo:moead": EngineEntry("MOEA/D of pymoo", "even fronts", "pymoo:PymooEngine.of"),
     "pymoo:rvea": EngineEntry("RVEA of pymoo", "many objectives and a fixed budget", "pymoo:PymooEngine.of"),
     "pymoo:spea2": EngineEntry("SPEA2 of pymoo", _FRONT, "pymoo:PymooEngine.of"),
     "pymoo:ctaea": EngineEntry("C-TAEA of pymoo", "narrow constraints", "pymoo:PymooEngine.of"),

@@ -26,8 +26,8 @@ class Stagnation:
 
     Attributes
     ----------
-    evaluations : over which the hypervolume of the archive has to grow; ten looks are taken meanwhile.
-    growth : by how much of itself.
+    evaluations : number over which the hypervolume of the archive has to grow; it is measured ten times meanwhile.
+    growth : share of itself by which the hypervolume has to grow.
     """
 
     evaluations: int
@@ -76,12 +76,13 @@ class Gap:
 
 @dataclass(frozen=True)
 class Stop:
-    """What ends a search, beside its evaluations; None for what does not.
+    """What ends a search, besides its number of evaluations; None for no such end.
 
     Attributes
     ----------
-    seconds : of wall time, those before an interruption included; where it ends a search depends on the machine.
-    stagnation, gap : where they end a search does not.
+    seconds : wall time in s, earlier sessions included; how far the search gets depends on the machine.
+    stagnation : ends the search after the same evaluations on every machine.
+    gap : as `stagnation`.
     """
 
     seconds: float | None = None

@@ -20,7 +20,7 @@ def main() -> None:
         code = _run(sys.argv[1:])
         sys.stdout.flush()
         if not is_open:
-            print("evo-libra: standard output is closed; what was to be printed is lost", file=sys.stderr)
+            print("evo-libra: standard output is closed; the rest of the output is lost", file=sys.stderr)
             code = code or FAILED
     except KeyboardInterrupt:
         print("evo-libra: interrupted", file=sys.stderr)

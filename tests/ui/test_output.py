@@ -154,7 +154,7 @@ def test_a_full_output_is_one_sentence(tmp_path: Path, words: list[str]) -> None
 @pytest.mark.parametrize("words", ["results", "--help"])
 def test_a_closed_output_is_one_sentence(tmp_path: Path, words: str) -> None:
     done = shell(tmp_path, f"{COMMAND} {words} >&-")
-    assert done.stderr == "evo-libra: standard output is closed; what was to be printed is lost\n"
+    assert done.stderr == "evo-libra: standard output is closed; the rest of the output is lost\n"
     assert done.returncode == 1
     assert shell(tmp_path, f"{COMMAND} {words} 2>&-").returncode == 0
 

@@ -182,7 +182,7 @@ class OnScheduler:
         for run_id, _ in found:
             self._futures.pop(run_id, None)
         if not found and self._client.status not in ("running", "connecting"):
-            raise EvoLibraError("the scheduler is gone; what was done is kept, and the same command goes on")
+            raise EvoLibraError("the scheduler is gone; finished work is kept, and the same command continues")
         return found
 
     def _look(self) -> None:

@@ -104,7 +104,7 @@ def first_genes(spec: RunSpec, problem: SearchProblem) -> FloatArray:
     genes = genes_from(problem, [Path(one) for one in spec.start_from])
     if genes_digest(genes) != spec.start_digest:
         raise InputError(
-            f"the designs of {' and '.join(spec.start_from)} to start from are others than when this was planned"
+            f"the designs of {' and '.join(spec.start_from)} to start from have changed since this was planned"
         )
     return genes
 

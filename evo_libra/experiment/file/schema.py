@@ -55,7 +55,8 @@ class RunsSpec(_RunKeys):
         None, description="key path -> values; every combination of them makes a run"
     )
     zip: dict[str, Values] | None = Field(
-        None, description="key path -> values; the first ones together, the second ones together, ..."
+        None,
+        description="key path -> values; the first values of all keys make a run, the second values make another, ...",
     )
     list: Annotated[tuple[dict[str, Any], ...], Field(min_length=1)] | None = Field(
         None, description="mappings of key path -> value, one for each variant"
@@ -64,13 +65,14 @@ class RunsSpec(_RunKeys):
         None, description="engines; the problem's own when left out"
     )
     evaluations: Evaluations | Annotated[tuple[Evaluations, ...], Field(min_length=1)] | None = Field(
-        None, description="budgets; the problem's own when left out; a longer one goes on where a shorter one ended"
+        None,
+        description="numbers of evaluations; the problem's own when left out; a larger one continues a smaller one",
     )
     seeds: Seed | Annotated[tuple[Seed, ...], Field(min_length=1)] | None = Field(
         None, description="seeds; the problem's own when left out"
     )
     repeats: int | None = Field(
-        None, ge=1, le=100_000, description="runs for each seed, with that seed and those that follow it"
+        None, ge=1, le=100_000, description="runs for each seed, with that seed and the following ones; 1 when left out"
     )
 
 
@@ -81,9 +83,9 @@ class ExperimentSpec(RunsSpec):
     name: str | None = Field(
         None, min_length=1, max_length=80, description="name of the experiment; the file's name when left out"
     )
-    description: str = Field("", description="for people")
+    description: str = Field("", description="text for people")
     include: str | tuple[str, ...] = Field(
-        (), description="files that this one begins with, relative to it; the values of this one count"
+        (), description="files whose keys this file takes over, relative to it; a key of this file replaces theirs"
     )
     checkpoint_s: Annotated[float, Field(gt=0, le=86_400)] = Field(1.0, description="seconds between checkpoints")
     runs: Annotated[dict[str, RunsSpec], Field(min_length=1)] | None = Field(

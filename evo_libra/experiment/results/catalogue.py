@@ -207,7 +207,7 @@ class Catalogue:
         return f"; the nearest are {', '.join(dict.fromkeys(ends[end] for end in near))}"
 
     def frame(self, query: str = "", sort: str = "id") -> pl.DataFrame:
-        """Return runs as a Polars frame, a row a run; see `runs`.
+        """Return runs as a Polars frame, one row per run; see `runs`.
 
         >>> Catalogue.open("nowhere").frame().height
         0

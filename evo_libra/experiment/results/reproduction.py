@@ -63,12 +63,14 @@ def reproduce(
     """
     manifest, before = folder.read_json(MANIFEST), folder.read_front()
     if not folder.done:
-        raise InputError(f"{folder.path} is not finished; only what is can be reproduced")
+        raise InputError(f"{folder.path} is not finished; only finished runs can be reproduced")
     spec = spec_as_run(folder, trust_code=trust_code)
     if not trust_code:
         refuse_code(spec.code, str(folder.path))
     if spec.asynchronous:
-        raise InputError(f"{folder.path} was asynchronous: which design was done first was chance, and will be again")
+        raise InputError(
+            f"{folder.path} was asynchronous: chance decided the order of its designs, so it cannot be reproduced"
+        )
     problem = build(spec.origin)
     archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
     # A clock that ended the run would end it elsewhere now; its evaluations end it there again.

@@ -100,16 +100,16 @@ class Settings:
         "seed of the random numbers; the same seed gives the same front", key="seed", role="seed", low=0, high=2**63 - 1
     )
     workers: int | None = _setting(
-        "processes that evaluate one design at a time, and none of them twice, for designs that take long",
+        "processes for designs that take long to evaluate; each evaluates one design at a time, and no design twice",
         None, key="workers", role="place", low=1, high=4096,
     )  # fmt: skip
     timeout: float | None = _setting(
-        "seconds that a design may take in such a process; a design that takes longer is infeasible",
+        "seconds that a design may take in a worker process; a design that takes longer is infeasible",
         None, low=1e-3, high=1e9,
     )  # fmt: skip
     asynchronous: bool = _setting(
-        "tell the engine of each design as soon as it is done; the order is chance, so that the seed does not decide "
-        "the front",
+        "tell the engine of each design as soon as it is done; the order depends on chance, so the seed does not "
+        "decide the front",
         default=False,
     )
     seconds: float | None = _setting(
@@ -117,10 +117,13 @@ class Settings:
         None, key="seconds", role="budget", low=1e-3, high=1e9,
     )  # fmt: skip
     stagnation: int | None = _setting(
-        "the run ends when its hypervolume has grown too little over so many evaluations", None, low=1, high=2**62
+        "the run ends when its hypervolume has grown too little over this number of evaluations",
+        None,
+        low=1,
+        high=2**62,
     )
     growth: float = _setting(
-        "share by which the hypervolume has to grow over the evaluations of stagnation; 0.001 when left out",
+        "share by which the hypervolume has to grow over the evaluations of `stagnation`; 0.001 when left out",
         1e-3, low=0, below=1,
     )  # fmt: skip
     gap: float | None = _setting(
@@ -139,15 +142,15 @@ class Settings:
     )  # fmt: skip
     start_digest: str = _setting("SHA-256 of the designs that the run starts from", "", hidden=True)
     memetic: float = _setting(
-        "share of the evaluations that improve the bandwidths of designs on the front; when left out, the share that "
-        "was measured to pay",
+        "share of the evaluations that give designs of the front better bandwidths; when left out, the share that "
+        "pays off for the engine",
         0.0, low=0, high=0.5, per_engine=True,
     )  # fmt: skip
     islands: int = _setting(
         "searches side by side that exchange designs; each has the whole population",
         1, low=1, high=4096, per_engine=True,
     )  # fmt: skip
-    keep: Keep = _setting("what is kept: the front, or also every design that is evaluated", "front", key="keep")  # noqa: RUF009
+    keep: Keep = _setting("what is kept: the front alone, or also every design that is evaluated", "front", key="keep")  # noqa: RUF009
 
 
 def _table() -> dict[str, Setting]:

@@ -54,10 +54,16 @@ class FabricSpec(_Strict):
         min_length=1,
         description="technologies that may be used, innermost first; all of the catalogue when left out",
     )
-    blocks: tuple[BlockName, ...] | None = Field(None, min_length=1, description="building blocks that may be used")
+    blocks: tuple[BlockName, ...] | None = Field(
+        None,
+        min_length=1,
+        description="building blocks that may be used; every block of the technologies when left out",
+    )
     min_dimensions: int = Field(1, ge=1, le=MAX_DIMENSIONS, description="smallest number of dimensions")
     max_dimensions: int = Field(4, ge=1, le=MAX_DIMENSIONS, description="largest number of dimensions")
-    one_dimension_per_technology: bool = Field(default=False, description="whether a technology serves at most one")
+    one_dimension_per_technology: bool = Field(
+        default=False, description="whether a technology serves at most one dimension"
+    )
     shape: str | None = Field(None, description="pins the whole network, such as RI(4)_FC(8)@node_SW(32)@pod:20")
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
 
@@ -83,7 +89,7 @@ class WorkloadSpec(_Strict):
     compared data have them as a list, since a mapping has no order.
     """
 
-    name: str | None = Field(None, description="name in results")
+    name: str | None = Field(None, description="name in results; that of the model or file when left out")
     model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
     file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
     trace: str | None = Field(
@@ -103,7 +109,7 @@ class WorkloadSpec(_Strict):
         None, description="memory bandwidth of one NPU, for traces with a roofline"
     )
     compute_scale: PositiveFloat | None = Field(
-        None, description="factor on recorded compute times, for files, tables and traces; 1 keeps them"
+        None, description="factor on recorded compute times, for files, tables and traces; 1 when left out"
     )
     weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
 
@@ -154,29 +160,31 @@ class TimeSpec(_Strict):
     )
     weights: Literal["absolute", "normalised"] = Field(
         "absolute",
-        description="normalised divides each weight by the workload's compute time, so that none drowns the others",
+        description="normalised divides each weight by the workload's compute time, so that a long workload does not "
+        "hide the others",
     )
     chunks: Chunks | Annotated[tuple[Chunks, ...], Field(min_length=1)] | None = Field(
-        None, description="parts that a collective is cut into, 64 when left out; of a list the search chooses"
+        None, description="parts that a collective is cut into, 64 when left out; from a list the search chooses one"
     )
     scheduler: SchedulerName | Annotated[tuple[SchedulerName, ...], Field(min_length=1)] | None = Field(
         None,
-        description="how chunks choose the order of dimensions: baseline when left out, with themis offline-greedy; of "
-        "a list the search chooses",
+        description="how chunks choose the order of dimensions: baseline when left out, or offline-greedy with themis; "
+        "from a list the search chooses one",
     )
     algorithms: Literal["natural", "search"] | dict[BlockName, AlgorithmName] | None = Field(
         None,
-        description="of each block: natural is ring on rings, direct on fully connected ones, halving-doubling on "
-        "switches, and the default; search lets the search choose for each dimension",
+        description="algorithm of each block; natural, the default: ring on rings, direct on fully connected "
+        "dimensions, halving-doubling on switches; search: the search chooses for each dimension",
     )
     latency_ns: NotNegative | dict[str, NotNegative] | None = Field(
-        None, description="of a link, a number or one for each technology; needed where the catalogue has none"
+        None, description="latency of a link, one number or one for each technology; needed if the catalogue has none"
     )
     endpoint_delay_ns: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] | None = Field(
-        None, description="before each message, 10 when left out"
+        None, description="delay before each message; 10 when left out"
     )
     local_memory_GBps: PositiveFloat | None = Field(
-        None, description="bandwidth of the memory that reductions read and write; they take no time when left out"
+        None,
+        description="bandwidth of the memory that reductions read and write; when left out, reductions take no time",
     )
     active_chunks: Chunks | None = Field(
         None, description="chunks that a dimension runs at a time, each at full bandwidth; 1 when left out"
@@ -188,7 +196,7 @@ class TimeSpec(_Strict):
     )
     policy: PolicyName | None = Field(
         None,
-        description="which chunk a dimension takes first: first-come when left out, smallest-first with a Themis "
+        description="which chunk a dimension takes first: first-come when left out, or smallest-first with a Themis "
         "scheduler",
     )
 
@@ -217,26 +225,29 @@ class BandwidthSpec(_Strict):
     )
     min_GBps: NotNegative | None = Field(
         None,
-        description="smallest bandwidth per NPU of a dimension; may be 0 where it is solved for; 0.1 when left out, of "
-        "parts one port",
+        description="smallest bandwidth per NPU of a dimension; may be 0 where it is solved for; when left out "
+        "0.1, or one port of parts",
     )
     max_GBps: PositiveFloat | None = Field(
         None,
-        description="largest bandwidth per NPU of a dimension; 1000 when left out, of parts all their ports",
+        description="largest bandwidth per NPU of a dimension; when left out 1000, or all ports of parts",
     )
 
 
 class SearchSpec(_Strict):
     """How the search runs unless the command line says otherwise."""
 
-    engine: str = Field("nsga2", description="the engine: nsga2, nsga3, random, exhaustive or optimize")
+    engine: str = Field(
+        "nsga2",
+        description="the engine: nsga2, nsga3, random, exhaustive, optimize, pymoo:NAME, deap:NAME or module:object",
+    )
     evaluations: PositiveInt = Field(50_000, description="designs to evaluate")
     population: int = Field(650, ge=4, le=1_000_000, description="designs per generation")
     seed: int = Field(0, ge=0, lt=2**63, description="seed of the random numbers")
     memetic: Annotated[float, Field(ge=0, le=0.5)] | None = Field(
         None,
         description="share of the evaluations that give designs better bandwidths, where these can be solved for; "
-        "0 for none, and when left out the share that pays off for the engine",
+        "0 for none; when left out, the share that pays off for the engine",
     )
 
 
@@ -254,9 +265,14 @@ class ProblemSpec(_Strict):
         min_length=1,
         description="the objectives, all minimised; time-cost is the inverse of performance per cost",
     )
-    tco: TcoSpec | None = Field(None, description="figures of the total cost of ownership")
+    tco: TcoSpec | None = Field(
+        None,
+        description="figures of the total cost of ownership; needed for the objective and constraints of that name",
+    )
     constraints: tuple[str, ...] = Field(
-        (), description="such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or `power <= 2 MW`, on every objective"
+        (),
+        description="limits of bandwidths and objectives, such as `sum(bw) <= 1000 GB/s`, `bw[0] >= bw[1]` or "
+        "`power <= 2 MW`",
     )
     bandwidth: Literal["search", "optimal", "ports"] | BandwidthSpec = Field(
         "search", description="how bandwidth is chosen"

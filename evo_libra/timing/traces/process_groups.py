@@ -83,7 +83,7 @@ class ProcessGroups:
     ) -> tuple[int, ...] | None:
         if self.machine is None:
             if involved is not None and not group:
-                raise ValueError("involved_dim can only be told of a network that is known")
+                raise ValueError("involved_dim can only be read with a known network")
             return None
         npus = self.machine.npus[: len(self.machine.system.implementations[collective])]
         if group:
@@ -113,7 +113,7 @@ class ProcessGroups:
         else:
             members = self._line(scope.dimensions, npu)
         if scope.group and npu not in members:
-            raise ValueError(f"uses communicator group '{scope.group}', of which the NPU is not")
+            raise ValueError(f"uses communicator group '{scope.group}', to which the NPU does not belong")
         return members
 
     @cached_property

@@ -50,24 +50,24 @@ def bench(  # noqa: PLR0913 - each is an option of the command
 ) -> int:
     """Compare engines on a problem: quality of their fronts over several seeds, and their speed.
 
-    Engines work alone here: nothing but them improves designs.
+    No memetic step helps the engines here.
 
     Parameters
     ----------
     problem:
         Path of a problem file, name of a problem, or module:object, whose code is run.
     engines:
-        Such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
+        Engines, such as nsga2 pymoo:nsga2 deap:nsga2; `evo-libra catalog` lists them.
     seeds:
-        Runs of each engine, with the seeds from 0 on; 5 when left out.
+        Number of runs of each engine, with seeds 0, 1, ...; 5 when left out.
     evaluations:
-        How many designs each run evaluates.
+        Designs that each run evaluates; the problem's own number when left out.
     population:
         Designs per generation.
     exact:
-        Compare with the exact front, where it can be enumerated, and not with the best of all runs.
+        Compare with the exact front, if the space can be enumerated, and not with the best of all runs.
     workers:
-        Processes; one per core when left out. Times are more exact with fewer.
+        Processes; one per core when left out. Times are more accurate with fewer.
     results:
         Folder of results.
     assignments:

@@ -27,7 +27,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show just this catalogue (a name, or the path of a .yaml file); of parts, each with its figures and source.
+        Show only this catalogue (a name, or the path of a .yaml file), with the figures and the source of each part.
     as_json:
         Print one JSON object and nothing else.
     """

@@ -39,11 +39,11 @@ def certify(
     result:
         Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     problem:
-        The problem, where its file is no longer where the run found it.
+        The problem, if its file is no longer where the run found it.
     assignments:
         KEY=VALUE, as in the run; only together with --problem.
     seconds:
-        After which a proof over a large space stops as tight as it is by then; so does Ctrl-C.
+        Seconds after which a proof over a large space ends with the bounds of that moment; Ctrl-C ends it, too.
     trust_code:
         Run the code of a problem that the result names as module:object.
     as_json:
@@ -82,7 +82,7 @@ def _state(found: Certificate) -> str:
     share = found.missed_hypervolume / found.max_hypervolume
     return (
         f"factor at most {found.largest_factor:.5g}, hypervolume missed at most {share:.3%}; "
-        f"{found.looked:,} looked at, {found.waiting:,} waiting"
+        f"{found.looked:,} examined, {found.waiting:,} waiting"
     )
 
 
@@ -117,8 +117,8 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     print(f"  each design        {_spread(found)}")
     print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
     how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
-    print(f"it rests on {how} all {found.structures:,} structures;")
-    print(f"{found.looked:,} looked at, {found.solved:,} programs solved, each with its own proof.")
+    print(f"it rests on {how} all {found.structures:,} topologies;")
+    print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")
     print("Time model, prices, box and linear constraints are the problem's.")
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:

@@ -40,12 +40,12 @@ _SUFFIXES = (".png", ".pdf", ".svg")
 
 @app.command
 def compare(*runs: str, results: Out = DEFAULT, figure: Path | None = None, as_json: Json = False) -> int:
-    """Compare the fronts of runs; those that differ in their seeds alone are taken together.
+    """Compare the fronts of runs; runs that differ only in their seeds form a group.
 
     Parameters
     ----------
     runs:
-        Folders of runs, parts of their names, or filters, such as experiment:mine engine:nsga2, which hold together.
+        Folders of runs, parts of their names, or filters such as experiment:mine engine:nsga2, which must all fit.
     results:
         Folder of results.
     figure:

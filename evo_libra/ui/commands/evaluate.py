@@ -44,7 +44,7 @@ def evaluate(
     problem:
         Path of a problem file, or name of a problem; with --id the folder of a run.
     design:
-        Such as "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20" (GB/s per NPU).
+        The design, such as "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20" (GB/s per NPU).
     number:
         Instead of --design, the design's id in the front of that run.
     assignments:

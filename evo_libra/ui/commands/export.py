@@ -33,7 +33,7 @@ def export(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.
+    """Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def export(
     design:
         A design of --problem in the notation, instead of one of a result.
     time:
-        The model of time to export, where the problem has LIBRA's.
+        The time model to export, if the problem has LIBRA's time.
     problem:
-        The problem, where its file is no longer where the run found it.
+        The problem, if its file is no longer where the run found it.
     assignments:
         KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
     trust_code:
@@ -111,7 +111,7 @@ def _show(exported: Exported, folder: Path) -> None:
             note = ", as it was searched" if len(times) > 1 and model == exported.models[0] else ""
             print(f"  time {model:9s}  {number(seconds * 1e3)} ms{note}")
         print(f"  ratio           {workload.ratio:.6g} of ASTRA-sim's to time {exported.models[0]}")
-    print("\nwhat differs:" if exported.differences else "\nnothing differs")
+    print("\ndifferences:" if exported.differences else "\nno differences")
     for sentence in exported.differences:
         print(f"- {sentence}")
     print(f"\nfiles   {folder}\nreadme  {folder / 'README.md'}")

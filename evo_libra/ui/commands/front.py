@@ -32,7 +32,7 @@ def front(result: Path, *, rows: int = 12, as_json: Json = False) -> int:
     result:
         Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     rows:
-        Most rows of the table; they are spread along the front. JSON has all designs.
+        Rows of the table, at most; they are spread along the front. JSON has all designs.
     as_json:
         Print one JSON object and nothing else.
     """

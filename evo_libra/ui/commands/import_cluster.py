@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @app.command(name="import")
 def import_cluster(*, network: Path, system: Path, problem: Path | None = None, as_json: Json = False) -> int:
-    """Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.
+    """Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.
 
     Parameters
     ----------
     network:
         ASTRA-sim's network file.
     system:
-        Its system file.
+        ASTRA-sim's system file.
     problem:
         Problem file to write, with the network pinned, and a catalogue beside it.
     as_json:

@@ -54,7 +54,7 @@ def init(path: Path = Path("problem.yaml"), *, as_json: Json = False) -> int:
     Parameters
     ----------
     path:
-        Where to write it; a file that is there is kept.
+        Where to write it; an existing file is kept.
     as_json:
         Print one JSON object and nothing else.
     """

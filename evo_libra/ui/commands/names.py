@@ -16,43 +16,40 @@ COMMANDS = {
     "certify": ("certify", "Prove how far the front of a result is from optimal."),
     "compare": (
         "compare",
-        "Compare the fronts of runs; those that differ in their seeds alone are taken together.",
+        "Compare the fronts of runs; runs that differ only in their seeds form a group.",
     ),
     "evaluate": ("evaluate", "Evaluate one design: its time and cost, and where they come from."),
     "export": (
         "export",
-        "Write a design with its workloads for ASTRA-sim, and predict to the nanosecond what it will say.",
+        "Write a design with its workloads for ASTRA-sim, and predict its time there to the nanosecond.",
     ),
     "front": ("front", "Show the front of a result."),
     "import": (
         "import_cluster",
-        "Read a cluster of ASTRA-sim: its design in the notation, and the time of a problem file.",
+        "Read a cluster of ASTRA-sim as a design in the notation and the section `time` of a problem file.",
     ),
     "init": ("init", "Write a commented problem file to start from."),
     "optimize": (
         "optimize",
-        "Find the best bandwidths of one network, exactly, with a proof and what holds them back.",
+        "Find the best bandwidths of one network, exactly, with a proof and the limits that hold them back.",
     ),
     "plan": (
         "run",
-        "Show the runs of an experiment, what is there of them, and how long the rest will take.",
+        "Show the runs of an experiment, which of them are done, and how long the rest will take.",
     ),
     "prices": (
         "prices",
-        "Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.",
+        "Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.",
     ),
-    "reproduce": ("results", "Do a run again and compare the fronts; exit code 1 when they differ."),
+    "reproduce": ("results", "Repeat a run and compare the fronts; exit code 1 if they differ."),
     "rescore": (
         "rescore",
-        "Look at the front of a result under another model of time: who moves, who is still on the front.",
+        "Look at the front of a result under another time model: which designs change rank, which stay on the front.",
     ),
     "results": ("results", "List runs: what they are, how far they are, what they found."),
     "run": (
         "run",
-        (
-            "Run an experiment; what is done already is skipped, what was begun goes on."
-            " Exit code 3: some runs have failed."
-        ),
+        ("Run an experiment: skip runs that are done, continue interrupted ones. Exit code 3: some runs have failed."),
     ),
     "schema": ("init", "Print the JSON Schema of problem files or experiment files, for editors."),
     "search": ("search", "Search a problem for its Pareto front and keep it in a folder of results."),

@@ -28,18 +28,18 @@ def optimize(
     assignments: Assignments = (),
     as_json: Json = False,
 ) -> int:
-    """Find the best bandwidths of one network, exactly, with a proof and what holds them back.
+    """Find the best bandwidths of one network, exactly, with a proof and the limits that hold them back.
 
     Parameters
     ----------
     problem:
-        Path of a problem file, or name of a problem. Bounds of bandwidth that it leaves out do not exist here.
+        Path of a problem file, or name of a problem; a smallest or largest bandwidth that it leaves out is no limit.
     shape:
-        Such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
+        The network, such as "RI(4)_FC(8)_RI(4)_SW(32)"; technologies that it leaves open are chosen.
     total:
         GB/s per NPU over all dimensions, exactly.
     cost:
-        USD at most.
+        USD for the network, at most.
     constraint:
         As in a problem file, such as "bw[0] >= bw[1]"; may be repeated.
     objective:
@@ -142,7 +142,7 @@ def _show_allocation(found: Allocation, objective: str) -> None:
         print("\nno design of this network with equal bandwidths meets the limits;")
         print(f"no bandwidths are better by more than {found.gap:.1e}")
     if found.binding:
-        print("\nwhat holds it back:")
+        print("\nlimits that hold it back:")
     for binding in found.binding:
         print(f"  {binding.limit:34s} {_price(binding)}")
     if objective != "time" and found.exchange is not None:

@@ -34,7 +34,7 @@ def prices(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under uncertain prices of parts: what it costs, who is still on the front.
+    """Look at the front of a result under uncertain prices of parts: what designs cost, which stay on the front.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ def prices(
     scenarios:
         Scenarios to draw; in each every part has one price of its range, with the stated one as the likeliest.
     seed:
-        Of the draws.
+        Seed of the draws.
     score:
-        What decides: mean cost, worst cost, or largest regret: what is paid above the cheapest that is no slower.
+        How designs are compared: by mean cost, worst cost, or regret (extra cost over the cheapest that is no slower).
     problem:
-        The problem, where its file is no longer where the run found it.
+        The problem, if its file is no longer where the run found it.
     assignments:
-        KEY=VALUE, on top of those of the run, such as fabric.catalog=dearer.yaml; may be repeated.
+        KEY=VALUE, on top of those of the run, such as fabric.catalog=other.yaml; may be repeated.
     rows:
-        Most rows of the table; they are spread along the front. JSON has all designs.
+        Rows of the table, at most; they are spread along the front. JSON has all designs.
     trust_code:
         Run the code of a problem that the result names as module:object.
     as_json:

@@ -30,20 +30,20 @@ def rescore(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Look at the front of a result under another model of time: who moves, who is still on the front.
+    """Look at the front of a result under another time model: which designs change rank, which stay on the front.
 
     Parameters
     ----------
     result:
         Folder of a run, or one with a single run in it, such as results/gpt3-4k; or a part of a run's name.
     time:
-        The other model of time.
+        The other time model.
     problem:
-        The problem, where its file is no longer where the run found it.
+        The problem, if its file is no longer where the run found it.
     assignments:
         KEY=VALUE, on top of those of the run, such as time.latency_ns=500; may be repeated.
     rows:
-        Most rows of the table; they are spread along the front. JSON has all designs.
+        Rows of the table, at most; they are spread along the front. JSON has all designs.
     trust_code:
         Run the code of a problem that the result names as module:object.
     as_json:

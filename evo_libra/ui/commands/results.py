@@ -37,13 +37,13 @@ def list_runs(
     Parameters
     ----------
     query:
-        Words that all hold, as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; after --, -word negates.
+        Words that a run fits, such as status:failed seed:3 engine:nsga* "evaluations>1000" 4k; -word after -- negates.
     results:
         Folder of results.
     sort:
         A field, such as hypervolume; -hypervolume begins with the largest.
     rows:
-        Most rows of the table. JSON has all runs.
+        Rows of the table, at most. JSON has all runs.
     as_json:
         Print one JSON object and nothing else.
     """
@@ -95,7 +95,7 @@ def show(run: str, *, results: Out = DEFAULT, as_json: Json = False) -> int:
 
 @app.command
 def reproduce(run: str, *, results: Out = DEFAULT, trust_code: TrustCode = False, as_json: Json = False) -> int:
-    """Do a run again and compare the fronts; exit code 1 when they differ.
+    """Repeat a run and compare the fronts; exit code 1 if they differ.
 
     Parameters
     ----------

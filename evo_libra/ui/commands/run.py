@@ -43,7 +43,7 @@ def plan(
     trust_code: TrustCode = False,
     as_json: Json = False,
 ) -> int:
-    """Show the runs of an experiment, what is there of them, and how long the rest will take.
+    """Show the runs of an experiment, which of them are done, and how long the rest will take.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def plan(
     results:
         Folder of results.
     workers:
-        Processes of this machine that the estimate is for; as many as there are cores when left out.
+        Worker processes on this machine that the estimate assumes; one per core when left out.
     rows:
-        Most rows of the table. JSON has all runs.
+        Rows of the table, at most. JSON has all runs.
     trust_code:
         Run the code of problems and engines that the file names as module:object; otherwise such a file is refused.
     as_json:
@@ -99,7 +99,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     rerun_stale: Flag = False,
     as_json: Json = False,
 ) -> int:
-    """Run an experiment; what is done already is skipped, what was begun goes on. Exit code 3: some runs have failed.
+    """Run an experiment: skip runs that are done, continue interrupted ones. Exit code 3: some runs have failed.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def run(  # noqa: PLR0913 - each is an option of the command
     results:
         Folder of results.
     workers:
-        Processes of this machine, as many as there are cores when left out; 0 is this process alone.
+        Worker processes on this machine, one per core when left out; 0 runs everything in this process.
     scheduler:
         Address or file of a running Dask scheduler to use; whoever reaches one without certificates runs code as you.
     tls_ca_file:
@@ -120,9 +120,9 @@ def run(  # noqa: PLR0913 - each is an option of the command
     detach:
         Leave the batch running without a terminal.
     retry_failed:
-        Run those again that have failed.
+        Repeat runs that have failed.
     rerun_stale:
-        Run those again that another version of the program has done.
+        Repeat runs that another version of the program has done.
     as_json:
         Print one JSON object and nothing else.
     """
@@ -374,7 +374,7 @@ def _report(
             print(f"{before:,} had failed before; --retry-failed runs them again")
         print(f"results  {_query(experiment, options)}")
     if summary.interrupted:
-        print("evo-libra: interrupted; what was done is kept, the same command goes on", file=sys.stderr)
+        print("evo-libra: interrupted; finished work is kept, and the same command continues", file=sys.stderr)
         return _INTERRUPTED
     return _FAILURES if counts["failed"] or refused else _DONE
 

@@ -53,7 +53,7 @@ def search(
     results:
         Folder of results.
     resume:
-        Go on where an interrupted run of the same problem, engine and seed stopped.
+        Continue an interrupted run of the same problem, engine and seed.
     plot:
         Draw the front to front.png, which takes as long as 50,000 evaluations.
     assignments:
@@ -199,11 +199,11 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
             file=sys.stderr,
         )
     if report.ending == "interrupt":
-        print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume goes on", file=sys.stderr)
+        print(f"evo-libra: interrupted; what was found is kept in {folder}; --resume continues", file=sys.stderr)
         return _INTERRUPTED
     if not len(front):
         raise InfeasibleError(
-            f"no design meets the constraints, of {report.figures.evaluations:,} that were evaluated; "
+            f"no design meets the constraints among {report.figures.evaluations:,} evaluated ones; "
             "loosen them, or give more --evaluations"
         )
     return 0

@@ -14,7 +14,7 @@ def ui(results: Path = Path("results"), *, light: Flag = False, ascii_: Ascii = 
     Parameters
     ----------
     results:
-        Folder of results; runs may be at work on other machines that write to it.
+        Folder of results; runs on other machines may write to it.
     light:
         Begin with the light theme.
     ascii_:

@@ -52,11 +52,11 @@ def show_workload(
     trace:
         A trace, or the prefix of PREFIX.<npu>.et for all NPUs.
     peak:
-        TFLOP/s of an NPU; with the bandwidth of its memory it gives computations their time by a roofline.
+        Peak rate of an NPU in TFLOP/s; with --memory-bandwidth, a roofline gives the time of each computation.
     memory_bandwidth:
         GB/s of an NPU's memory.
     rows:
-        Most rows of the table of collectives. JSON has all.
+        Rows of the table of collectives, at most. JSON has all.
     as_json:
         Print one JSON object and nothing else.
     """

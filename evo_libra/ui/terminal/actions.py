@@ -82,7 +82,7 @@ def answer(action: Action, run: RunRecord, scene: Scene) -> Ask | Launch:
 
 def _start(run: RunRecord, batch: BatchRecord | None, scene: Scene, name: str, *, alive: bool) -> Ask | Launch:
     if run.status == "done":
-        raise InputError(f"{name} is done; c makes a copy of it, which with more evaluations goes on where it ended")
+        raise InputError(f"{name} is done; c makes a copy of it, which continues it if it has more evaluations")
     if run.status in ("stale", "failed"):
         raise InputError(f"{name} is {run.status}; R runs it again")
     if not alive:

@@ -82,7 +82,7 @@ def _told(run: RunRecord, batches: Sequence[BatchRecord]) -> Mapping[str, Any]:
     plans = [read_plan(batch.folder) for batch in batches if run.id in batch.runs]
     planned = [one for plan in plans if plan is not None for one in plan["runs"] if one["id"] == run.id]
     if not planned:
-        raise InputError(f"{run.id} has not begun, and no batch tells what it is")
+        raise InputError(f"{run.id} has not begun, and no batch describes it")
     return max(planned, key=lambda one: "source" in one)  # some may be of an earlier version
 
 

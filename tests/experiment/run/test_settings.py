@@ -203,7 +203,7 @@ def test_a_run_starts_from_an_earlier_front(job: Job, tmp_path: Path) -> None:
     (source.path / FRONT).write_bytes((folder_of(longer, job).path / FRONT).read_bytes())
     report = perform(replace(warm, seed=6), job)
     assert report.ending == "failed"
-    assert "are others than when this was planned" in report.error
+    assert "have changed since this was planned" in report.error
 
 
 def test_a_run_starts_from_several_fronts_and_from_each_design_once(job: Job, tmp_path: Path) -> None:

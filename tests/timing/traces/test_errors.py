@@ -77,7 +77,7 @@ def test_a_broadcast_takes_its_recorded_time() -> None:
     (collective_node(5, "", AR, 2**20, involved=[True]), machine((2, 2)), "involved_dim of 1 dim.*network has 2"),
     (collective_node(5, "", AR, 2**20, involved=[False]), machine(), "with itself, on which ASTRA-sim never ends"),
     (collective_node(5, "", AR, 2**20, group="11"), machine(), "unknown communicator group '11'; allowed: 1, 2;"),
-    (collective_node(5, "", AR, 2**20, group="2"), machine(), "uses communicator group '2', of which the NPU is not"),
+    (collective_node(5, "", AR, 2**20, group="2"), machine(), "to which the NPU does not belong"),
     (compute_node(5, ""), machine(roofline=True), "has num_ops missing and tensor_size missing; with roofline-enabled"),
     (compute_node(5, "", operations=9, size=0), machine(roofline=True), "has num_ops 9 and tensor_size 0; with"),
     (compute_node(5, "", operations=9), machine(roofline=True), "has num_ops 9 and tensor_size missing; with"),
@@ -251,7 +251,7 @@ def test_durations() -> None:
 
 
 def test_programs_without_a_network() -> None:
-    with pytest.raises(InputError, match="trace of NPU 0: node 1: involved_dim can only be told of a network that is"):
+    with pytest.raises(InputError, match="trace of NPU 0: node 1: involved_dim can only be read with a known network"):
         compile_program([[collective_node(1, "", AR, 1024, involved=[True])]], {}, 4)
     program = compile_program([[load_node(0, "", 10), collective_node(1, "", AR, 1024, data=[0])]], {}, 4)
     assert replay_population(program, np.array([[2.0], [3.0]])).all.tolist() == [5.0]
