@@ -16,7 +16,7 @@ from evo_libra.errors import InputError
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_manifest
 from evo_libra.experiment.run.origin import build
 from evo_libra.experiment.run.record import BatchRecord, RunRecord, counts
-from evo_libra.experiment.store.manifest import spec_of
+from evo_libra.experiment.run.spec import spec_of
 from evo_libra.network.fabric import parse_fabric
 from evo_libra.problem.problem import Problem
 

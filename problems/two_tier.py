@@ -14,8 +14,7 @@ import numpy as np
 
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.collective import Collective, time_per_byte, traffic
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import COST, TIME, Evaluation, Objective, SearchSettings
+from evo_libra.problem.protocol import COST, TIME, Evaluation, Genome, Objective, SearchSettings
 
 NPUS = 1024
 MESSAGE = 1e9

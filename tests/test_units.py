@@ -22,7 +22,8 @@ from evo_libra.network.fabric import Dimension, Fabric
 from evo_libra.problem.problem import Problem
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.input_files.files import NetworkFile, network_text, parse_network, parse_system
+from evo_libra.timing.input_files.network_file import NetworkFile, network_text, parse_network
+from evo_libra.timing.input_files.system_file import parse_system
 from evo_libra.timing.trace_time import Accelerator, traced_workload
 from evo_libra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
 from evo_libra.workload.training import Message

@@ -12,7 +12,8 @@ from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity, link_bandwidth, runnable
-from evo_libra.timing.input_files.files import NetworkFile, SystemFile
+from evo_libra.timing.input_files.network_file import NetworkFile
+from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
 

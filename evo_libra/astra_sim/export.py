@@ -25,17 +25,12 @@ from evo_libra.chakra.schema import TODAY
 from evo_libra.chakra.trace import Kind, Metadata, Node
 from evo_libra.chakra.write import encode_metadata, encode_node, framed
 from evo_libra.errors import InputError, Mistake
+from evo_libra.files.source import read_source
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.problem.time_models.time_model import WeightedLoop
-from evo_libra.timing.input_files.files import (
-    memory_text,
-    network_text,
-    read_machine,
-    read_network,
-    read_system,
-    system_text,
-)
+from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
+from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import OF_SCHEDULERS
 from evo_libra.units import roofline_ns
@@ -160,8 +155,8 @@ class _Export:
 
     def exported(self, models: tuple[str, str], searched: Sequence[float]) -> Exported:
         """Return what was written, from the files."""
-        network = read_network(self.folder / NETWORK)
-        system = read_system(self.folder / SYSTEM, network)
+        network = parse_network(read_source(self.folder / NETWORK))
+        system = parse_system(read_source(self.folder / SYSTEM), network)
         machine, _ = read_machine(self.folder / NETWORK, self.folder / SYSTEM, self.folder / MEMORY)
         groups = read_groups(self.folder / GROUPS, self.problem.npus)
         scheduled = (

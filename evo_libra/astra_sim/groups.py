@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import IntArray
-from evo_libra.workload.group_members import members_of
-from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
+from evo_libra.workload.parallelism import ALL, lay_groups, members_of, parts_of
 from evo_libra.workload.training_trace import DimensionGroup, GroupPlace, ListedGroup
 from evo_libra.workload.workload import Workload
 

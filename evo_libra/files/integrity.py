@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import json
 import os
 import stat
+import struct
+import zipfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evo_libra.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 CHECKSUM = "sha256"
 """The last key of a JSON object, of a line of JSON, and a key of the metadata of a table."""
@@ -22,6 +28,10 @@ _TABLE_MARK = b"sha256:"
 _BLANK = _TABLE_MARK + b"0" * 64
 BLANK = _BLANK.decode()
 """What the metadata of a table say under `CHECKSUM` until `seal_table` has put the checksum there."""
+
+
+_ARCHIVE_DIGITS = 64
+_PART = 1 << 16
 
 
 class DamagedError(InputError):
@@ -184,3 +194,59 @@ def row_digest(*values: bytes | str | float | None) -> str:
         raw = value if isinstance(value, bytes) else repr(value).encode()
         digest.update(f"{len(raw)}:".encode() + raw)
     return digest.hexdigest()[:32]
+
+
+def canonical_hash(data: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of JSON-able data in its one canonical form."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def checksum(path: Path | str) -> str:
+    """Return the SHA-256 of a file; empty where there is none.
+
+    Raises
+    ------
+    DamagedError : it cannot be read.
+    """
+    file = open_regular(path)
+    if file is None:
+        return ""
+    found = hashlib.sha256()
+    with file:
+        while part := file.read(_PART):  # `hashlib.file_digest` takes longer to begin than a small file takes
+            found.update(part)
+    return found.hexdigest()
+
+
+def seal_archive(archive: bytes) -> bytes:
+    """Return a ZIP archive with the checksum of all of it as its comment, which readers of archives pass over."""
+    body = archive[:-2] + struct.pack("<H", _ARCHIVE_DIGITS)  # an archive ends with the length of its comment
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def check_archive(path: Path | str, raw: bytes) -> None:
+    """Check the checksum of a checkpoint that `seal_archive` made; a wrong one is a `DamagedError`."""
+    if raw[-_ARCHIVE_DIGITS:] != hashlib.sha256(raw[:-_ARCHIVE_DIGITS]).hexdigest().encode():
+        raise DamagedError(f"the checkpoint {path} is damaged (its checksum is wrong); search again without --resume")
+
+
+def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]] | None:
+    """Return the plain data (the array ``head``) and the other arrays of a checkpoint, or None when there is none.
+
+    Raises
+    ------
+    DamagedError : it cannot be read, or is not as it was written.
+    """
+    raw = read_bytes(path)
+    if raw is None:
+        return None
+    check_archive(path, raw)
+    import numpy as np  # noqa: PLC0415 - listing runs checks archives without reading them
+
+    try:
+        with np.load(io.BytesIO(raw), allow_pickle=False) as data:
+            head = json.loads(bytes(data["head"]).decode())
+            return head, {name: data[name] for name in data.files if name != "head"}
+    except (zipfile.BadZipFile, ValueError, KeyError, TypeError):
+        raise DamagedError(f"the checkpoint {path} is no checkpoint; search again without --resume") from None

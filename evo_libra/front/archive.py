@@ -90,10 +90,7 @@ _MERGED = 1024
 class Archive:
     """Mutually non-dominated feasible designs, sorted by their objectives; of equal ones the first seen is kept.
 
-    Attributes
-    ----------
-    genes : (g, k).
-    objectives : (m, k).
+    `genes` are (g, k), `objectives` (m, k).
     """
 
     genes: FloatArray

@@ -1,8 +1,9 @@
-"""A Pareto front as a table."""
+"""A Pareto front as a table in a file that carries its checksum, and the genes of its designs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,12 +13,40 @@ import polars as pl
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, InvalidFrontError
-from evo_libra.files.integrity import DamagedError, read_bytes
+from evo_libra.files.integrity import BLANK, CHECKSUM, DamagedError, check_table, read_bytes, seal_table
 from evo_libra.front.archive import Archive
-from evo_libra.front.table import parse_table, write_table
-from evo_libra.problem.designs import violations
+from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import Objective, SearchProblem
+from evo_libra.problem.protocol import SearchProblem
+
+
+def write_table(target: Path | BinaryIO, frame: pl.DataFrame, metadata: Mapping[str, str] | None = None) -> None:
+    """Write a table to a path or to an open file; the same table gives the same bytes."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", metadata={**(metadata or {}), CHECKSUM: BLANK})
+    raw = seal_table(buffer.getvalue())
+    if isinstance(target, Path):
+        target.write_bytes(raw)
+    else:
+        target.write(raw)
+
+
+def read_table(path: Path) -> tuple[pl.DataFrame, Mapping[str, str]]:
+    """Return a table and its metadata; an `InputError` says that there is none, a `DamagedError` that it is damaged."""
+    raw = read_bytes(path)
+    if raw is None:
+        raise InputError(f"{path} cannot be read: no such file or directory")
+    return parse_table(path, raw)
+
+
+def parse_table(path: Path, raw: bytes) -> tuple[pl.DataFrame, Mapping[str, str]]:
+    """Return the table and the metadata of bytes; a `DamagedError` says that `write_table` did not write them so."""
+    check_table(path, raw)
+    try:
+        return pl.read_parquet(io.BytesIO(raw)), pl.read_parquet_metadata(io.BytesIO(raw))
+    except pl.exceptions.PolarsError:
+        raise DamagedError(f"{path} is no Parquet file") from None
+
 
 NOISE = 1e-9
 """Relative difference of an objective that is rounding: times of solved bandwidths are exact to about that."""
@@ -67,12 +96,7 @@ class Front:
 
     @staticmethod
     def read(path: Path) -> Front:
-        """Read a front from its Parquet file.
-
-        Raises
-        ------
-        InputError : there is no such file; `DamagedError` where it is not a front as it was written.
-        """
+        """Read a front from its Parquet file; the errors are those of `read_table`."""
         raw = read_bytes(path)
         if raw is None:
             raise InputError(f"the front {path} cannot be read: no such file or directory")
@@ -80,12 +104,7 @@ class Front:
 
     @staticmethod
     def of_bytes(path: Path, raw: bytes) -> Front:
-        """Return the front that the bytes of a Parquet file hold.
-
-        Raises
-        ------
-        DamagedError : `write` did not write them so.
-        """
+        """Return the front that the bytes of a file hold; a `DamagedError` says that `write` did not write them so."""
         frame, metadata = parse_table(path, raw)
         objectives = tuple(metadata.get("objectives", "").split(","))
         if {"id", *objectives} - set(frame.columns):
@@ -111,7 +130,7 @@ def front_of(problem: SearchProblem, archive: Archive) -> Front:
     """
     archive = _without_noise(archive)
     _check(problem, archive)
-    columns = _objective_columns(problem.objectives, archive)
+    columns = {o.column: values / o.scale for o, values in zip(problem.objectives, archive.objectives, strict=True)}
     described = problem.describe(archive.genes) if len(archive) else {}
     frame = pl.DataFrame({"id": np.arange(len(archive)), **columns, **described})
     return Front(frame, tuple(objective.column for objective in problem.objectives))
@@ -134,10 +153,7 @@ def _check(problem: SearchProblem, archive: Archive) -> None:
 
 
 def _without_noise(archive: Archive) -> Archive:
-    """Drop designs that rounding alone keeps on a front of two objectives.
-
-    Different structures may take the same time but for the last digits, whatever they cost.
-    """
+    """Drop designs that rounding alone keeps on a front of two objectives: of structures of equal time, for one."""
     if len(archive.objectives) != 2:  # noqa: PLR2004 - only there neighbours are next to each other
         return archive
     kept = np.arange(len(archive))
@@ -152,5 +168,45 @@ def _without_noise(archive: Archive) -> Archive:
         kept = kept[~dropped]
 
 
-def _objective_columns(objectives: Sequence[Objective], archive: Archive) -> Mapping[str, Any]:
-    return {o.column: values / o.scale for o, values in zip(objectives, archive.objectives, strict=True)}
+_DESIGN = "design"
+
+
+@dataclass(frozen=True)
+class Known:
+    """Designs of a front that a problem has, too: their (g, k) genes, and the notation of those outside its space."""
+
+    genes: FloatArray
+    left_out: tuple[str, ...]
+
+
+def front_genes(problem: Problem, front: Front) -> Known:
+    """Return the genes of a front's designs, which may come from a search with other limits, prices or times.
+
+    Raises
+    ------
+    InputError : the front has no designs in the notation, or none of them is in the search space.
+
+    >>> from evo_libra import load_problem, search
+    >>> earlier = search(load_problem("gpt3-4k"), evaluations=500)
+    >>> front_genes(load_problem("gpt3-4k", ["fabric.max_dimensions=2"]), earlier).genes.shape[0]
+    6
+    """
+    if _DESIGN not in front.frame.columns:
+        raise InputError("the front has no column 'design': it is not that of a problem file")
+    designs = front.frame[_DESIGN].to_list()
+    if not designs:
+        raise InputError("the front is empty: there is nothing to start from")
+    try:
+        return Known(genes_of(problem, problem.read(designs)), ())
+    except InputError:
+        pass  # One by one, to tell which.
+    found, left_out, reason = [], [], ""
+    for design in designs:
+        try:
+            found.append(genes_of(problem, problem.read(design)))
+        except InputError as error:
+            left_out.append(design)
+            reason = str(error)
+    if not found:
+        raise InputError(f"no design of the front is in the search space of '{problem.name}': {reason}")
+    return Known(np.concatenate(found, axis=1), tuple(left_out))

@@ -13,9 +13,8 @@ from evo_libra.arrays import BoolArray, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front, ranks
-from evo_libra.network.bill import bill
-from evo_libra.network.blocks import ITEMS, Kit, Part
-from evo_libra.problem.pricing.parts import hardware_of_designs
+from evo_libra.network.blocks import Kit, Part
+from evo_libra.problem.pricing.parts import BillOfMaterials, parts_in
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
 
@@ -52,7 +51,7 @@ class Priced:
 
 
 def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Score = "mean") -> Priced:
-    """Return the designs of a front with their costs in scenarios of prices.
+    """Return the designs of a front of time and cost with their costs in scenarios of prices.
 
     The mean is over the scenarios that are drawn. The worst case is over all of them, those of `NAMED` included, so
     that it is the cost with all prices at the upper ends of their ranges. The regret is, in each scenario, how much
@@ -62,10 +61,8 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
 
     Parameters
     ----------
-    front : the designs, in the notation, with ``time_ms`` among its objectives.
-    problem : that they are designs of, built of parts.
-    drawn : scenarios to draw, at least 1.
-    seed : of the draws; the first of more scenarios are those of fewer.
+    front, problem : designs in the notation, and the problem that they are designs of, built of parts.
+    drawn, seed : scenarios to draw, at least 1; the first of more scenarios are those of fewer.
     score : which of the three decides the rank, and which designs are on the front.
 
     Raises
@@ -73,7 +70,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     InputError : the problem has no catalogue of parts or solves for bandwidths, the front has no time, or a design
         is none of the problem.
     """
-    if not problem.pricing.kits:
+    if not isinstance(problem.pricing, BillOfMaterials):
         raise InputError(
             f"prices are drawn for parts; the catalogue '{problem.catalog.name}' of '{problem.name}' has none, but "
             "prices per bandwidth"
@@ -87,7 +84,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
     designs = problem.read(front.frame["design"].to_list())
     parts = parts_of(problem.pricing.kits)
-    prices, counts = scenarios(parts, drawn, seed), pieces(problem, parts, designs)
+    prices, counts = scenarios(parts, drawn, seed), pieces(problem.pricing, parts, designs)
     cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
     excess, factor = _regret(time, cost)
     scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
@@ -108,7 +105,7 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
 
 def parts_of(kits: Sequence[Kit]) -> dict[str, Part]:
     """Return the parts that kits are built of, by name, in alphabetical order."""
-    found = {part.name: part for kit in kits for part in _items(kit) if part is not None}
+    found = {part.name: part for kit in kits for part in parts_in(kit) if part is not None}
     return dict(sorted(found.items()))
 
 
@@ -128,26 +125,16 @@ def scenarios(parts: Mapping[str, Part], drawn: int, seed: int) -> FloatArray:
     return np.concatenate([low, mode, high, np.clip(found, low, high)], axis=1)
 
 
-def pieces(problem: Problem, parts: Mapping[str, Part], designs: Population) -> FloatArray:
+def pieces(pricing: BillOfMaterials, parts: Mapping[str, Part], designs: Population) -> FloatArray:
     """Return (part, n) how many pieces of each part designs take, with their ports from their bandwidths."""
-    kits, count = problem.pricing.kits, len(designs)
-    hardware = hardware_of_designs(problem.pricing, designs)
-    ports = hardware.ports(designs.bandwidth).astype(np.int64)
-    items = bill(kits, designs.technology, designs.npus, ports)
-    place = {name: row for row, name in enumerate(parts)}
+    count, place = len(designs), {name: row for row, name in enumerate(parts)}
     # What a kit does not buy is counted in one more row.
-    table = [[len(parts) if part is None else place[part.name] for part in _items(kit)] for kit in kits]
+    table = [[len(parts) if part is None else place[part.name] for part in parts_in(kit)] for kit in pricing.kits]
     row = np.array(table).T[:, designs.technology]
     cell = row * count + np.arange(count)
-    sums = np.bincount(cell.ravel(), weights=items.ravel(), minlength=(len(parts) + 1) * count)
+    weights = pricing.items(designs).ravel()
+    sums = np.bincount(cell.ravel(), weights=weights, minlength=(len(parts) + 1) * count)
     return np.asarray(sums.reshape(-1, count)[:-1], dtype=np.float64)
-
-
-def _items(kit: Kit) -> tuple[Part | None, ...]:
-    found = {
-        "link": kit.links, "uplink": kit.uplink, "transceiver": kit.transceiver, "nic": kit.nic, "switch": kit.switch,
-    }  # fmt: skip
-    return tuple(found[item] for item in ITEMS)
 
 
 def _cheapest(time: FloatArray, cost: FloatArray) -> FloatArray:

@@ -40,16 +40,9 @@ class Rescored:
 
 
 def rescore(front: Front, problem: Problem) -> Rescored:
-    """Return the designs of a front under the time of another problem.
+    """Return the designs of a front with ``time_ms`` under the time of a problem that differs in nothing else.
 
-    Parameters
-    ----------
-    front : the designs, in the notation, with ``time_ms`` among its columns.
-    problem : the same problem but for its time.
-
-    Raises
-    ------
-    InputError : a design is none of the problem.
+    An `InputError` says that a design is none of the problem.
     """
     designs = front.frame["design"].to_list()
     kept_options, dropped = _offered(map(parse_fabric, designs), problem.time.fidelity)

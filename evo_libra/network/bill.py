@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
-from evo_libra.network.blocks import ITEMS, Kit, Part
+from evo_libra.network.blocks import ITEMS, Counts, Kit, Part
 from evo_libra.network.blocks.registry import BLOCKS
-
-__all__ = [
-    "ITEMS", "Counting", "Scenario", "bill", "cost_by_item", "counting", "fits", "inner_npus", "part_figures",
-    "power_by_item", "relaxed_price",
-]  # fmt: skip
 
 Scenario = Literal["low", "value", "high"]
 """Which bound of a price that is a range."""
 
 _BITS = 8.0
 _BOTH_WAYS = 2.0
-_ROUNDING = 1e-9
-"""What a whole number of steps may exceed itself by in floating point: far less than any fraction of ports."""
-
-
-@dataclass(frozen=True)
-class Counting:
-    """How many items whole networks have: ``linear * ports + step * ceil(ports * slope)``.
-
-    Attributes
-    ----------
-    linear, step, slope : (item, d, n), items in the order of `ITEMS`; 0 in unused dimensions.
-    """
-
-    linear: FloatArray
-    step: FloatArray
-    slope: FloatArray
-
-    def at(self, ports: IntArray) -> FloatArray:
-        """Return the (item, d, n) items with (d, n) ports per NPU."""
-        return np.asarray(self.linear * ports + self.step * np.ceil(ports * self.slope - _ROUNDING))
-
-    @property
-    def relaxed(self) -> FloatArray:
-        """(item, d, n) items per port, if they came in any fraction: never more than `at` for each port."""
-        return np.asarray(self.linear + self.step * self.slope)
 
 
 def inner_npus(npus: IntArray) -> IntArray:
@@ -54,24 +23,17 @@ def inner_npus(npus: IntArray) -> IntArray:
     return np.concatenate([np.ones((1, npus.shape[1]), dtype=np.int64), np.cumprod(npus, axis=0)[:-1]])
 
 
-def counting(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray) -> Counting:
-    """Return how the bills of networks depend on their ports.
-
-    Parameters
-    ----------
-    kits : of the catalogue.
-    kit_index : (d, n) kit of each dimension.
-    npus : (d, n) sizes; a dimension of size 1 is unused.
-    """
+def counting(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray) -> Counts:
+    """Return the counts of whole networks of (d, n) sizes, 1 where a dimension is unused, of (d, n) kits."""
     if not npus.size:
-        return Counting(*(np.zeros((len(ITEMS), *npus.shape)) for _ in range(3)))
+        return Counts(*(np.zeros((len(ITEMS), *npus.shape)) for _ in range(3)))
     chosen = np.where(npus > 1, kit_index, -1).ravel()
     sizes, inside = npus.ravel(), inner_npus(npus).ravel()
     first, kind = cases(chosen, sizes, inside)
     table = _counts_of(kits, chosen[first], sizes[first], inside[first])
     linear, step, slope = (np.take(array, kind, axis=1).reshape(-1, *npus.shape) for array in table)
     instances = npus.prod(axis=0) / npus
-    return Counting(linear * instances, step * instances, slope)
+    return Counts(linear * instances, step * instances, slope)
 
 
 def _counts_of(
@@ -87,35 +49,17 @@ def _counts_of(
 
 
 def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, ports: IntArray) -> FloatArray:
-    """Return the bill of materials of networks.
+    """Return the (item, d, n) bill of materials of networks of (d, n) sizes, of (d, n) kits, with (d, n) ports per NPU.
 
-    Parameters
-    ----------
-    kits : of the catalogue.
-    kit_index : (d, n) kit of each dimension.
-    npus : (d, n) sizes; a dimension of size 1 is unused.
-    ports : (d, n) ports per NPU.
-
-    Returns
-    -------
-    (item, d, n) counts of the whole network, items in the order of `ITEMS`.
+    A dimension of size 1 is unused; items are in the order of `ITEMS`.
     """
     return counting(kits, kit_index, npus).at(ports)
 
 
 def part_figures(kit: Kit, scenario: Scenario = "value") -> FloatArray:
-    """Return the price and the power of one piece of each item.
+    """Return (2, item) USD and W of one piece of each item; 0 for a part that the kit does not buy.
 
     A link takes the energy of its bits at full rate in both directions beside the power of its part.
-
-    Parameters
-    ----------
-    kit : whose parts they are.
-    scenario : which bound of prices that are ranges.
-
-    Returns
-    -------
-    (2, item) USD and W, items in the order of `ITEMS`; 0 for a part that the kit does not buy.
     """
     parts = (kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch)
     figures = np.array([_figures(part, scenario) for part in parts]).T
@@ -136,31 +80,18 @@ def power_by_item(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray) -
 
 
 def relaxed_price(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, scenario: Scenario = "value") -> FloatArray:
-    """Return what a network costs per B/s that its NPUs have in a dimension, if parts came in any fraction.
+    """Return (d, n) USD of a whole network per B/s that its NPUs have in a dimension, if parts came in any fraction.
 
     The true cost of any number of ports is at least that: `cost_by_item` summed over the items.
-
-    Parameters
-    ----------
-    kits, kit_index, npus : as of `bill`.
-    scenario : which bound of prices that are ranges.
-
-    Returns
-    -------
-    (d, n) USD per B/s of an NPU, of the whole network; 0 in unused dimensions.
     """
     per_port = _valued(counting(kits, kit_index, npus).relaxed, kits, kit_index, 0, scenario).sum(axis=0)
     return np.asarray(per_port / np.array([kit.port_rate for kit in kits])[kit_index])
 
 
 def fits(kit: Kit, npus: IntArray, inside: IntArray) -> BoolArray:
-    """Return whether dimensions can be built of a kit: its block allows it, and the domain is small enough.
+    """Return whether dimensions of (n,) NPUs can be built: the block allows it, and the domain is small enough.
 
-    Parameters
-    ----------
-    kit : what they are built of.
-    npus : (n,) sizes, at least 2.
-    inside : (n,) NPUs inside each NPU of the dimension.
+    Sizes are at least 2; (n,) NPUs are inside each NPU of the dimension.
     """
     near = np.asarray(npus) * np.asarray(inside) <= (np.inf if kit.domain_size is None else kit.domain_size)
     return np.asarray(near & BLOCKS[kit.block].allowed(npus, kit, inside))
@@ -169,8 +100,7 @@ def fits(kit: Kit, npus: IntArray, inside: IntArray) -> BoolArray:
 def _figures(part: Part | None, scenario: Scenario) -> tuple[float, float]:
     if part is None:
         return 0.0, 0.0
-    price: dict[Scenario, float] = {"low": part.price.low, "value": part.price.value, "high": part.price.high}
-    return price[scenario], part.power
+    return getattr(part.price, scenario), part.power
 
 
 def _valued(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray, figure: int, scenario: Scenario) -> FloatArray:

@@ -16,15 +16,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 
 @dataclass(frozen=True)
 class Dimension:
-    """One dimension of a network; what is not known is None.
-
-    Attributes
-    ----------
-    block : index into `BLOCKS`.
-    npus : NPUs in the dimension.
-    technology : name of the technology.
-    bandwidth : per NPU, in B/s.
-    """
+    """One dimension of a network: index of the block, NPUs, B/s per NPU; what is not known is None."""
 
     block: int
     npus: int
@@ -47,10 +39,7 @@ class Fabric:
     >>> str(fabric)
     'RI(4)@package:250_FC(8)@node:62.5'
 
-    Attributes
-    ----------
-    dimensions : of the network.
-    options : how collectives run on it, as far as it is said: names of `OPTIONS`, with their values as written.
+    Options are names of `OPTIONS`, with their values as written.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -79,9 +68,7 @@ _DIMENSION = re.compile(
 def parse_fabric(text: str) -> Fabric:
     """Read the notation of a network; bandwidth is in GB/s, technology and bandwidth may be left out.
 
-    Raises
-    ------
-    InputError : the text is no network; the sentence names the dimension that cannot be read.
+    An InputError names the dimension that cannot be read.
 
     >>> parse_fabric("RI(4)_SW(8) chunks=16 algorithms=ring,direct").options
     (('chunks', '16'), ('algorithms', 'ring,direct'))
@@ -130,17 +117,9 @@ def _gigabytes(bandwidth: float) -> str:
 
 
 def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth: int = 1) -> Population:
-    """Pack fully specified networks into a population, padded with unused dimensions of size 1.
+    """Pack networks into a population, padded with unused dimensions of size 1 up to some depth at least.
 
-    Parameters
-    ----------
-    fabrics : networks in which every dimension has a technology and a bandwidth.
-    technologies : names in the order of the catalogue.
-    depth : dimensions of the arrays at least.
-
-    Raises
-    ------
-    InputError : a dimension lacks its technology or bandwidth, or names an unknown technology.
+    An InputError names a dimension that lacks its technology or bandwidth, or whose technology the catalogue has not.
     """
     depth = max([depth, *(len(fabric.dimensions) for fabric in fabrics)])
     npus = np.ones((depth, len(fabrics)), dtype=np.int64)
@@ -165,18 +144,11 @@ def population_of(fabrics: Sequence[Fabric], technologies: Sequence[str], depth:
 
 def fabrics_of(population: Population, technologies: Sequence[str]) -> list[Fabric]:
     """Return the networks of a population as records, without their unused dimensions."""
-    return [
-        Fabric(
-            tuple(
-                Dimension(
-                    int(population.block[d, n]),
-                    int(population.npus[d, n]),
-                    technologies[int(population.technology[d, n])],
-                    float(population.bandwidth[d, n]),
-                )
-                for d in range(population.npus.shape[0])
-                if population.npus[d, n] > 1
-            )
-        )
-        for n in range(len(population))
-    ]
+
+    def dimension(d: int, n: int) -> Dimension:
+        technology = technologies[int(population.technology[d, n])]
+        block, npus = int(population.block[d, n]), int(population.npus[d, n])
+        return Dimension(block, npus, technology, float(population.bandwidth[d, n]))
+
+    used = population.npus > 1
+    return [Fabric(tuple(dimension(d, n) for d in np.flatnonzero(used[:, n]).tolist())) for n in range(len(population))]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 
-from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray
+from evo_libra.arrays import TILE, FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.program import BandwidthProgram, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
@@ -24,55 +25,63 @@ _BATCH = 256
 
 
 @dataclass(frozen=True)
-class VariantBounds:
+class CostBounds:
+    """Bounds of v networks, or kinds of them.
+
+    Attributes
+    ----------
+    base, kappa : (v,) time is at least ``base + kappa / cost``.
+    min_time, min_cost : (v,) seconds that no budget, and USD that no feasible bandwidths undercut.
+    """
+
+    base: FloatArray
+    kappa: FloatArray
+    min_time: FloatArray
+    min_cost: FloatArray
+    slack: ClassVar[float] = 0.0
+    """By which part of the lowest cost a cost may be below it."""
+
+    def __len__(self) -> int:
+        return len(self.base)
+
+    def select(self, chosen: IntArray) -> Self:
+        """Return some of them."""
+        return type(self)(*(array[..., chosen] for array in vars(self).values()))
+
+    def join(self, other: Self) -> Self:
+        """Return both, these first."""
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return type(self)(*(np.concatenate(pair, axis=-1) for pair in pairs))
+
+    def bound(self, cost: FloatArray) -> FloatArray:
+        """Return the (v, k) seconds that none undercuts at (k,) costs; infinite below its lowest cost."""
+        bound = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.min_time[:, None])
+        return np.where(cost < self.min_cost[:, None] * (1.0 - self.slack), np.inf, bound)
+
+
+@dataclass(frozen=True)
+class VariantBounds(CostBounds):
     """Cheap bounds of v variants; a variant is a structure with a choice of blocks.
 
     Attributes
     ----------
     structure : (v,) index of the structure, -1 for one that is not in a table.
     npus, technology, gene : (d, v) sizes, technologies and block genes.
-    base, kappa : (v,) time is at least ``base + kappa / cost``.
-    min_time : (v,) seconds that no budget undercuts.
-    min_cost : (v,) USD that no feasible bandwidths undercut.
     """
 
     structure: IntArray
     npus: IntArray
     technology: IntArray
     gene: IntArray
-    base: FloatArray
-    kappa: FloatArray
-    min_time: FloatArray
-    min_cost: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.structure)
-
-    def select(self, chosen: IntArray) -> VariantBounds:
-        """Return some of the variants."""
-        return VariantBounds(*(array[..., chosen] for array in vars(self).values()))
-
-    def join(self, other: VariantBounds) -> VariantBounds:
-        """Return both, this one's variants first."""
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return VariantBounds(*(np.concatenate(pair, axis=-1) for pair in pairs))
-
-    def bound(self, cost: FloatArray) -> FloatArray:
-        """Return the (v, k) seconds that no variant undercuts at (k,) costs; infinite below its lowest cost."""
-        bound = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.min_time[:, None])
-        return np.where(cost < self.min_cost[:, None] * (1.0 - EXACT), np.inf, bound)
+    slack: ClassVar[float] = EXACT
 
 
 def bound_variants(problem: Problem) -> VariantBounds:
-    """Return bounds of every variant of a space.
+    """Return bounds of every variant of a space; of a dimension's blocks, of those that `variants` returns.
 
-    Of a dimension's blocks only the cheapest matters, as all are equally fast, unless a constraint asks for cost.
-
-    Raises
-    ------
-    InputError : the problem does not minimise time.
+    An `InputError` says that the problem does not minimise time, or that the space has no table.
     """
-    if TIME.name not in [objective.name for objective in problem.objectives]:
+    if TIME not in problem.objectives:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")
     table = problem.structures.table
     if table is None:
@@ -93,8 +102,8 @@ def bounds_of(
     tiles = [slice(start, start + TILE) for start in range(0, max(len(structure), 1), TILE)]
     designs = [problem.pricing.topologies_of(npus[:, t], technology[:, t], gene[:, t], structure[t]) for t in tiles]
     parts = [_bounds(problem, part) for part in designs]
-    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return VariantBounds(structure, npus, technology, gene, *columns)
+    base, kappa, min_time, min_cost = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return VariantBounds(base, kappa, min_time, min_cost, structure, npus, technology, gene)
 
 
 def _bounds(problem: Problem, designs: Topologies) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -102,7 +111,9 @@ def _bounds(problem: Problem, designs: Topologies) -> tuple[FloatArray, FloatArr
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     min_cost = (designs.price * designs.low).sum(axis=0)
     if _only_ports(problem):
-        return base, kappa, _min_time(program), np.where(_affords(program), min_cost, np.inf)
+        # No coefficient is negative: where the least bandwidths do not meet the rows, none do.
+        affords = ((program.rows * program.low).sum(axis=1) <= program.limit * (1.0 + EXACT)).all(axis=0)
+        return base, kappa, _min_time(program), np.where(affords, min_cost, np.inf)
     if len(program.limit):
         min_cost = np.maximum(min_cost, optimal_bandwidth(only_price(program, designs.price)).bound)
     return base, kappa, optimal_bandwidth(program).bound, min_cost
@@ -110,11 +121,6 @@ def _bounds(problem: Problem, designs: Topologies) -> tuple[FloatArray, FloatArr
 
 def _only_ports(problem: Problem) -> bool:
     return bool(problem.pricing.kits) and all(c.ports or not c.linear for c in problem.constraints)
-
-
-def _affords(program: BandwidthProgram) -> BoolArray:
-    """Return (n,) whether the least bandwidths meet rows without a negative coefficient; if not, none do."""
-    return np.asarray(((program.rows * program.low).sum(axis=1) <= program.limit * (1.0 + EXACT)).all(axis=0))
 
 
 def _min_time(program: BandwidthProgram) -> FloatArray:

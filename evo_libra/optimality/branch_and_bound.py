@@ -17,11 +17,11 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.solve import optimal_bandwidth
-from evo_libra.optimality.bounds import VariantBounds, bounds_of, topologies_of
+from evo_libra.optimality.bounds import CostBounds, VariantBounds, bounds_of, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, with_variants
 from evo_libra.problem.allocate import variants
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space_size import CountedStructures
+from evo_libra.problem.space import CountedStructures
 
 _BATCH = 256
 _STEPS = 8
@@ -29,14 +29,13 @@ _CHUNK = 4096
 
 
 @dataclass(frozen=True)
-class _Open:
+class _Open(CostBounds):
     """Partial structures, m of them, of which some completion may still be better than the best known design.
 
     Attributes
     ----------
     npus, technology : (d, m) of the dimensions that are chosen, 1 and 0 for the others.
     depth, left, last : (m,) dimensions chosen, NPUs left, technology of the last one.
-    base, kappa, min_time, min_cost : (m,) as in `VariantBounds`.
     score : (m,) how far below the best known time it may be at some cost, as a ratio.
     """
 
@@ -45,23 +44,7 @@ class _Open:
     depth: IntArray
     left: IntArray
     last: IntArray
-    base: FloatArray
-    kappa: FloatArray
-    min_time: FloatArray
-    min_cost: FloatArray
     score: FloatArray
-
-    def select(self, chosen: IntArray) -> _Open:
-        return _Open(*(array[..., chosen] for array in vars(self).values()))
-
-    def join(self, other: _Open) -> _Open:
-        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
-        return _Open(*(np.concatenate(pair, axis=-1) for pair in pairs))
-
-    def bound(self, cost: FloatArray) -> FloatArray:
-        """Return (m, k) seconds that no completion undercuts."""
-        found = np.maximum(self.base[:, None] + self.kappa[:, None] / cost, self.min_time[:, None])
-        return np.where(cost < self.min_cost[:, None], np.inf, found)
 
 
 @dataclass(frozen=True)
@@ -93,8 +76,7 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     Parameters
     ----------
     problem : which designs there are.
-    cost : (k,) USD, ascending.
-    time : (k,) seconds that are known to be reached at these costs; infinity where none are.
+    cost, time : (k,) USD, ascending, and the seconds known to be reached at these; infinity where none are.
     """
     space = problem.counted
     ideal = replace(empty_ideal(cost, len(problem.choices)), time=time)
@@ -225,7 +207,7 @@ def _relaxed(
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     min_time = optimal_bandwidth(program).bound
     min_cost = (designs.price * designs.low).sum(axis=0)
-    found = _Open(npus, technology, depth, left, last, base, kappa, min_time, min_cost, np.zeros(len(depth)))
+    found = _Open(base, kappa, min_time, min_cost, npus, technology, depth, left, last, np.zeros(len(depth)))
     score = np.ones(len(depth))
     for start in range(0, len(depth), _CHUNK):
         mine = np.arange(start, min(start + _CHUNK, len(depth)))

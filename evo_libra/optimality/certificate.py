@@ -78,7 +78,7 @@ class _Designs:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """What is proven of the ideal.
+    """Lower bounds of the time that the ideal needs.
 
     Attributes
     ----------
@@ -98,15 +98,9 @@ class _Bounds:
 def certify(problem: Problem, front: Front, seconds: float | None = None) -> Certificate:
     """Prove how far a front is from the best one of a problem.
 
-    What it rests on: the problem's own time model, technologies, box and linear constraints, over every structure and
-    block; lower bounds computed in doubles from dual multipliers. Lower limits of time are left out, which can only
-    lower the bounds.
-
-    Parameters
-    ----------
-    problem : that the front is of.
-    front : designs with time and cost, from any engine.
-    seconds : after which a proof over a large space is as tight as it gets; None has it end by itself.
+    The proof rests on the problem's own time model, technologies, box and linear constraints, over every structure and
+    block, and on lower bounds computed in doubles from dual multipliers. It leaves out lower limits of time, which can
+    only lower the bounds. Over a large space it ends after some `seconds`, or by itself.
 
     Raises
     ------

@@ -17,7 +17,6 @@ from evo_libra.bandwidth.program import Optimum
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.optimality.bounds import EXACT, VariantBounds, bound_variants, topologies_of
 from evo_libra.problem.allocate import program_for, shrunk
-from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST
 
@@ -168,14 +167,16 @@ def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
 
     Where cost is no objective there is one level, at which nothing is out of reach.
     """
-    if all(objective.name != COST.name for objective in problem.objectives):
+    if COST not in problem.objectives:
         return np.array([2.0 * problem.pricing.max_cost()])
     low, highest = problem.budgets()
     low = max(low, float(bounds.min_cost.min()))
     fastest = np.flatnonzero(bounds.min_time <= bounds.min_time.min() * (1.0 + EXACT))
     designs = topologies_of(problem, bounds.select(fastest))
-    cost = _saturation_cost(problem, designs)
-    high = max(float(cost.min()), low) if np.isfinite(cost).any() else max(highest, low)
+    program = program_for(problem.traffic, problem.constraints, designs, None)
+    found = optimal_bandwidth(program)
+    cost = (designs.price * shrunk(program, found.bandwidth)).sum(axis=0)[np.isfinite(found.objective)]
+    high = max(float(cost.min()) if len(cost) else highest, low)
     # Next to the cheapest design the ideal is steep.
     coarse = np.unique([*np.geomspace(low, high, _COARSE), *(low + (high - low) * np.geomspace(1e-7, 1, _COARSE))])
     # Where a structure becomes affordable the ideal may jump.
@@ -193,13 +194,6 @@ def levels(problem: Problem, bounds: VariantBounds, count: int) -> FloatArray:
     return np.sort(np.clip(np.concatenate([chosen, jumps]), ideal.cost[reached][0], high))
 
 
-def _saturation_cost(problem: Problem, designs: Topologies) -> FloatArray:
-    program = program_for(problem.traffic, problem.constraints, designs, None)
-    found = optimal_bandwidth(program)
-    cost = (designs.price * shrunk(program, found.bandwidth)).sum(axis=0)
-    return np.asarray(np.where(np.isfinite(found.objective), cost, np.inf))
-
-
 def tiles(bounds: VariantBounds) -> Iterator[IntArray]:
     """Yield the variants in tiles, those that promise most first."""
     order = np.argsort(bounds.kappa, kind="stable")
@@ -208,17 +202,9 @@ def tiles(bounds: VariantBounds) -> Iterator[IntArray]:
 
 
 def ideal_of(problem: Problem, cost: FloatArray, bounds: VariantBounds | None = None) -> Ideal:
-    """Return the least time at each of (k,) costs in USD, over every design of the space.
+    """Return the least time at each of (k,) costs in USD, over every design of the space; infinite below the cheapest.
 
-    Parameters
-    ----------
-    problem : which designs there are.
-    cost : the budgets; those below the cheapest design have time infinity.
-    bounds : from `bound_variants`, if they are known.
-
-    Raises
-    ------
-    InputError : the problem does not minimise time.
+    The bounds are those of `bound_variants`, if they are known. An `InputError` says that time is no objective.
     """
     bounds = bounds or bound_variants(problem)
     ideal = empty_ideal(np.sort(np.asarray(cost, dtype=np.float64)), len(problem.choices))

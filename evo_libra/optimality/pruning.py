@@ -10,17 +10,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.bandwidth.lower_bound import ascend, hyperbola
 from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.errors import InputError
-from evo_libra.optimality.bounds import EXACT, VariantBounds, bound_variants, bounds_of
+from evo_libra.optimality.bounds import EXACT, CostBounds, VariantBounds, bound_variants, bounds_of
 from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.problem.allocate import variants
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
-from evo_libra.problem.space import columns
-from evo_libra.problem.space_size import CountedStructures, Every
+from evo_libra.problem.space import CountedStructures, Every
 
 MAX_PRUNED = 5_000_000
 """More structures than that are not looked at one by one."""
@@ -49,27 +48,6 @@ class _Cases:
     high: FloatArray
 
 
-@dataclass(frozen=True)
-class _Rough:
-    """Bounds of s structures: time is at least ``base + kappa / cost`` and `min_time`, cost at least `min_cost`."""
-
-    base: FloatArray
-    kappa: FloatArray
-    min_time: FloatArray
-    min_cost: FloatArray
-
-    def select(self, chosen: IntArray) -> _Rough:
-        return _Rough(*(array[chosen] for array in vars(self).values()))
-
-    def at(self, cost: float) -> FloatArray:
-        """Return (s,) seconds that the structures do not undercut at a cost; infinite below their lowest cost."""
-        bound = self.kappa / cost
-        bound += self.base
-        np.maximum(bound, self.min_time, out=bound)
-        np.copyto(bound, np.inf, where=self.min_cost > cost * (1.0 + EXACT))
-        return bound
-
-
 def prune(problem: Problem) -> VariantBounds:
     """Return the bounds of every variant that may be fastest at some cost; of a space with a table, of every variant.
 
@@ -79,8 +57,7 @@ def prune(problem: Problem) -> VariantBounds:
         without a table has no feasible design.
     """
     space = problem.structures
-    timed = any(objective.name == TIME.name for objective in problem.objectives)
-    if not isinstance(space, CountedStructures) or space.total > MAX_PRUNED or not timed:
+    if not isinstance(space, CountedStructures) or space.total > MAX_PRUNED or TIME not in problem.objectives:
         return bound_variants(problem)
     every = space.every()
     structure = np.flatnonzero(problem.time.fits(every.shapes)[every.shape])
@@ -105,7 +82,7 @@ def _variants(problem: Problem, every: Every, structure: IntArray) -> VariantBou
     return bounds_of(problem, structure[column], npus[:, column], technology[:, column], gene)
 
 
-def _unbeaten(problem: Problem, every: Every, rough: _Rough, count: int) -> IntArray:
+def _unbeaten(problem: Problem, every: Every, rough: CostBounds, count: int) -> IntArray:
     """Return the structures that no design is known to beat at every one of some costs.
 
     Between two costs a structure is no faster than its bound at the higher one, and the best design is no slower than
@@ -116,21 +93,30 @@ def _unbeaten(problem: Problem, every: Every, rough: _Rough, count: int) -> IntA
         return np.arange(len(rough.min_cost))
     low = float(lowest.min())
     cost = np.geomspace(low, max(problem.pricing.max_cost(), low) * 2.0, count)
-    best = [int(rough.at(level).argmin()) for level in cost.tolist()]
+    best = [int(_at(rough, level).argmin()) for level in cost.tolist()]
     promising = np.unique(best)
     some = Every(every.shapes, every.shape[promising], every.technology[:, promising])
     time = np.minimum.accumulate(ideal_of(problem, cost, _variants(problem, some, np.full(len(promising), -1))).time)
     kept = rough.min_time <= time[-1] * (1.0 + EXACT)
     for higher, known in zip(cost[1:].tolist(), time[:-1].tolist(), strict=True):
-        kept |= rough.at(higher) <= known * (1.0 + EXACT)
+        kept |= _at(rough, higher) <= known * (1.0 + EXACT)
     return np.flatnonzero(kept)
 
 
-def _rough(problem: Problem, every: Every) -> _Rough:
+def _at(rough: CostBounds, cost: float) -> FloatArray:
+    """Return (s,) seconds that structures do not undercut at a cost; infinite below their lowest cost."""
+    bound = rough.kappa / cost
+    bound += rough.base
+    np.maximum(bound, rough.min_time, out=bound)
+    np.copyto(bound, np.inf, where=rough.min_cost > cost * (1.0 + EXACT))
+    return bound
+
+
+def _rough(problem: Problem, every: Every) -> CostBounds:
     cases = _cases(problem, every)
     starts = range(0, len(every.shape), _PART)
     parts = [_rough_part(problem, cases, every, slice(start, start + _PART)) for start in starts]
-    return _Rough(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return CostBounds(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _rough_part(

@@ -8,25 +8,19 @@ from functools import cached_property
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import FloatArray, IntArray, columns
 from evo_libra.bandwidth.program import BandwidthProgram, merged, only_price
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.objectives import COST, MEASURES
 from evo_libra.problem.pricing.pricing import Pricing, Topologies
-from evo_libra.problem.space import Space, columns
+from evo_libra.problem.space import Space
 from evo_libra.problem.time_models.time_model import TimeModel
 
 
 @dataclass(frozen=True)
 class TrafficTable:
-    """The traffic of the topologies of a space, looked up where there is a table of its structures.
-
-    Attributes
-    ----------
-    space : the structures.
-    time : the time model.
-    """
+    """The traffic of the topologies of a space, looked up where there is a table of its structures."""
 
     space: Space
     time: TimeModel
@@ -35,7 +29,7 @@ class TrafficTable:
         """Return the (c, d, n) traffic of topologies, as from `TimeModel.traffic`."""
         if self._traffic is None or (designs.structure < 0).any():
             return self.time.traffic(designs.npus, designs.technology)
-        return _planes(self._traffic, designs.structure)
+        return columns(self._traffic, designs.structure)
 
     def program(self, designs: Topologies) -> BandwidthProgram:
         """Return the program of the best bandwidths of topologies, without linear constraints."""
@@ -44,7 +38,7 @@ class TrafficTable:
             return self.time.program(traffic, designs.low, designs.high)
         empty = np.empty((0, *designs.low.shape))
         return replace(
-            self._program, traffic=_planes(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
+            self._program, traffic=columns(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
             low=designs.low, high=designs.high, rows=empty, limit=np.empty((0, designs.low.shape[1])),
         )  # fmt: skip
 
@@ -59,11 +53,6 @@ class TrafficTable:
             return None
         box = np.zeros(self.space.table.npus.shape)
         return merged(self.time.program(self._traffic, box, box))
-
-
-def _planes(table: FloatArray, chosen: IntArray) -> FloatArray:
-    planes, depth, structures = table.shape
-    return columns(table.reshape(planes * depth, structures), chosen).reshape(planes, depth, len(chosen))
 
 
 def program_for(
@@ -154,10 +143,7 @@ def cheapest(program: BandwidthProgram, price: FloatArray, rows: int) -> FloatAr
 
 
 def shrunk(program: BandwidthProgram, bandwidth: FloatArray) -> FloatArray:
-    """Return the least bandwidths that make every pattern as fast as these do.
-
-    Where a constraint asks for bandwidth they are returned as they are.
-    """
+    """Return the least bandwidths that make every pattern as fast; the given ones, where a row asks for bandwidth."""
     if program.equality.any() or (program.rows < 0).any():
         return bandwidth
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -39,13 +39,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class EqualSplit:
-    """The best feasible design of a network whose dimensions all have the same bandwidth.
-
-    Attributes
-    ----------
-    bandwidth : B/s per NPU of every dimension.
-    time, cost : seconds, USD.
-    """
+    """The best feasible design with one bandwidth (B/s per NPU) in all dimensions, its time in s and cost in USD."""
 
     bandwidth: float
     time: float
@@ -96,13 +90,9 @@ class Allocation:
 def bindings_of(
     problem: Problem, design: Topologies, program: BandwidthProgram, bandwidth: FloatArray, multipliers: Multipliers
 ) -> tuple[Binding, ...]:
-    """Return the limits that hold bandwidths back: rows by their multipliers, the box by the rest of the stationarity.
+    """Return the limits that hold (d,) bandwidths of one design back.
 
-    Parameters
-    ----------
-    problem : of the constraints.
-    design, program : one design without its bandwidths, and the program that finds them.
-    bandwidth, multipliers : its (d,) best bandwidths in B/s, and the multipliers there.
+    The multipliers of the program price its rows, and the rest of the stationarity prices the box.
     """
     linear = [constraint for constraint, _ in linear_rows(problem.constraints, design)]
     rows = multipliers.rows[:, 0]
@@ -132,14 +122,7 @@ def equal_split(
     """Return the baseline of a network: its best feasible design with one bandwidth in all dimensions, if any.
 
     Time falls with the bandwidth, and the product of time and cost rises: the best design has the largest bandwidth
-    that caps, ports and constraints allow, or the smallest.
-
-    Parameters
-    ----------
-    problem : which designs are feasible.
-    network : sizes, blocks and technologies of the first design; its bandwidths do not matter.
-    max_bandwidth : B/s of a dimension that are not exceeded.
-    fastest : whether the best design has the least time, and not the least product of time and cost.
+    that caps, ports, constraints and `max_bandwidth` in B/s allow where it is to be the fastest, else the smallest.
     """
     design = problem.pricing.built(network.select([0]))
     low, high = _range(problem, design)

@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
     rf"|(?P<name>(?:{_LONG})(?![A-Za-z/])|[A-Za-z][A-Za-z/]*)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
 )
+_SIGNS = {"+": 1.0, "-": -1.0}
 _STRICT = {"<": "<=", ">": ">=", "=": "=="}
 _INDEX = re.compile(r"\s*(?P<index>[A-Za-z0-9][A-Za-z0-9.-]*)\s*\]")
 
@@ -48,7 +49,7 @@ class _Parser:
         if rest[:1] in _STRICT and not rest.startswith(("<=", ">=", "==")):
             raise self.error(f"'{rest[0]}' is no relation; '{_STRICT[rest[0]]}' is")
         if match is None and rest:
-            raise self.error(f"'{self.text[self.position :].strip()[:20]}' is not understood")
+            raise self.error(f"'{rest[:20]}' is not understood")
         return match.group().strip() if match else ""
 
     def take(self) -> str:
@@ -58,27 +59,24 @@ class _Parser:
         return token
 
     def chain(self) -> tuple[list[_Terms], list[str], list[str]]:
-        sides, relations, starts, ends = [self.side()], [], [0], [self.position]
+        sides, relations, start = [self.side()], list[str](), self.position
+        texts = [self.text[:start].strip()]
         while self.peek():
-            relation = self.take()
-            if relation not in ("<=", ">=", "=="):
-                raise self.error(f"<=, >= or == is needed before '{relation}'")
-            relations.append(relation)
-            starts.append(self.position)
+            relations.append(self.take())
+            if relations[-1] not in _STRICT.values():
+                raise self.error(f"<=, >= or == is needed before '{relations[-1]}'")
+            start = self.position
             sides.append(self.side())
-            ends.append(self.position)
+            texts.append(self.text[start : self.position].strip())
         if not relations:
             raise self.error("<=, >= or == is needed")
-        return sides, relations, [self.text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+        return sides, relations, texts
 
     def side(self) -> _Terms:
         terms = _Terms(np.zeros(self.dimensions), np.zeros(len(self.technologies)))
-        sign = 1.0
-        if self.peek() in ("+", "-"):
-            sign = -1.0 if self.take() == "-" else 1.0
-        self.term(terms, sign)
-        while self.peek() in ("+", "-"):
-            self.term(terms, -1.0 if self.take() == "-" else 1.0)
+        self.term(terms, _SIGNS[self.take()] if self.peek() in _SIGNS else 1.0)
+        while self.peek() in _SIGNS:
+            self.term(terms, _SIGNS[self.take()])
         return terms
 
     def term(self, terms: _Terms, factor: float) -> None:
@@ -93,14 +91,14 @@ class _Parser:
                 terms.constant += factor * size
                 terms.constants += (quantity,)
                 return
-            elif re.match(r"[A-Za-z]", self.peek()) and self.peek() not in ("bw", "sum", *MEASURES):
-                raise self.error(unknown("unit", self.peek(), UNITS))
-            elif re.match(r"[A-Za-z]", self.peek()):
-                token = self.take()
-            else:
+            elif not re.match(r"[A-Za-z]", self.peek()):
                 if factor:
                     raise self.error(f"{token} has no unit; allowed: {', '.join(UNITS)}")
                 return
+            elif self.peek() not in ("bw", "sum", *MEASURES):
+                raise self.error(unknown("unit", self.peek(), UNITS))
+            else:
+                token = self.take()
         self.variable(terms, factor, token)
 
     def variable(self, terms: _Terms, factor: float, token: str) -> None:
@@ -118,9 +116,7 @@ class _Parser:
             raise self.error(unknown("name", token, ["bw[0]", "bw[pod]", "sum(bw)", *MEASURES]))
 
     def bandwidth(self, terms: _Terms, factor: float) -> None:
-        if self.take() != "[":
-            raise self.error("bandwidth is written bw[0] or bw[pod]")
-        match = _INDEX.match(self.text, self.position)
+        match = _INDEX.match(self.text, self.position) if self.take() == "[" else None
         if match is None:
             raise self.error("bandwidth is written bw[0] or bw[pod]")
         self.position = match.end()
@@ -144,8 +140,7 @@ def parse_constraint(
     Parameters
     ----------
     text : the constraint, with units.
-    dimensions : most dimensions of a design.
-    technologies : names that ``bw[...]`` may use.
+    dimensions, technologies : how many dimensions, and which names ``bw[...]`` may use.
     tco : figures of the total cost of ownership, where there are some.
 
     Raises
@@ -177,25 +172,13 @@ def _constraint(
     if owned and tco is None:
         raise parser.error("the total cost of ownership needs the key 'tco': years, usd_per_kWh and pue")
     return Constraint(
-        text,
-        present[0],
-        relation == "==",
-        tuple(dimension.tolist()),
-        tuple(technology.tolist()),
-        objectives.get(present[0], 0.0),
-        limit,
-        relation == ">=",
-        tco=tco if owned else None,
-    )
+        text, present[0], relation == "==", tuple(dimension.tolist()), tuple(technology.tolist()),
+        objectives.get(present[0], 0.0), limit, relation == ">=", tco=tco if owned else None,
+    )  # fmt: skip
 
 
 def _check_units(parser: _Parser, present: Sequence[str], found: set[str]) -> None:
-    """Refuse a constraint that does not limit one thing, in the units of that thing.
-
-    Raises
-    ------
-    InputError : the sentence names the quantities that are compared.
-    """
+    """Refuse a constraint that does not limit one quantity, in the units of that quantity."""
     if len(present) != 1:
         listed = " and ".join(present) or "only numbers"
         raise parser.error(f"it compares {listed}; one of {', '.join([BANDWIDTH, *MEASURES])} is needed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -17,14 +16,6 @@ TOLERANCE = 1e-9
 BANDWIDTH = "bandwidth"
 _SWEEPS = 200
 _SCALING_SWEEPS = 60
-
-
-class Dimensions(Coefficients, Protocol):
-    """Dimensions of n designs, whose bandwidths are constrained."""
-
-    @property
-    def technology(self) -> IntArray:
-        """(d, n) index of the technology."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +85,7 @@ class Constraint:
         dimension = np.asarray(self.dimension)[: len(technology), None]
         return np.asarray(dimension + np.asarray(self.technology)[technology])
 
-    def rows(self, designs: Dimensions) -> list[FloatArray]:
+    def rows(self, designs: Coefficients) -> list[FloatArray]:
         """Return the (d, n) coefficients of all bandwidths, ``coefficients . bandwidth <= limit`` for each of them.
 
         A bisection has a row for each dimension, any other linear constraint has one, and the rest has none.
@@ -119,19 +110,15 @@ class Constraint:
         return self.excess(Figures(cost, cost, watts, no_dimension, no_dimension, no_bandwidth, self.tco))
 
 
-def linear_rows(constraints: Sequence[Constraint], designs: Dimensions) -> list[tuple[Constraint, FloatArray]]:
+def linear_rows(constraints: Sequence[Constraint], designs: Coefficients) -> list[tuple[Constraint, FloatArray]]:
     """Return the constraints that are linear in the bandwidths of some designs, with their (d, n) coefficients."""
     return [(constraint, row) for constraint in constraints for row in constraint.rows(designs)]
 
 
 def excess(constraint: Constraint, value: FloatArray, scale: FloatArray | float) -> FloatArray:
-    """Return the relative violation (n,), 0 where the constraint holds.
+    """Return the relative violation (n,) of a constraint whose left side has (n,) values; 0 where it holds.
 
-    Parameters
-    ----------
-    constraint : the constraint.
-    value : (n,) its left side.
-    scale : size of the terms, so that rounding does not count as a violation.
+    The scale is the size of the terms: a violation that is rounding at that size does not count.
     """
     over = value - constraint.limit
     over = np.abs(over) if constraint.equality else np.maximum(over, 0.0)
@@ -143,17 +130,12 @@ def excess(constraint: Constraint, value: FloatArray, scale: FloatArray | float)
 def project(
     bandwidth: FloatArray, low: FloatArray, high: FloatArray, constraints: Sequence[tuple[Constraint, FloatArray]]
 ) -> FloatArray:
-    """Return bandwidths that meet the box and, where a few projections can, the linear constraints.
+    """Return (d, n) bandwidths that meet the box and, where a few projections can, the linear constraints.
 
     Cyclic projections: first in the metric of the bandwidths themselves, in which a sum is met by scaling all of them
     alike and a small dimension is not driven to its floor; then, for what is left, in the Euclidean one. A single sum
-    with a box is always met. What still fails is a constraint violation of the design.
-
-    Parameters
-    ----------
-    bandwidth : (d, n) B/s.
-    low, high : (d, n) the box; both 0 in unused dimensions.
-    constraints : each with its (d, n) coefficients.
+    with a box is always met. What still fails is a constraint violation of the design. The box of an unused dimension
+    is 0 to 0.
     """
     bandwidth = np.clip(bandwidth, low, high)
     if not constraints:

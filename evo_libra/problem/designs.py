@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, BoolArray, FloatArray, Population
+from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import allocate
 from evo_libra.problem.constraints import TOLERANCE
@@ -61,14 +61,10 @@ def _broken_ports(problem: Problem, one: Population) -> list[str]:
 
 
 def genes_of(problem: Problem, designs: Population) -> FloatArray:
-    """Return the (g, n) genes of designs.
+    """Return the (g, n) genes of designs; an `InputError` says that one is not in the search space.
 
     They decode to the same designs, bandwidths to within rounding; where these are solved for, to the best ones for the
     money that a design costs.
-
-    Raises
-    ------
-    InputError : a design is not in the search space.
 
     >>> from evo_libra import load_problem
     >>> problem = load_problem("gpt3-4k")
@@ -87,11 +83,6 @@ def genes_of(problem: Problem, designs: Population) -> FloatArray:
     return genes
 
 
-def in_space(problem: Problem, designs: Population) -> BoolArray:
-    """Return (n,) whether designs are in the search space, bandwidths and constraints aside."""
-    return problem.sections.recognise(designs)[1]
-
-
 def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray] | None:
     """Return the function that gives (g, n) genes the best bandwidths that cost no more, exactly.
 
@@ -100,8 +91,7 @@ def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray
     """
     if not isinstance(problem, Problem) or problem.optimal or not problem.time.exact:
         return None
-    names = [objective.name for objective in problem.objectives]
-    if TIME.name not in names or not set(names) <= {TIME.name, COST.name}:
+    if TIME not in problem.objectives or not set(problem.objectives) <= {TIME, COST}:
         return None
     # Not a closure: worker processes are sent it.
     return partial(_with_best_bandwidths, problem)
@@ -109,8 +99,7 @@ def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray
 
 def _with_best_bandwidths(problem: Problem, genes: FloatArray) -> FloatArray:
     draft = problem.sections.decode(genes)
-    assert draft.bandwidth is not None, "every design has some"  # noqa: S101 - our mistake
     cost = (draft.networks.price * draft.bandwidth).sum(axis=0)
-    budget = cost if any(objective.name == COST.name for objective in problem.objectives) else None
+    budget = cost if COST in problem.objectives else None
     bandwidth = allocate(problem.traffic, problem.constraints, draft.networks, budget)
     return problem.sections.encode(replace(draft, bandwidth=bandwidth))

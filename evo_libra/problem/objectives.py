@@ -36,12 +36,11 @@ class Objective:
 
 @dataclass(frozen=True)
 class TotalCostOfOwnership:
-    """Figures of the total cost of ownership of a network.
+    """Figures of the total cost of ownership of a network that runs all the time.
 
     Attributes
     ----------
-    years : of continuous operation.
-    price : USD per kWh.
+    years, price : of operation; USD per kWh.
     pue : power usage effectiveness: power of the whole site over that of the network.
     """
 
@@ -58,12 +57,7 @@ class TotalCostOfOwnership:
 class Figures:
     """The figures of n designs that objectives are computed from.
 
-    Attributes
-    ----------
-    time : (n,) s of an iteration.
-    cost : (n,) USD; `watts` : (n,) W.
-    npus, block : (d, n); `bandwidth` : (d, n) B/s per NPU.
-    tco : figures of the total cost of ownership, where the problem has some.
+    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU.
     """
 
     time: FloatArray
@@ -76,11 +70,15 @@ class Figures:
 
 
 class Coefficients(Protocol):
-    """Figures of n designs per B/s of their dimensions, for objectives that are linear in the bandwidths."""
+    """Figures of n designs per B/s of their dimensions, for limits that are linear in the bandwidths."""
 
     @property
     def used(self) -> FloatArray:
         """(d, n) 1 where a dimension is in use."""
+
+    @property
+    def technology(self) -> IntArray:
+        """(d, n) index of the technology."""
 
     @property
     def price(self) -> FloatArray:
@@ -203,26 +201,15 @@ _TABLE = (
 MEASURES: Mapping[str, Measure] = {measure.objective.name: measure for measure in _TABLE}
 """Everything that can be minimised, by name."""
 
-UNITS: dict[str, tuple[str, float]] = {
-    "TB/s": ("bandwidth", 1e12),
-    "GB/s": ("bandwidth", 1e9),
-    "MB/s": ("bandwidth", 1e6),
-    "USD": ("cost", 1.0),
-    "kUSD": ("cost", 1e3),
-    "MUSD": ("cost", 1e6),
-    "s": ("time", 1.0),
-    "ms": ("time", 1e-3),
-    "us": ("time", 1e-6),
-    "W": ("power", 1.0),
-    "kW": ("power", 1e3),
-    "MW": ("power", 1e6),
-    "J": ("energy", 1.0),
-    "kJ": ("energy", 1e3),
-    "MJ": ("energy", 1e6),
-    "USD s": ("time times cost", 1.0),
-    "kUSD s": ("time times cost", 1e3),
-    "MUSD s": ("time times cost", 1e6),
+_SIZES: dict[str, dict[str, float]] = {
+    "bandwidth": {"TB/s": 1e12, "GB/s": 1e9, "MB/s": 1e6},
+    "cost": {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
+    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
+    "power": {"W": 1.0, "kW": 1e3, "MW": 1e6},
+    "energy": {"J": 1.0, "kJ": 1e3, "MJ": 1e6},
+    "time times cost": {"USD s": 1.0, "kUSD s": 1e3, "MUSD s": 1e6},
 }
+UNITS = {unit: (kind, size) for kind, sizes in _SIZES.items() for unit, size in sizes.items()}
 """Units of constraints: the kind of each unit, and its size in SI."""
 
 
@@ -232,7 +219,7 @@ def units_of(kind: str) -> str:
     >>> units_of("power")
     'W, kW, MW'
     """
-    return ", ".join(unit for unit, (measured, _) in UNITS.items() if measured == kind)
+    return ", ".join(_SIZES[kind])
 
 
 def unit_of(quantity: str) -> str:

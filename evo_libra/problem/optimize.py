@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
+from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 from evo_libra.bandwidth.solve import optimal_bandwidth, unlimited, violation
@@ -23,6 +23,7 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures
 
 GOALS = ("time", "time-cost")
+_VANISHING = "nothing keeps bandwidth above 0, and time times cost falls with it; a total, or a least bandwidth, does"
 _ACCURACY, _SAME, _ROWS, _NOTHING = 1e-12, 1e-10, 1e-9, 1e-100
 
 
@@ -44,11 +45,9 @@ def optimize(
         largest bandwidth that it leaves out is no limit. Or a problem, with its own bounds, and without the next four
         parameters.
     shape : such as ``RI(4)_FC(8)_RI(4)_SW(32)``; None allows every network of the problem.
-    total : B/s per NPU over all dimensions, exactly.
-    cost : USD at most.
-    constraints : more of them, as in a problem file.
+    total, cost : B/s per NPU over all dimensions, exactly; USD at most.
+    constraints, assignments : more constraints, and ``KEY=VALUE`` as for `load_problem`.
     objective : ``time``, or ``time-cost``, the product of both (LIBRA's perf-per-cost).
-    assignments : ``KEY=VALUE``, as for `evo_libra.problem.file.registry.load_problem`.
 
     Raises
     ------
@@ -65,7 +64,9 @@ def optimize(
         more = [] if total is None else [f"sum(bw) == {_positive('total', total) / GIGA:.15g} GB/s"]
         more += [] if cost is None else [f"cost <= {_positive('cost', cost):.15g} USD"]
         problem = load_open_problem(problem, assignments, shape, [*more, *constraints])
-    designs = _every_design(problem)
+    structures = every_network(problem)
+    chosen = variants(problem.pricing, problem.constraints, structures.npus, structures.technology)
+    designs = problem.pricing.topologies(*chosen)
     program = program_for(problem.traffic, problem.constraints, designs, None, separate=True)
     return _time(problem, designs, program) if objective == "time" else _product(problem, designs, program)
 
@@ -77,12 +78,7 @@ def _positive(name: str, value: float) -> float:
 
 
 def every_network(problem: Problem) -> Structures:
-    """Return the table of a problem's networks.
-
-    Raises
-    ------
-    InputError : there are too many of them for a table.
-    """
+    """Return the table of a problem's networks; an `InputError` says that there are too many for a table."""
     if problem.structures.table is None:
         raise InputError(
             f"there are {len(problem.structures):,} networks to choose from; a shape, or parts of it, is needed"
@@ -90,20 +86,12 @@ def every_network(problem: Problem) -> Structures:
     return problem.structures.table
 
 
-def _every_design(problem: Problem) -> Topologies:
-    """Return every structure with the blocks that may be of use."""
-    structures = every_network(problem)
-    npus, technology = structures.npus, structures.technology
-    return problem.pricing.topologies(*variants(problem.pricing, problem.constraints, npus, technology))
-
-
 def _time(problem: Problem, designs: Topologies, program: BandwidthProgram) -> Allocation:
     # What limits a bandwidth depends on the technologies alone.
     kinds = np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
     for n in kinds.tolist():
-        free = _free(program.select(np.array([n])))
-        if len(free):
-            return _unbounded(problem, designs, n, f"nothing limits the bandwidth of {_dimensions(free)}")
+        if reason := _unlimited(program.select(np.array([n]))):
+            return _unbounded(problem, designs, n, reason)
     found = optimal_bandwidth(program, _ACCURACY)
     min_time = float(found.objective.min())
     if not np.isfinite(min_time):
@@ -131,21 +119,12 @@ def _least_bandwidth(program: BandwidthProgram, price: FloatArray, bandwidth: Fl
     part = replace(program, low=floor)
     less = cheapest(part, price, len(part.limit))
     cheaper = (price * less).sum(axis=0) < (price * bandwidth).sum(axis=0) * (1.0 - _SAME)
-    kept = (
-        cheaper
-        & (violation(part, less) <= _ROWS)
-        & (program.time(less) <= program.time(bandwidth) * (1.0 + 10 * _SAME))
-    )
-    return np.where(kept, less, bandwidth)
+    as_fast = program.time(less) <= program.time(bandwidth) * (1.0 + 10 * _SAME)
+    return np.where(cheaper & as_fast & (violation(part, less) <= _ROWS), less, bandwidth)
 
 
 def _check_least_time(problem: Problem, time: float) -> None:
-    """Refuse upper limits of time that even the least time breaks.
-
-    Raises
-    ------
-    ConflictError : nothing is as fast as asked for.
-    """
+    """Refuse upper limits of time that even the least time breaks."""
     for constraint in problem.constraints:
         late = constraint.quantity == TIME.name and constraint.at_most
         if late and excess(constraint, constraint.objective * np.array([time]), 0.0)[0] > 0:
@@ -156,12 +135,7 @@ def _check_least_time(problem: Problem, time: float) -> None:
 
 
 def _check_rest(problem: Problem, network: Population, goal: str) -> None:
-    """Refuse constraints that are not linear in the bandwidths, unless the best network happens to meet them.
-
-    Raises
-    ------
-    InputError : the sentence names the constraint.
-    """
+    """Refuse constraints that are not linear in the bandwidths, unless the best network happens to meet them."""
     for constraint in problem.constraints:
         if not constraint.linear and problem.excess(constraint, problem.measure(network), network)[0] > 0:
             raise InputError(
@@ -175,14 +149,10 @@ def _product(problem: Problem, designs: Topologies, program: BandwidthProgram) -
     product_ = found.time * found.cost
     best = int(np.nanargmin(np.where(np.isfinite(product_), product_, np.inf)))
     if found.bound[best] <= _NOTHING * product_[best] and np.isfinite(product_[best]):
-        reason = (
-            "nothing keeps bandwidth above 0, and time times cost falls with it; a total, or a least bandwidth, does"
-        )
-        return _unbounded(problem, designs, best, reason)
+        return _unbounded(problem, designs, best, _VANISHING)
     if not np.isfinite(product_[best]):
-        free = _free(program.select(np.array([best])))
-        if len(free):
-            return _unbounded(problem, designs, best, f"nothing limits the bandwidth of {_dimensions(free)}")
+        if reason := _unlimited(program.select(np.array([best]))):
+            return _unbounded(problem, designs, best, reason)
         raise _conflict(problem)
     one = np.array([best])
     time, cost = float(found.time[best]), float(found.cost[best])
@@ -201,19 +171,15 @@ def _conflict(problem: Problem) -> ConflictError:
     return ConflictError(f"no bandwidths within the allowed range meet {', '.join(map(repr, texts))}", texts)
 
 
-def _free(program: BandwidthProgram) -> IntArray:
-    """Return the dimensions that nothing limits, if some traffic runs on nothing else: it has no least time."""
+def _unlimited(program: BandwidthProgram) -> str:
+    """Return which dimensions nothing limits, if some traffic runs on nothing else: it has no least time."""
     if np.isfinite(program.high).all():
-        return np.empty(0, dtype=np.int64)
+        return ""
     free = unlimited(program)
     used = program.traffic[..., 0] > 0
     endless = used.any(axis=1) & ~(used & ~free).any(axis=1)
-    return np.flatnonzero(free & used[endless].any(axis=0))
-
-
-def _dimensions(free: IntArray) -> str:
-    listed = ", ".join(str(d) for d in free)
-    return f"dimension {listed}" if len(free) == 1 else f"dimensions {listed}"
+    listed = [str(d) for d in np.flatnonzero(free & used[endless].any(axis=0))]
+    return f"nothing limits the bandwidth of dimension{'s' * (len(listed) > 1)} {', '.join(listed)}" if listed else ""
 
 
 def _network(designs: Topologies, n: int, bandwidth: FloatArray) -> Population:
@@ -226,25 +192,19 @@ def _named(problem: Problem, network: Population) -> str:
 
 
 def _unbounded(problem: Problem, designs: Topologies, n: int, reason: str) -> Allocation:
-    depth = int(designs.used[:, n].sum())
-    nothing, none = np.full(depth, np.nan), float("nan")
+    nothing, nan = np.full(int(designs.used[:, n].sum()), np.nan), float("nan")
     network = _network(designs, n, np.ones(len(designs.used)))
-    name = _named(problem, network)
-    shape = "_".join(part.partition(":")[0] for part in name.split("_"))
-    return Allocation(
-        "unbounded", reason, shape, nothing, none, none, none, none, (), None, None, network
-    )  # fmt: skip
+    shape = "_".join(part.partition(":")[0] for part in _named(problem, network).split("_"))
+    return Allocation("unbounded", reason, shape, nothing, nan, nan, nan, nan, (), None, None, network)
 
 
 def _allocation(
     problem: Problem, designs: Topologies, program: BandwidthProgram, n: int, bandwidth: FloatArray, bound: float,
     value: float, multipliers: Multipliers, exchange: float | None,
 ) -> Allocation:  # fmt: skip
-    used = designs.used[:, n] > 0
-    design = designs.select(np.array([n]))
-    network = _network(designs, n, bandwidth)
+    design, network = designs.select(np.array([n])), _network(designs, n, bandwidth)
     return Allocation(
-        "optimal", "", _named(problem, network), bandwidth[used],
+        "optimal", "", _named(problem, network), bandwidth[designs.used[:, n] > 0],
         float(program.time(bandwidth[:, None])[0]), float(design.price[:, 0] @ bandwidth), bound,
         max(value - bound, 0.0) / value, bindings_of(problem, design, program, bandwidth, multipliers), exchange,
         _equal_split(problem, network, fastest=exchange is None), network,

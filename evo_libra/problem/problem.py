@@ -12,22 +12,24 @@ import numpy as np
 from evo_libra.arrays import GIGA, TILE, FloatArray, IntArray, Population
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.blocks.registry import BLOCK_NAMES
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
-from evo_libra.network.fabric import Fabric, fabrics_of
+from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
 from evo_libra.problem.allocate import TrafficTable, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.notation import read_fabrics
 from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, values
+from evo_libra.problem.pricing.catalog import pricing_of, with_kits
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
-from evo_libra.problem.pricing.registry import pricing_of
-from evo_libra.problem.protocol import Evaluation, Objective, SearchSettings
-from evo_libra.problem.sections.registry import Sections
-from evo_libra.problem.sections.section import Draft, Rules
-from evo_libra.problem.space import Space
-from evo_libra.problem.space_size import CountedStructures
+from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
+from evo_libra.problem.sections.bandwidth import bandwidth_section
+from evo_libra.problem.sections.collectives import CollectiveSection
+from evo_libra.problem.sections.section import Draft, Rules, Sections
+from evo_libra.problem.sections.topology import BlockSection, StructureSection
+from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.time_models.time_model import TimeModel
+
+SECTIONS = (StructureSection, BlockSection, CollectiveSection.of, bandwidth_section)
+"""The kinds of sections of a genome, in order."""
 
 _DECADES = 1e4
 """Ratio of useful budgets: without a smallest bandwidth, networks may cost next to nothing."""
@@ -39,17 +41,11 @@ class Problem:
 
     Attributes
     ----------
-    name : of the problem.
     npus : NPUs of every design.
     catalog : the technologies of the space, innermost first.
-    structures : sizes and technologies of the dimensions, every structure of the space.
+    structures : sizes and technologies of the dimensions; `counted` : the same as they grow, dimension by dimension.
     choices : the open choices of each dimension.
-    time : iteration time.
-    objectives : quantities to minimise.
-    constraints : limits that designs must meet.
-    settings : default settings of a search.
     spec : the validated problem file as plain data.
-    counted : the structures as they grow, dimension by dimension.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
     tco : figures of the total cost of ownership, where the file has some.
     """
@@ -71,9 +67,7 @@ class Problem:
     def relaxed(self) -> Problem:
         """Return the problem that bounds this one from below: LIBRA's time, parts in any fraction, solved bandwidths.
 
-        Raises
-        ------
-        InputError : the time may be less than LIBRA's.
+        An `InputError` says that the time may be less than LIBRA's.
         """
         if self.time.exact and not self.pricing.kits:
             return self
@@ -102,11 +96,9 @@ class Problem:
     @cached_property
     def sections(self) -> Sections:
         """The sections of the genome."""
-        priced = self.optimal and any(objective.name == COST.name for objective in self.objectives)
-        budgets = self.budgets() if priced else None
-        return Sections.of(
-            Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
-        )
+        budgets = self.budgets() if self.optimal and COST in self.objectives else None
+        rules = Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
+        return Sections.of(rules, SECTIONS)
 
     @property
     def genome(self) -> Genome:
@@ -133,16 +125,13 @@ class Problem:
 
     def decode(self, genes: FloatArray) -> Population:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""
-        return _population(self.sections.decode(genes))
+        return self.sections.decode(genes).population
 
     def encode(self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray) -> FloatArray:
         """Return the (g, n) genes of designs of a problem under LIBRA's time.
 
-        Parameters
-        ----------
-        structure : (n,) index of the structure; `block` : (d, n) place of each block among its choices.
-        bandwidth : (d, n) B/s, within the box.
-        budget : (n,) USD that the bandwidths are the best ones for; only used where bandwidths are solved for.
+        They have (n,) structures, (d, n) places of blocks among their choices, and (d, n) B/s within the box, the best
+        ones for (n,) USD; the budget is only used where bandwidths are solved for.
         """
         return self.sections.encode(Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget))
 
@@ -153,7 +142,7 @@ class Problem:
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
         draft = self.sections.decode(genes)
-        designs, topologies = _population(draft), draft.networks
+        designs, topologies = draft.population, draft.networks
         found = self._evaluation(designs, topologies, self.traffic.of(topologies), in_box=draft.in_box)
         if self.structures.table is not None:
             return found
@@ -161,13 +150,9 @@ class Problem:
         return replace(found, violation=found.violation + ~self.time.fits(designs.npus))
 
     def evaluate_prepared(self, designs: Population, topologies: Topologies, traffic: FloatArray) -> Evaluation:
-        """Return the objectives and the violation of designs whose prices and traffic are known, in tiles.
+        """Return the objectives and the violation of designs, in tiles.
 
-        Parameters
-        ----------
-        designs : the networks.
-        topologies : from `Pricing.built` or `Pricing.topologies`.
-        traffic : (c, d, n) from `TimeModel.traffic`.
+        Their topologies are those of their pricing, their traffic that of `TimeModel.traffic`.
         """
         tiles = (slice(start, start + TILE) for start in range(0, len(designs), TILE))
         return _joined([
@@ -225,13 +210,8 @@ class Problem:
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:
         """Return the objectives and the violation of any designs with the problem's number of NPUs.
 
-        Parameters
-        ----------
-        designs : a population, or designs in the notation with technologies and bandwidths in GB/s.
-
-        Returns
-        -------
-        Objectives in SI (seconds, USD), in the order of `objectives`, and the violation of the constraints, of the
+        The designs are a population, or written in the notation with technologies and bandwidths in GB/s. Objectives
+        are in SI (seconds, USD), in the order of `objectives`. The violation is that of the constraints, of the
         smallest and largest bandwidths, of ports, and of the sizes of dimensions.
 
         Raises
@@ -251,7 +231,17 @@ class Problem:
 
     def read(self, designs: str | Sequence[str]) -> Population:
         """Return the networks of designs in the notation; `evaluate` names the errors."""
-        return read_fabrics(designs, self.npus, len(self.choices), self.catalog, self.time)
+        fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
+        for fabric in fabrics:
+            _check(fabric, self)
+        population = with_kits(population_of(fabrics, self.catalog.names, len(self.choices)), self.catalog)
+        population = replace(population, schedule=self.time.schedule(fabrics, population.block))
+        for fabric, fits in zip(fabrics, self.time.fits(population.npus), strict=True):
+            if not fits:
+                degrees = (pair for loop in self.time.loops for pair in loop.degrees.items())
+                groups = ", ".join(dict.fromkeys(f"{n} {group}" for group, n in degrees))
+                raise InputError(f"the dimensions of the design '{fabric}' cannot hold the process groups {groups}")
+        return population
 
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
@@ -273,14 +263,25 @@ class Problem:
         return columns
 
 
-def _population(draft: Draft) -> Population:
-    networks = draft.networks
-    assert draft.bandwidth is not None, "the last section decides it"  # noqa: S101 - our mistake
-    return Population(networks.npus, networks.block, networks.technology, draft.bandwidth, draft.schedule)
-
-
 def _joined(tiles: Sequence[Evaluation]) -> Evaluation:
     return Evaluation(
         np.concatenate([tile.objectives for tile in tiles], axis=1),
         np.concatenate([tile.violation for tile in tiles]),
     )
+
+
+def _check(fabric: Fabric, problem: Problem) -> None:
+    """Refuse a network that has other NPUs, more dimensions or other blocks than the designs of a problem."""
+    npus, depth = problem.npus, len(problem.choices)
+    if fabric.npus != npus:
+        raise InputError(f"the design '{fabric}' has {fabric.npus} NPUs; the problem has {npus}")
+    if len(fabric.dimensions) > depth:
+        raise InputError(f"the design '{fabric}' has {len(fabric.dimensions)} dimensions, more than {depth}")
+    for dimension in fabric.dimensions:
+        block, name = BLOCKS[dimension.block].name, dimension.technology
+        allowed = [known for t in problem.catalog.technologies if t.name == name for known in t.blocks]
+        if allowed and block not in allowed:
+            raise InputError(
+                f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {name}; "
+                f"allowed: {', '.join(allowed)}"
+            )

@@ -1,27 +1,96 @@
-"""The interface of a problem to a search, which a problem written in Python implements."""
+"""The interface of a problem to a search, which a problem written in Python implements, and its genome."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from evo_libra.arrays import FloatArray
-from evo_libra.problem.genome import Genome
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.problem.objectives import COST, TIME, Objective
+
+
+@dataclass(frozen=True)
+class Genome:
+    """Bounds and kinds of the genes: an array of fixed length always decodes to a legal design.
+
+    Attributes
+    ----------
+    names, lower, upper : of the (g,) genes; the bounds are inclusive.
+    categorical : (g,) genes that are whole numbers, without a distance between them unless they are `ordered`.
+    ordered : (g,) those of the categorical genes whose near numbers stand for similar things, so that steps between
+        them make sense; empty for none.
+    segments : (g,) number of the part that each gene belongs to, which crossover may pass on as a whole; empty for one.
+    """
+
+    names: tuple[str, ...]
+    lower: FloatArray
+    upper: FloatArray
+    categorical: BoolArray
+    segments: tuple[int, ...] = ()
+    ordered: tuple[bool, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def free(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Categories, ordered whole numbers and real genes, of those that have more than one value."""
+        ranging = self.upper > self.lower
+        ordered = np.array(self.ordered or [False] * len(self))
+        kinds = (self.categorical & ~ordered, self.categorical & ordered, ~self.categorical)
+        first, second, third = (np.flatnonzero(ranging & kind) for kind in kinds)
+        return first, second, third
+
+    def sample(self, random: np.random.Generator, count: int) -> FloatArray:
+        """Return (g, count) random legal genes, uniform within the bounds."""
+        values = random.random((count, len(self))).T
+        lower, upper = self.lower[:, None], self.upper[:, None]
+        whole = np.floor(values * (upper - lower + 1)) + lower
+        return self.repair(np.where(self.categorical[:, None], whole, lower + values * (upper - lower)))
+
+    def repair(self, genes: FloatArray) -> FloatArray:
+        """Return (g, n) legal genes: whole numbers where they must be, all within the bounds."""
+        whole = np.where(self.categorical[:, None], np.rint(genes), genes)
+        return np.clip(whole, self.lower[:, None], self.upper[:, None])
+
+
+@dataclass(frozen=True)
+class Gene:
+    """A gene with its bounds, inclusive.
+
+    A `whole` number is a place in a list of choices; near numbers of `ordered` ones stand for similar choices.
+    """
+
+    name: str
+    lower: float
+    upper: float
+    whole: bool = True
+    ordered: bool = False
+
+
+def genome_of(sections: Sequence[tuple[int, Sequence[Gene]]]) -> Genome:
+    """Return the genome of sections, each with the number of its segment and its genes."""
+    genes = [(segment, gene) for segment, mine in sections for gene in mine]
+    return Genome(
+        tuple(gene.name for _, gene in genes),
+        np.array([gene.lower for _, gene in genes]),
+        np.array([gene.upper for _, gene in genes]),
+        np.array([gene.whole for _, gene in genes]),
+        tuple(segment for segment, _ in genes),
+        tuple(gene.ordered for _, gene in genes),
+    )
+
 
 __all__ = ["COST", "TIME", "Evaluation", "Objective", "SearchProblem", "SearchSettings"]
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Objectives and constraint violation of a population.
-
-    Attributes
-    ----------
-    objectives : (m, n) values in SI, above 0; all are minimised.
-    violation : (n,) total relative constraint violation; 0 where a design is feasible.
-    """
+    """Objectives (m, n) in SI, above 0 and minimised, and violation (n,), the relative ones of constraints, summed."""
 
     objectives: FloatArray
     violation: FloatArray
@@ -29,12 +98,9 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """Default settings of a search.
+    """Default settings of a search, as for `evo_libra.searching.generations.search`.
 
-    Attributes
-    ----------
-    engine, evaluations, population, seed : as for `evo_libra.searching.generations.search`.
-    memetic : share of the evaluations that are designs with better bandwidths; None for the engine's default.
+    `memetic` is the share of the evaluations that are designs with better bandwidths; None for the engine's default.
     """
 
     engine: str = "nsga2"

@@ -26,14 +26,7 @@ _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 
 @dataclass(frozen=True)
 class Warned:
-    """A quirk that concerns some designs.
-
-    Attributes
-    ----------
-    quirk : of the table.
-    designs : how many of them it concerns.
-    of : how many there are.
-    """
+    """A quirk that concerns some designs, out of so many."""
 
     quirk: Quirk
     designs: int
@@ -51,10 +44,7 @@ class Warned:
 def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> list[Warned]:
     """Return the quirks that concern the times of designs, in the table's order; none under LIBRA's time.
 
-    Parameters
-    ----------
-    problem : whose times are predicted; what is written in Python has no times of ASTRA-sim.
-    designs : of the problem, or their notation.
+    A problem that is written in Python has no times of ASTRA-sim.
     """
     if not isinstance(problem, Problem) or problem.time.fidelity is None or not len(designs):
         return []

@@ -1,26 +1,46 @@
-"""The structures of a search space: sizes of the dimensions and their technologies, enumerated."""
+"""The structures of a search space: sizes of the dimensions and their technologies, counted, and listed if few."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evo_libra.arrays import BoolArray, IntArray
+from evo_libra.arrays import BoolArray, IntArray, columns
 from evo_libra.network.catalog.technologies import Technology
 
 MAX_STRUCTURES = 500_000
-"""A larger space is counted (`evo_libra.problem.space_size`): its tables would take longer to make than they save."""
+"""A larger space has no table of its structures, which would take longer to make than it saves."""
+MAX_INDEX = 2**53
+"""Above that, a gene cannot hold every index."""
 
-T = TypeVar("T", bound=np.generic)
+_State = tuple[int, int, int]
+_Tails = tuple[list[tuple[int, ...]], IntArray, NDArray[np.int16]]
+
+
+class Space(Protocol):
+    """Structures by their index, whether there is a table of them or not."""
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+
+    @property
+    def table(self) -> Structures | None:
+        """The table of all structures, which can hold every process group; None where there are too many."""
+
+    def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the (d, n) sizes and technologies of (n,) structures."""
+
+    def find(self, npus: IntArray, technology: IntArray) -> IntArray:
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
 
 
 @dataclass(frozen=True)
 class Structures:
-    """Every structure of a space; a structure is a column.
+    """A table of structures; a structure is a column.
 
     Attributes
     ----------
@@ -62,45 +82,6 @@ class Structures:
         return np.asarray(place[asked])
 
 
-class Space(Protocol):
-    """Structures by their index, whether there is a table of them or not."""
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-
-    @property
-    def table(self) -> Structures | None:
-        """The table of all structures, which can hold every process group; None where there are too many."""
-
-    def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the (d, n) sizes and technologies of (n,) structures."""
-
-    def find(self, npus: IntArray, technology: IntArray) -> IntArray:
-        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
-
-
-@dataclass(frozen=True)
-class DimensionRule:
-    """What one dimension may be: None leaves it open.
-
-    Attributes
-    ----------
-    npus : pinned size.
-    technologies : indices of the technologies it may have.
-    """
-
-    npus: int | None
-    technologies: tuple[int, ...]
-
-
-def columns(table: NDArray[T], chosen: IntArray) -> NDArray[T]:
-    """Return (d, n) the chosen columns of a (d, s) table; a take a row is twice as fast as one over the columns."""
-    found = np.empty((len(table), len(chosen)), dtype=table.dtype)
-    for row, source in zip(found, table, strict=True):
-        np.take(source, chosen, out=row, mode="clip")
-    return found
-
-
 def padded(npus: IntArray, technology: IntArray) -> IntArray:
     """Return (d, n) technologies with that of the last dimension in use in those that are not, as in structures."""
     last = np.maximum((npus > 1).sum(axis=0) - 1, 0)
@@ -108,93 +89,199 @@ def padded(npus: IntArray, technology: IntArray) -> IntArray:
     return np.where(np.arange(len(npus))[:, None] > last, outermost, technology)
 
 
-def enumerate_structures(
-    npus: int,
-    technologies: Sequence[Technology],
-    rules: Sequence[DimensionRule],
-    min_dimensions: int,
-    *,
-    one_each: bool,
-) -> Structures:
-    """Enumerate all structures whose dimensions multiply to the NPUs.
+@dataclass(frozen=True)
+class DimensionRule:
+    """Technologies that one dimension may have, and its pinned size, if any."""
 
-    Ranks of technologies never go back inwards along the dimensions, and with `one_each` each is used by one at most.
-    The order is by technologies first and sizes second, so that neighbours are alike.
+    npus: int | None
+    technologies: tuple[int, ...]
 
-    Parameters
-    ----------
-    npus : NPUs of the network.
-    technologies : the technologies, innermost first.
-    rules : one for each possible dimension, the innermost first.
-    min_dimensions : in use.
-    one_each : whether a technology serves one dimension at most.
+
+@dataclass(frozen=True)
+class NextDimensions:
+    """What the next dimension of a partial structure may be: (k,) technologies and sizes.
+
+    `ends` counts the structures that begin with one of the first ways, each way included.
     """
-    ranks = ranks_of(technologies)
-    divisors = np.array([divisor for divisor in divisors_of(npus) if divisor > 1], dtype=np.int64)
-    left = np.array([npus], dtype=np.int64)
-    sizes = np.empty((0, 1), dtype=np.int64)
-    chosen = np.empty((0, 1), dtype=np.int64)
-    done: list[Structures] = []
-    for depth, rule in enumerate(rules):
-        inside, divides = npus // left, [left % divisor == 0 for divisor in divisors]
-        grown = [
-            (technology, divisor, np.flatnonzero(allowed))
-            for technology in rule.technologies
-            for follows in [_may_follow(chosen, ranks[technology], ranks, one_each=one_each)]
-            for divisor, divided in zip(divisors, divides, strict=True)
-            for allowed in [_permitted(follows & divided, rule, technologies[technology], int(divisor), inside)]
-            if allowed.any()
-        ]
-        parents = np.concatenate([parents for *_, parents in grown] or [np.empty(0, np.int64)])
-        size = np.repeat([divisor for _, divisor, _ in grown], [len(parents) for *_, parents in grown]).astype(np.int64)
-        kind = np.repeat([technology for technology, *_ in grown], [len(p) for *_, p in grown]).astype(np.int64)
-        left = left[parents] // size
-        sizes, chosen = np.vstack([sizes[:, parents], size]), np.vstack([chosen[:, parents], kind])
-        if depth + 1 >= min_dimensions:
-            done.append(_padded(sizes[:, left == 1], chosen[:, left == 1], len(rules)))
-        sizes, chosen, left = sizes[:, left > 1], chosen[:, left > 1], left[left > 1]
-    return _sorted(done, len(rules))
+
+    technology: IntArray
+    size: IntArray
+    ends: IntArray
 
 
-def permits(rule: DimensionRule, technology: Technology, size: int, inside: int) -> bool:
-    """Return whether a dimension may have a size in a technology, outside of some NPUs."""
-    return (rule.npus is None or rule.npus == size) and technology.permits(size, inside)
+@dataclass(frozen=True)
+class Every:
+    """Every structure of a space, by the few shapes that they have.
+
+    Attributes
+    ----------
+    shapes : (d, u) sizes of the dimensions; unused dimensions come last and have size 1.
+    shape : (s,) which one each structure has.
+    technology : (d, s) index into the technologies of the space, in 16 bits.
+    """
+
+    shapes: IntArray
+    shape: IntArray
+    technology: NDArray[np.int16]
+
+    def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the (d, n) sizes and technologies of (n,) structures."""
+        return self.shapes[:, self.shape[structure]], self.technology[:, structure].astype(np.int64)
 
 
-def ranks_of(technologies: Sequence[Technology]) -> IntArray:
-    """Return (t,) the rank of each technology; dimensions of equal ranks may come in any order."""
-    return np.array([t if technology.rank is None else technology.rank for t, technology in enumerate(technologies)])
+@dataclass(frozen=True)
+class CountedStructures:
+    """The structures of a space in the order in which they grow, dimension by dimension.
 
+    Ranks of technologies never go back outwards, and with `one_each` each rank is used once. The rules are those of
+    each possible dimension, the innermost first. A partial structure has a depth, the NPUs that it leaves to the other
+    dimensions, and the technology of its last one, -1 for none.
+    """
 
-def _permitted(
-    allowed: BoolArray, rule: DimensionRule, technology: Technology, size: int, inside: IntArray
-) -> BoolArray:
-    """Return which of the allowed partial structures, outside of (s,) NPUs, a dimension may follow."""
-    found = allowed.copy()
-    for npus in np.unique(inside[allowed]).tolist():
-        if not permits(rule, technology, size, npus):
-            found &= inside != npus
-    return found
+    npus: int
+    technologies: tuple[Technology, ...]
+    rules: tuple[DimensionRule, ...]
+    min_dimensions: int
+    one_each: bool
 
+    def __len__(self) -> int:
+        return self.total
 
-def _may_follow(chosen: IntArray, rank: int, ranks: IntArray, *, one_each: bool) -> BoolArray:
-    if not len(chosen):
-        return np.ones(chosen.shape[1], dtype=np.bool_)
-    return np.asarray(ranks[chosen[-1]] < rank if one_each else ranks[chosen[-1]] <= rank)
+    @property
+    def table(self) -> Structures | None:
+        """None: there are too many structures for a table."""
+        return None
 
+    @cached_property
+    def total(self) -> int:
+        """The number of structures."""
+        return self.count(0, self.npus, -1)
 
-def _padded(sizes: IntArray, chosen: IntArray, depth: int) -> Structures:
-    missing = ((0, depth - len(sizes)), (0, 0))
-    return Structures(np.pad(sizes, missing, constant_values=1), np.pad(chosen, missing, mode="edge"))
+    def count(self, depth: int, left: int, last: int) -> int:
+        """Return how many structures begin with a partial one."""
+        if left == 1:
+            return int(depth >= self.min_dimensions)
+        if depth == len(self.rules):
+            return 0
+        return int(self.options(depth, left, last).ends[-1:].sum())
 
+    def may_follow(self, technology: int, last: int) -> bool:
+        """Return whether a dimension may have a technology if the one before has another, -1 for none."""
+        if last < 0:
+            return True
+        rank, before = self._ranks[technology], self._ranks[last]
+        return rank > before or (rank == before and not self.one_each)
 
-def _sorted(parts: Sequence[Structures], depth: int) -> Structures:
-    if not parts:
-        return Structures(np.empty((depth, 0), np.int64), np.empty((depth, 0), np.int64))
-    sizes = np.concatenate([part.npus for part in parts], axis=1)
-    chosen = np.concatenate([part.technology for part in parts], axis=1)
-    order = np.lexsort(np.concatenate([sizes[::-1], chosen[::-1], (sizes > 1).sum(axis=0)[None]]))
-    return Structures(sizes[:, order], chosen[:, order])
+    @cached_property
+    def _ranks(self) -> tuple[int, ...]:
+        return tuple(t if kind.rank is None else kind.rank for t, kind in enumerate(self.technologies))
+
+    @cached_property
+    def _divisors(self) -> list[int]:
+        return divisors_of(self.npus)[1:]
+
+    @cached_property
+    def _known(self) -> dict[_State, NextDimensions]:
+        return {}
+
+    @cached_property
+    def _allowed(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        return {}
+
+    def options(self, depth: int, left: int, last: int) -> NextDimensions:
+        """Return the options of the next dimension of a partial structure that lead to a structure."""
+        # Technologies of one rank may be followed by the same ones.
+        key = depth, left, -1 if last < 0 else self._ranks[last]
+        if key not in self._known:
+            ways = [
+                (technology, size, count)
+                for technology, size in self._permitted(depth, left)
+                if self.may_follow(technology, last) and (count := self.count(depth + 1, left // size, technology))
+            ]
+            table = np.array(ways, dtype=np.int64).reshape(-1, 3)
+            self._known[key] = NextDimensions(table[:, 0], table[:, 1], np.cumsum(table[:, 2]))
+        return self._known[key]
+
+    def _permitted(self, depth: int, left: int) -> list[tuple[int, int]]:
+        """Return the technologies and sizes that the next dimension may have, whatever the one before."""
+        if (depth, left) not in self._allowed:
+            rule, inside = self.rules[depth], self.npus // left
+            sizes = [size for size in self._divisors if left % size == 0 and rule.npus in (None, size)]
+            self._allowed[depth, left] = [
+                (technology, size)
+                for technology in rule.technologies
+                for size in sizes
+                if self.technologies[technology].permits(size, inside)
+            ]
+        return self._allowed[depth, left]
+
+    def every(self) -> Every:
+        """Return all structures, in their order."""
+        shapes, shape, technology = self._tails(0, self.npus, -1, {})
+        return Every(np.array(shapes, dtype=np.int64).reshape(-1, len(self.rules)).T, shape, technology)
+
+    def _tails(self, depth: int, left: int, last: int, known: dict[_State, _Tails]) -> _Tails:
+        """Return the shapes that may follow a partial structure, then (s,) shapes and (d - depth, s) technologies."""
+        unused = len(self.rules) - depth
+        if left == 1:
+            # An unused dimension has the technology of the last one, as those of `look_up` have.
+            return [(1,) * unused], np.zeros(1, dtype=np.int64), np.full((unused, 1), max(last, 0), dtype=np.int16)
+        key = depth, left, last
+        if key not in known:
+            options, count, start = self.options(depth, left, last), self.count(depth, left, last), 0
+            place: dict[tuple[int, ...], int] = {}
+            shape, technology = np.empty(count, dtype=np.int64), np.empty((unused, count), dtype=np.int16)
+            for kind, size, end in zip(*(array.tolist() for array in vars(options).values()), strict=True):
+                shapes, rest, following = self._tails(depth + 1, left // size, kind, known)
+                shape[start:end] = np.array([place.setdefault((size, *one), len(place)) for one in shapes])[rest]
+                technology[0, start:end], technology[1:, start:end] = kind, following
+                start = end
+            known[key] = list(place), shape, technology
+        return known[key]
+
+    def look_up(self, structure: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the (d, n) sizes and technologies of (n,) structures."""
+        count = len(structure)
+        npus = np.ones((len(self.rules), count), dtype=np.int64)
+        technology = np.zeros((len(self.rules), count), dtype=np.int64)
+        rest, left, last = structure.astype(np.int64), np.full(count, self.npus), np.full(count, -1)
+        for depth in range(len(self.rules)):
+            states, which = np.unique(np.stack([left, last]), axis=1, return_inverse=True)
+            for state, (remaining, before) in enumerate(states.T.tolist()):
+                if remaining == 1:
+                    continue
+                mine = np.flatnonzero(which.ravel() == state)
+                options = self.options(depth, remaining, before)
+                way = np.searchsorted(options.ends, rest[mine], side="right")
+                rest[mine] -= np.where(way > 0, options.ends[way - 1], 0)
+                npus[depth, mine], last[mine] = options.size[way], options.technology[way]
+                left[mine] = remaining // options.size[way]
+            technology[depth] = np.maximum(last, 0)
+        return npus, technology
+
+    def find(self, npus: IntArray, technology: IntArray) -> IntArray:
+        """Return the (n,) structures of (d, n) sizes and technologies, unused ones last; -1 where there is none."""
+        count = npus.shape[1]
+        found, left, last = np.zeros(count, np.int64), np.full(count, self.npus), np.full(count, -1)
+        for depth in range(len(self.rules)):
+            growing = np.flatnonzero((left > 1) & (found >= 0))
+            states, which = np.unique(np.stack([left, last])[:, growing], axis=1, return_inverse=True)
+            for state, (remaining, before) in enumerate(states.T.tolist()):
+                mine = growing[which.ravel() == state]
+                options = self.options(depth, remaining, before)
+                ways = (options.size == npus[depth, mine, None]) & (options.technology == technology[depth, mine, None])
+                way = ways.argmax(axis=1) if len(options.size) else np.zeros(len(mine), np.int64)
+                first = np.append(0, options.ends)[way]
+                found[mine] = np.where(ways.any(axis=1), found[mine] + first, -1)
+            left, last = left // npus[depth], np.where(npus[depth] > 1, technology[depth], last)
+        return np.where(left == 1, found, -1)
+
+    def listed(self) -> Structures:
+        """Return the table of all structures: by technologies first and sizes second, so that neighbours are alike."""
+        every = self.every()
+        sizes, chosen = every.look_up(np.arange(len(every.shape)))
+        order = np.lexsort(np.concatenate([sizes[::-1], chosen[::-1], (sizes > 1).sum(axis=0)[None]]))
+        return Structures(sizes[:, order], chosen[:, order])
 
 
 def divisors_of(number: int) -> list[int]:

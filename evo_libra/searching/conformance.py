@@ -18,8 +18,7 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import Archive
 from evo_libra.front.indicators import hypervolume
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
+from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.random_search import RandomEngine
 from evo_libra.searching.generations import generations

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.problem.protocol import Evaluation, Genome, SearchProblem
 
 EVALUATIONS, EXHAUSTED, SECONDS, STAGNATION, GAP = "evaluations", "exhausted", "seconds", "stagnation", "gap"
 """Why a search ended."""

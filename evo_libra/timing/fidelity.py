@@ -52,7 +52,6 @@ class Fidelity:
     algorithms : (block, choice) index into `ALGORITHMS`; of several the search chooses, for each dimension.
     latency : (t,) ns of a link of each technology.
     kits : what technologies are built of; with them, switches that a message passes add to its latency.
-    overheads : of the NPUs.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
@@ -78,54 +77,46 @@ class Fidelity:
         """Return the policy that goes with a scheduler."""
         return self.policy or scheduler.default_policy
 
+    @property
+    def _choices(self) -> dict[str, IntArray]:
+        """Choices of `Schedule`'s fields that hold for all dimensions."""
+        return {"chunks": np.array(self.chunks), "scheduler": np.array(self.schedulers)}
+
+    @property
+    def _open(self) -> dict[str, IntArray]:
+        return {name: values for name, values in self._choices.items() if len(values) > 1}
+
     def genes(self, depth: int) -> list[tuple[str, int]]:
         """Return name and highest value of the genes of what is left open, for that many dimensions."""
-        found = []
-        if len(self.chunks) > 1:
-            found.append(("chunks", len(self.chunks) - 1))
-        if len(self.schedulers) > 1:
-            found.append(("scheduler", len(self.schedulers) - 1))
-        most = self.algorithms.shape[1] - 1
-        return found + [(f"algorithm{d}", most) for d in range(depth) if most]
+        last = self.algorithms.shape[1] - 1
+        found = [(name, len(values) - 1) for name, values in self._open.items()]
+        return found + [(f"algorithm{d}", last) for d in range(depth) if last]
 
     def schedule(self, genes: IntArray, block: IntArray) -> Schedule:
         """Return the schedules that (k, n) genes stand for, of networks of (d, n) blocks."""
-        left = list(genes)
-        chunks = np.array(self.chunks)[left.pop(0) if len(self.chunks) > 1 else np.zeros(1, dtype=np.int64)]
-        scheduler = np.array(self.schedulers)[left.pop(0) if len(self.schedulers) > 1 else np.zeros(1, dtype=np.int64)]
-        choice = np.array(left) if left else np.zeros((1, 1), dtype=np.int64)
-        return Schedule(chunks, scheduler, np.asarray(self.algorithms[block, choice]))
+        left, first = list(genes), np.zeros(1, dtype=np.int64)
+        chosen = {name: values[left.pop(0) if len(values) > 1 else first] for name, values in self._choices.items()}
+        return Schedule(**chosen, algorithm=np.asarray(self.algorithms[block, np.array(left) if left else first]))
 
     def genes_of(self, schedule: Schedule, block: IntArray) -> IntArray:
-        """Return the (k, n) genes of schedules, -1 for what is none of the choices; `schedule` undoes it."""
-        count, found = block.shape[1], []
-        if len(self.chunks) > 1:
-            found.append(_place(np.array(self.chunks), schedule.chunks, count))
-        if len(self.schedulers) > 1:
-            found.append(_place(np.array(self.schedulers), schedule.scheduler, count))
+        """Return the (k, n) genes of schedules, -1 for what is none of the choices."""
+        count = block.shape[1]
+        found = [_place(values, np.broadcast_to(getattr(schedule, name), count)) for name, values in self._open.items()]
         if self.algorithms.shape[1] > 1:
-            same = self.algorithms[block] == np.broadcast_to(schedule.algorithm, block.shape)[..., None]
-            found += list(np.where(same.any(axis=2), same.argmax(axis=2), -1))
+            found += list(_place(self.algorithms[block], np.broadcast_to(schedule.algorithm, block.shape)))
         return np.array(found, dtype=np.int64).reshape(len(found), count)
 
     def read(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule:
-        """Return the schedules of networks that people write; what they leave out is the first choice there is.
+        """Return the schedules of networks of (d, n) blocks that people write; what they leave out is the first choice.
 
-        Parameters
-        ----------
-        fabrics : the networks, with options.
-        block : (d, n) their blocks.
-
-        Raises
-        ------
-        InputError : an option is none of the choices.
+        An InputError names an option that is none of the choices.
         """
         chunks, scheduler, algorithm = [], [], self.algorithms[block, 0]
+        numbers = {str(count): count for count in self.chunks}
+        names = {SCHEDULERS[index]: index for index in self.schedulers}
         for n, fabric in enumerate(fabrics):
             options = dict(fabric.options)
-            known = {str(count): count for count in self.chunks}
-            chunks.append(_choice(fabric, "chunks", known, options))
-            names = {SCHEDULERS[index]: index for index in self.schedulers}
+            chunks.append(_choice(fabric, "chunks", numbers, options))
             scheduler.append(_choice(fabric, "scheduler", names, options))
             if "algorithms" in options:
                 algorithm[: len(fabric.dimensions), n] = self._algorithms(fabric, options["algorithms"])
@@ -142,8 +133,8 @@ class Fidelity:
     def _algorithms(self, fabric: Fabric, text: str) -> list[int]:
         names = text.split(",")
         if len(names) != len(fabric.dimensions):
-            count = len(fabric.dimensions)
-            raise InputError(f"in the design '{fabric}': {len(names)} algorithms are named for {count} dimensions")
+            depth = len(fabric.dimensions)
+            raise InputError(f"in the design '{fabric}': {len(names)} algorithms are named for {depth} dimensions")
         found = []
         for name, dimension in zip(names, fabric.dimensions, strict=True):
             allowed = {ALGORITHMS[index]: index for index in self.algorithms[dimension.block].tolist()}
@@ -167,10 +158,9 @@ class Fidelity:
     def columns(self, designs: Population) -> dict[str, list[Any]]:
         """Return table columns of what is open: chunks, scheduler, and the algorithm of each dimension in use."""
         schedule, found = _of(designs), dict[str, list[Any]]()
-        if len(self.chunks) > 1:
-            found["chunks"] = schedule.chunks.tolist()
-        if len(self.schedulers) > 1:
-            found["scheduler"] = np.array(SCHEDULERS)[schedule.scheduler].tolist()
+        for name in self._open:
+            values = getattr(schedule, name)
+            found[name] = (values if name == "chunks" else np.array(SCHEDULERS)[values]).tolist()
         if self.algorithms.shape[1] > 1:
             names = np.array([*ALGORITHMS, ""])
             for d, npus in enumerate(designs.npus):
@@ -182,19 +172,10 @@ class Fidelity:
     ) -> FloatArray:
         """Return (n,) s of one collective of a process group that all its NPUs begin at once.
 
-        A group that holds a part of a dimension runs as on a dimension of its own size, with the share of its NPUs'
-        bandwidth that is given; without any with all of it, as in LIBRA.
-
-        Parameters
-        ----------
-        collective, size : what runs, and its bytes: the whole message, for an all-gather the shard.
-        extent : (d, n) NPUs of each dimension in the group.
-        designs : the networks, with their schedules.
-        share : (d, n) of the bandwidth of its NPUs that the group has; None for all.
-
-        Raises
-        ------
-        ValueError : an all-gather cannot be cut into so many chunks.
+        A group has (d, n) NPUs of each dimension. One that holds a part of a dimension runs as on a dimension of its
+        own size, with the (d, n) share of its NPUs' bandwidth; without any with all of it, as in LIBRA. The bytes are
+        those of the whole message, for an all-gather of the shard; a ValueError refuses one that cannot be cut into so
+        many chunks.
         """
         if share is not None:
             designs = replace(designs, bandwidth=designs.bandwidth * share)
@@ -270,9 +251,10 @@ def _of(designs: Population) -> Schedule:
     return designs.schedule
 
 
-def _place(choices: IntArray, values: IntArray, count: int) -> IntArray:
-    same = np.broadcast_to(values, count)[:, None] == choices
-    return np.where(same.any(axis=1), same.argmax(axis=1), -1)
+def _place(choices: IntArray, values: IntArray) -> IntArray:
+    """Return the place of each value among its (..., choice) choices; -1 where it is none of them."""
+    same = values[..., None] == choices
+    return np.where(same.any(axis=-1), same.argmax(axis=-1), -1)
 
 
 def _choice(fabric: Fabric, name: str, allowed: Mapping[str, int], options: Mapping[str, str]) -> int:

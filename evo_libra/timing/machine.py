@@ -17,14 +17,10 @@ from evo_libra.timing.collectives.system import System
 
 @dataclass(frozen=True)
 class ComputeModel:
-    """How long computations take.
+    """How long computations take: with so many FLOP/s of an NPU (``peak-perf``).
 
-    Attributes
-    ----------
-    peak : FLOP/s of an NPU (``peak-perf``).
-    roofline : whether computations take the time of a roofline or their recorded one (``roofline-enabled``). The
-        memory bandwidth of the roofline is that of the system's overheads.
-    replay : whether everything, communication too, takes its recorded time (``replay-only``).
+    They take the time of a roofline, with the memory bandwidth of the system's overheads, or their recorded one
+    (``roofline-enabled``). In a replay everything, communication too, takes its recorded time (``replay-only``).
     """
 
     peak: float = 0.0
@@ -43,15 +39,7 @@ class MemoryKind(Enum):
 
 @dataclass(frozen=True)
 class RemoteMemory:
-    """A remote memory; one that is shared transfers for one NPU at a time, first come, first served.
-
-    Attributes
-    ----------
-    kind : who shares it.
-    latency : ns of a transfer.
-    bandwidth : bytes per ns.
-    npus_per_node : NPUs that share the memory of a node.
-    """
+    """A remote memory: ns of a transfer, bytes per ns; a shared one transfers for one NPU at a time, in order."""
 
     kind: MemoryKind = MemoryKind.NONE
     latency: float = 0.0
@@ -69,18 +57,9 @@ class RemoteMemory:
 
 @dataclass(frozen=True)
 class Machine:
-    """A cluster.
+    """A cluster: links of each dimension, the innermost first, of one design; system, compute and remote memory.
 
-    Attributes
-    ----------
-    links : of each dimension, the innermost first, of one design.
-    system : how collectives run, and the NPUs' own overheads.
-    compute : how long computations take.
-    memory : the remote memory.
-
-    Raises
-    ------
-    InputError : a dimension has links of several designs, or links that messages share.
+    An InputError refuses links of several designs, and links that messages share.
     """
 
     links: Sequence[Link]

@@ -18,13 +18,7 @@ LONGEST_ENDPOINT_NS = 10**9
 
 
 class _Named(Enum):
-    """A row of a table.
-
-    Attributes
-    ----------
-    key : the name in problem files; empty where they cannot ask for it.
-    description : what it does, in a sentence.
-    """
+    """A row of a table, with its name in problem files, empty where they cannot ask for it, and a sentence about it."""
 
     key: str
     description: str

@@ -19,14 +19,7 @@ class Handling(Enum):
 
 @dataclass(frozen=True)
 class Quirk:
-    """Something that ASTRA-sim does.
-
-    Attributes
-    ----------
-    name : in warnings, in JSON and on the docs page.
-    sentence : what ASTRA-sim does, and what a prediction has instead.
-    handling : what this program does about it.
-    """
+    """Something that ASTRA-sim does, and what a prediction has instead; the name is in warnings and on the page."""
 
     name: str
     sentence: str
@@ -74,77 +67,41 @@ ONE_COLLECTIVE_AT_A_TIME = Quirk(
     "weight gradient of a layer.",
 )
 
-_REFUSED = (
-    Quirk(
-        "powers-of-two",
+_REFUSED = {
+    "powers-of-two": (
         "ASTRA-sim never ends a halving-doubling among a number of NPUs that is no power of two, and crashes on such a "
-        "double binary tree.",
-        Handling.REFUSED,
+        "double binary tree."
     ),
-    Quirk(
-        "all-to-all-halving-doubling",
-        "ASTRA-sim has no all-to-all by halving-doubling or by a double binary tree.",
-        Handling.REFUSED,
+    "all-to-all-halving-doubling": "ASTRA-sim has no all-to-all by halving-doubling or by a double binary tree.",
+    "double-binary-tree": "No formula gives ASTRA-sim's time of a double binary tree with several chunks or on a ring.",
+    "empty-chunks": (
+        "ASTRA-sim never ends an all-gather of fewer bytes than preferred-dataset-splits, and takes all memory."
     ),
-    Quirk(
-        "double-binary-tree",
-        "No formula gives ASTRA-sim's time of a double binary tree with several chunks or on a ring.",
-        Handling.REFUSED,
+    "required-keys": (
+        "ASTRA-sim hangs without collective-optimization and fails without preferred-dataset-splits in system.json."
     ),
-    Quirk(
-        "empty-chunks",
-        "ASTRA-sim never ends an all-gather of fewer bytes than preferred-dataset-splits, and takes all memory.",
-        Handling.REFUSED,
+    "computation-of-nothing": (
+        "With roofline-enabled, ASTRA-sim stops without a word behind a computation whose tensor_size is 0."
     ),
-    Quirk(
-        "required-keys",
-        "ASTRA-sim hangs without collective-optimization and fails without preferred-dataset-splits in system.json.",
-        Handling.REFUSED,
+}
+_NOTED = {
+    "exit-code": (
+        "The exit code of ASTRA-sim is 0 even where NPUs wait for each other for ever: count the lines `finished`."
     ),
-    Quirk(
-        "computation-of-nothing",
-        "With roofline-enabled, ASTRA-sim stops without a word behind a computation whose tensor_size is 0.",
-        Handling.REFUSED,
+    "links-are-not-shared": (
+        "In ASTRA-sim's congestion-unaware backend messages never share a link: each has all of its bandwidth."
     ),
-)
-_NOTED = (
-    Quirk(
-        "exit-code",
-        "The exit code of ASTRA-sim is 0 even where NPUs wait for each other for ever: count the lines `finished`.",
-        Handling.NOTED,
+    "first-dimension-only": "A message between NPUs that differ in several dimensions is charged the first one alone.",
+    "reduced-at-half-size": "Halving-doubling reduces what it receives in a step with the size of the step after it.",
+    "whole-chunks": (
+        "Bytes that are left over when a collective is cut make one more whole chunk, but under a greedy scheduler."
     ),
-    Quirk(
-        "links-are-not-shared",
-        "In ASTRA-sim's congestion-unaware backend messages never share a link: each has all of its bandwidth.",
-        Handling.NOTED,
-    ),
-    Quirk(
-        "first-dimension-only",
-        "A message between NPUs that differ in several dimensions is charged the first one alone.",
-        Handling.NOTED,
-    ),
-    Quirk(
-        "reduced-at-half-size",
-        "Halving-doubling reduces what it receives in a step with the size of the step after it.",
-        Handling.NOTED,
-    ),
-    Quirk(
-        "whole-chunks",
-        "Bytes that are left over when a collective is cut make one more whole chunk, but under a greedy scheduler.",
-        Handling.NOTED,
-    ),
-    Quirk(
-        "four-dimensions",
-        "A collective without involved_dim uses the first four dimensions alone.",
-        Handling.NOTED,
-    ),
-    Quirk(
-        "two-queue-deadlock",
+    "four-dimensions": "A collective without involved_dim uses the first four dimensions alone.",
+    "two-queue-deadlock": (
         "Users of ASTRA-sim report all-reduces over several dimensions that never end where latencies differ and fewer "
-        "chunks are active than there are.",
-        Handling.NOTED,
+        "chunks are active than there are."
     ),
-)
+}
 
 WARNED = (
     SCHEDULER_KEYS, PAPER_SCHEDULER, ROUND_ROBIN_COUNTER, STALE_LOADS, QUEUE_ORDER_DEADLOCK, GROUPS_AS_RINGS,
@@ -155,5 +112,9 @@ WARNED = (
 OF_SCHEDULERS = WARNED[:5]
 """Those that lie in the scheduler and the policy."""
 
-QUIRKS = (*WARNED, *_REFUSED, *_NOTED)
+QUIRKS = (
+    *WARNED,
+    *(Quirk(name, sentence, Handling.REFUSED) for name, sentence in _REFUSED.items()),
+    *(Quirk(name, sentence, Handling.NOTED) for name, sentence in _NOTED.items()),
+)
 """All that are known."""

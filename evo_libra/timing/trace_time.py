@@ -29,13 +29,7 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class Accelerator:
-    """How long the computations of a trace take.
-
-    Attributes
-    ----------
-    peak, memory : FLOP/s and B/s of a roofline; None for recorded times.
-    scale : factor on recorded times.
-    """
+    """How long computations take: FLOP/s and B/s of a roofline, or where these are None, recorded times, scaled."""
 
     peak: float | None = None
     memory: float | None = None
@@ -44,15 +38,9 @@ class Accelerator:
 
 @dataclass(frozen=True)
 class TracedWorkload:
-    """Execution traces, compiled.
+    """Execution traces, compiled, for networks of some NPUs, with (o,) s of each operation that is no communication.
 
-    Attributes
-    ----------
-    name : what it is called in results.
-    program : what the classes of NPUs do.
-    computing : (o,) s of each operation that is no communication.
-    layouts : of the communicator groups that collectives run on, how their members lie, the innermost first.
-    npus : of every network.
+    Layouts say how the members of communicator groups that collectives run on lie, the innermost first.
     """
 
     name: str
@@ -96,14 +84,7 @@ class TracedWorkload:
 class TraceTime:
     """Iteration time of traces as a function of the seconds per unit of each stream.
 
-    Attributes
-    ----------
-    streams : what the rows of the argument are.
-    program : what the classes of NPUs do.
-    computing : (o,) s of the operations that are no communication.
-    stream : (o,) the stream of a communication; -1 elsewhere.
-    units : (o,) how much of it.
-    whole : whether times are whole nanoseconds.
+    Each operation takes (o,) s, or if it communicates, (o,) units of its (o,) stream, else -1. Times may be whole ns.
     """
 
     streams: tuple[Stream, ...]
@@ -123,20 +104,11 @@ class TraceTime:
 
 
 def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accelerator: Accelerator) -> TracedWorkload:
-    """Compile traces for networks that are still to be chosen.
+    """Compile traces, of each NPU or one for all of them, for networks of some NPUs that are still to be chosen.
 
-    Parameters
-    ----------
-    name : what it is called in results.
-    traces : of each NPU, or one for all of them.
-    groups : communicator groups.
-    npus : of every network.
-    accelerator : how long computations take.
-
-    Raises
-    ------
-    InputError : as `compile_program` and `replay_population`; or a collective names dimensions of one certain network,
-        a group is no grid, a computation lacks what a roofline needs, or remote memory is used.
+    Errors are those of `compile_program` and `replay_population`; an InputError refuses, too, collectives that name
+    dimensions of one certain network, groups that are no grid, computations that lack what a roofline needs, and remote
+    memory.
     """
     for npu, trace in enumerate(traces):
         for node in trace:
@@ -160,13 +132,7 @@ def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accele
 
 
 def trace_time(workload: TracedWorkload, *, merging: Merging) -> TraceTime:
-    """Return the iteration time of traces.
-
-    Parameters
-    ----------
-    workload : the traces.
-    merging : which collectives are one stream.
-    """
+    """Return the iteration time of traces."""
     program, streams = workload.program, dict[Stream, int]()
     stream, units = np.full(len(program), -1), np.zeros(len(program))
     for at, operation in enumerate(program.operations):
@@ -197,11 +163,8 @@ def group_name(layout: Layout) -> str:
 def grid_of(members: Sequence[int], npus: int) -> Layout:
     """Return how a group lies among the NPUs: degrees of members and of what lies between them, the innermost first.
 
-    All NPUs are the empty layout.
-
-    Raises
-    ------
-    ValueError : the members are no grid of even strides that begins at a multiple of each.
+    All NPUs are the empty layout. A ValueError says that the members are no grid of even strides that begins at a
+    multiple of each.
 
     >>> grid_of([0, 2, 8, 10], 16)
     (('between', 2), ('member', 2), ('between', 2), ('member', 2))

@@ -1,4 +1,8 @@
-"""How process groups lie on the dimensions of a network."""
+"""How process groups lie on the dimensions of a network.
+
+NPUs are numbered in a mixed radix, dimension 0 fastest: NPU ``a0 + a1 n0 + a2 n0 n1 + ...`` has the place ``a_d`` in
+dimension d.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +23,11 @@ def parts_of(group: str) -> tuple[str, ...]:
 
 
 def lay_groups(npus: IntArray, degrees: IntArray) -> tuple[IntArray, BoolArray]:
-    """Lay process groups on the dimensions, the first group innermost.
+    """Return (g, d, n) how many of (d, n) NPUs belong to each group of some degree, and (n,) whether all found theirs.
 
-    Each group takes from each dimension, inner to outer, the greatest common divisor of what is left of the group and
-    of what is left of the dimension, so that a dimension may be split between groups (LIBRA's communicators).
-
-    Parameters
-    ----------
-    npus : (d, n) sizes of the dimensions.
-    degrees : (g,) or (g, n) NPUs in each group, innermost group first.
-
-    Returns
-    -------
-    extent : (g, d, n) how many NPUs of each dimension belong to one group.
-    fits : (n,) whether every group found all its NPUs.
+    Each group, the innermost first, takes from each dimension, inner to outer, the greatest common divisor of what is
+    left of the group and of what is left of the dimension, so that a dimension may be split between groups (LIBRA's
+    communicators). Degrees are (g,) or (g, n).
     """
     left_of_dimension = npus.copy()
     extent = np.empty((len(degrees), *npus.shape), dtype=np.int64)
@@ -47,14 +42,39 @@ def lay_groups(npus: IntArray, degrees: IntArray) -> tuple[IntArray, BoolArray]:
     return extent, fits
 
 
-def offsets(source: int, target: int, npus: IntArray) -> IntArray:
-    """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, and 0 in all others.
+def members_of(npus: IntArray, extent: IntArray, *groups: int) -> IntArray:
+    """Return (i, m) the NPUs of each instance of a process group, or of several that are joined.
 
-    Parameters
-    ----------
-    source, target : the NPUs, numbered with the innermost dimension fastest.
-    npus : (d, n) sizes of the dimensions.
+    The sizes of the dimensions are (d,), the extents of all groups (g, d), the innermost group first. In a dimension
+    that several groups share, the inner group takes neighbours and the next one NPUs that are a group apart, as
+    `lay_groups` lays them. The members of an instance ascend, and instances are ordered by their first member.
+
+    >>> members_of(np.array([2, 4]), np.array([[2, 2], [1, 2]]), 0)
+    array([[0, 1, 2, 3],
+           [4, 5, 6, 7]])
+    >>> members_of(np.array([2, 4]), np.array([[2, 2], [1, 2]]), 1)
+    array([[0, 4],
+           [1, 5],
+           [2, 6],
+           [3, 7]])
+    >>> members_of(np.array([2, 4]), np.array([[2, 1], [1, 2], [1, 2]]), 0, 2)
+    array([[0, 1, 4, 5],
+           [2, 3, 6, 7]])
     """
+    every = np.arange(int(npus.prod()))
+    first, stride = every.copy(), 1
+    for d, size in enumerate(npus.tolist()):
+        for group in groups:
+            step = int(extent[:group, d].prod())
+            place = every // stride % size // step % int(extent[group, d])
+            first -= place * step * stride
+        stride *= size
+    # Sorting is stable, so that members of the same first one stay in the order of their numbers.
+    return np.argsort(first, kind="stable").reshape(-1, int(extent[list(groups)].prod()))
+
+
+def offsets(source: int, target: int, npus: IntArray) -> IntArray:
+    """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, and 0 in all others."""
     found = np.zeros(npus.shape, dtype=np.int64)
     first, second = (np.full(npus.shape[1], npu) for npu in (source, target))
     for d, size in enumerate(npus):
@@ -65,16 +85,9 @@ def offsets(source: int, target: int, npus: IntArray) -> IntArray:
 
 
 def complete_degrees(given: Mapping[str, int], npus: int) -> dict[str, int]:
-    """Return the degree of every group, innermost first; data parallelism takes the NPUs that are left.
+    """Return the degree of every group, innermost first; ``dp`` takes the NPUs that are left when it is missing.
 
-    Parameters
-    ----------
-    given : degrees by name of group, such as ``{"tp": 16}``; ``dp`` is appended when it is missing.
-    npus : NPUs of the network.
-
-    Raises
-    ------
-    InputError : a degree does not divide the NPUs, or the degrees do not multiply to them.
+    An InputError says that a degree does not divide the NPUs, or the degrees do not multiply to them.
     """
     product = 1
     for name, degree in given.items():

@@ -38,16 +38,9 @@ _LARGEST = 2**63
 
 
 def read_astra_sim_text(path: Path, name: str | None = None) -> Workload:
-    """Read a workload file.
+    """Read a workload file; the workload has the file's stem as its name when none is given.
 
-    Parameters
-    ----------
-    path : the file.
-    name : of the workload; the file's stem when left out.
-
-    Raises
-    ------
-    InputError : the file cannot be read, or a line of it is wrong; all wrong lines are named.
+    An InputError says that the file cannot be read, or names all its wrong lines.
     """
     try:
         with opened(path) as file:
@@ -60,11 +53,7 @@ def read_astra_sim_text(path: Path, name: str | None = None) -> Workload:
 
 
 def parse_astra_sim_text(text: str, file: str, name: str) -> Workload:
-    r"""Read a workload from text; `file` is what errors call it.
-
-    Raises
-    ------
-    InputError : a line is wrong; all wrong lines are named.
+    r"""Read a workload from text; errors call it by the name of its file, and name all wrong lines.
 
     >>> text = "DATA\n1\nconv -1 10 NONE 0 10 NONE 0 20 ALLREDUCE 1000 0"
     >>> parse_astra_sim_text(text, "example.txt", "example").layers[0].weight_gradient.size

@@ -39,13 +39,9 @@ class Merging(Enum):
 
 @dataclass(frozen=True)
 class Race:
-    """Layers in which two chains run side by side and the longer one counts.
+    """Layers in which two chains run side by side and the longer one counts; so many, times the weight of a workload.
 
-    Attributes
-    ----------
-    count : how many layers of the iteration are alike, times the weight of their workload.
-    compute : seconds of the two chains.
-    size : (2, s) units of each stream in the two chains.
+    Each chain has seconds of compute and (2, s) units of each stream.
     """
 
     count: float
@@ -57,14 +53,8 @@ class Race:
 class IterationTime:
     """Iteration time as a function of the seconds per unit (byte or operation) of each stream.
 
-    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chain 0, chain 1)``
-
-    Attributes
-    ----------
-    streams : what the rows of the argument are.
-    compute : seconds that nothing hides.
-    size : (s,) units of each stream that nothing hides.
-    races : overlapped parts; empty without overlap.
+    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chain 0, chain 1)``, where nothing hides ``compute``
+    seconds and (s,) units of ``size``.
     """
 
     streams: tuple[Stream, ...]
@@ -92,17 +82,12 @@ def _chain(size: FloatArray, time_per_unit: Sequence[FloatArray]) -> FloatArray 
 def iteration_time(
     workload: Workload, degrees: Mapping[str, int], overlap: str, *, merging: Merging = Merging.PATTERN
 ) -> IterationTime:
-    """Compile a workload's training loop.
+    """Compile a workload's training loop, with the degrees of its process groups.
 
-    Parameters
-    ----------
-    workload : the layers.
-    degrees : NPUs in each process group the workload names.
-    overlap : ``none``, where everything is added up (LIBRA's loop), or ``tp-dp``, where in the backward pass of each
-        layer the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes
-        the longer of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute +
-        its collective). The forward pass is the same in both.
-    merging : which collectives are one stream.
+    Without overlap, ``none``, everything is added up (LIBRA's loop). With ``tp-dp``, in the backward pass of each layer
+    the input gradient's collective runs beside the weight gradient's compute and collective: the layer takes the longer
+    of (input-gradient compute + its collective) and (input-gradient compute + weight-gradient compute + its
+    collective). The forward pass is the same in both.
     """
     stream = partial(_stream, merging=merging)
     phases = [phase for layer in workload.layers for phase in layer.phases]
@@ -116,9 +101,7 @@ def iteration_time(
         streams,
         float(sum(phase.compute for phase in forward)),
         size(forward),
-        tuple(
-            Race(count, compute, np.array(sizes).reshape(2, len(streams))) for (compute, sizes), count in races.items()
-        ),
+        tuple(Race(count, compute, np.array(sizes)) for (compute, sizes), count in races.items()),
     )
 
 

@@ -17,12 +17,7 @@ _PER_NANOSECOND = 1000
 
 @dataclass(frozen=True)
 class DimensionGroup:
-    """A process group that is all NPUs of some dimensions.
-
-    Attributes
-    ----------
-    involved : whether each dimension is one of them.
-    """
+    """A process group that is all NPUs of some dimensions: of those involved."""
 
     involved: tuple[bool, ...]
 
@@ -38,18 +33,12 @@ GroupPlace = DimensionGroup | ListedGroup
 
 
 def training_nodes(workload: Workload, overlap: str, places: Mapping[str, GroupPlace]) -> tuple[Node, ...]:
-    """Return the nodes of one iteration.
+    """Return the nodes of one iteration; process groups that have more than one NPU have a place.
 
     Forward layers, then backward layers from the last one on, each with its input gradient before its weight gradient.
-    Without overlap they are one chain. With ``tp-dp`` the collective of an input gradient runs beside the compute and
-    the collective of the weight gradient, and the next layer waits for both. Computations take whole nanoseconds; those
-    of none, and collectives of groups of one NPU, have no node.
-
-    Parameters
-    ----------
-    workload : the layers.
-    overlap : ``none`` or ``tp-dp``, as for `evo_libra.workload.training.iteration_time`.
-    places : of the process groups that have more than one NPU.
+    Without overlap, ``none``, they are one chain. With ``tp-dp`` the collective of an input gradient runs beside the
+    compute and the collective of the weight gradient, and the next layer waits for both. Computations take whole
+    nanoseconds; those of none, and collectives of groups of one NPU, have no node.
     """
     trace, after = _Trace(places), _NOTHING
     for layer in workload.layers:

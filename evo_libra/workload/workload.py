@@ -11,15 +11,7 @@ PHASES = ("forward", "input_gradient", "weight_gradient")
 
 @dataclass(frozen=True)
 class Phase:
-    """Compute, then at most one collective.
-
-    Attributes
-    ----------
-    compute : seconds.
-    collective : the collective, or None.
-    size : its bytes; for an all-gather the shard before gathering.
-    group : the process group it runs on.
-    """
+    """Seconds of compute, then at most one collective of a group; its bytes are a shard's in an all-gather."""
 
     compute: float
     collective: Collective | None = None
@@ -44,13 +36,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class IterationSize:
-    """How much one training iteration is, as far as it is known.
+    """How much one training iteration is, as far as it is known: None where a model has no layers or sequences.
 
-    Attributes
-    ----------
-    layers : of the model that is trained.
-    sequence : tokens in a sequence; None where a model has no sequences.
-    batch : sequences, or samples, of each replica; `replicas` : of the model.
+    The batch is sequences, or samples, of each replica of the model.
     """
 
     layers: int | None = None
@@ -62,24 +50,13 @@ class IterationSize:
     def figures(self) -> dict[str, int | None]:
         """What programs read of it."""
         total = None if self.batch is None or self.replicas is None else self.batch * self.replicas
-        return {
-            "layers": self.layers,
-            "sequence": self.sequence,
-            "batch_per_replica": self.batch,
-            "global_batch": total,
-        }
+        sizes = {"layers": self.layers, "sequence": self.sequence, "batch_per_replica": self.batch}
+        return sizes | {"global_batch": total}
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One training iteration of a model.
-
-    Attributes
-    ----------
-    name : what it is called in results.
-    layers : the layers in forward order; a model's layer may be several of them.
-    size : how much it is.
-    """
+    """One training iteration of a model: its layers in forward order, of which several may be one of the model's."""
 
     name: str
     layers: tuple[Layer, ...]
@@ -103,7 +80,5 @@ def scale_compute(workload: Workload, factor: float) -> Workload:
     def scaled(phase: Phase) -> Phase:
         return replace(phase, compute=phase.compute * factor)
 
-    return replace(
-        workload,
-        layers=tuple(Layer(layer.name, *(scaled(phase) for phase in layer.phases)) for layer in workload.layers),
-    )
+    layers = tuple(Layer(layer.name, *map(scaled, layer.phases)) for layer in workload.layers)
+    return replace(workload, layers=layers)

@@ -20,9 +20,9 @@ from evo_libra.chakra.groups import read_groups
 from evo_libra.chakra.read import read_nodes, trace_files
 from evo_libra.errors import InputError
 from evo_libra.problem.problem import Problem
-from evo_libra.timing.input_files.files import read_machine
+from evo_libra.timing.input_files.system_file import read_machine
 from evo_libra.timing.traces.execute import execute
-from evo_libra.workload.group_members import members_of
+from evo_libra.workload.parallelism import members_of
 
 WHOLE = "RI(4)@chiplet:256_FC(2)@package:100_SW(4)@pod:50_RI(2)@node:25"
 SPLIT = "FC(8)@chiplet:256_SW(8)@pod:64"

@@ -24,14 +24,8 @@ from evo_libra.problem.problem import Problem
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.input_files.files import (
-    NetworkFile,
-    SystemFile,
-    network_text,
-    parse_network,
-    parse_system,
-    system_text,
-)
+from evo_libra.timing.input_files.network_file import NetworkFile, network_text, parse_network
+from evo_libra.timing.input_files.system_file import SystemFile, parse_system, system_text
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy
 
 RING, FULLY_CONNECTED, SWITCH = range(3)

@@ -16,8 +16,8 @@ from pathlib import Path
 import polars as pl
 
 from evo_libra import load_problem
-from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs
 from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.store.search_state import Record, designs_files, keep_first, kept_designs
 from evo_libra.problem.problem import Problem
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import NO_OPTIONS, SearchOptions, Snapshot

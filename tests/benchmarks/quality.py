@@ -24,7 +24,7 @@ from pymoo.problems import get_problem
 
 from evo_libra.front.archive import Archive, Collection, front
 from evo_libra.problem.file.registry import load_problem, problem_names
-from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import Genome
 from evo_libra.searching.engines.niching import reference_directions
 from evo_libra.searching.engines.nsga import nsga2, nsga3
 

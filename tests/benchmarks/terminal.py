@@ -22,14 +22,14 @@ import numpy as np
 import polars as pl
 import psutil
 
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.store.checkpoint import write_checkpoint
+from evo_libra.experiment.run.record import program
 from evo_libra.experiment.store.claim import Lease
-from evo_libra.experiment.store.events import Progress, tell_progress
-from evo_libra.experiment.store.folder import RunFolder, checksum
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.store.messages import Progress, tell_progress
+from evo_libra.experiment.store.search_state import write_checkpoint
+from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive, Collection, non_dominated
-from evo_libra.front.front import Front
-from evo_libra.front.table import write_table
+from evo_libra.front.front import Front, write_table
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.loop import Snapshot
 

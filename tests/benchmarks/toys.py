@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import COST, TIME, Evaluation, Objective, SearchSettings
+from evo_libra.problem.protocol import COST, TIME, Evaluation, Genome, Objective, SearchSettings
 
 POWER = Objective("power", "power_kW", 1e3, "network power [kW]")
 DIMENSIONS, SHAPES, BLOCKS, TECHNOLOGIES = 4, 80, 3, 4

@@ -18,12 +18,13 @@ from evo_libra.arrays import FloatArray, Population
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import load_experiment, planned_run
+from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.run.origin import build_afresh, origin_of
-from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.experiment.run.spec import spec_as_run, spec_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.experiment.store.manifest import spec_as_run, spec_of
+from evo_libra.files.integrity import canonical_hash
 from evo_libra.front.explain import explain
 from evo_libra.front.front import Front
 from evo_libra.front.rescore import rescore

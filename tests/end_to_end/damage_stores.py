@@ -41,11 +41,10 @@ from evo_libra.experiment.results.catalogue import Catalogue, read_front
 from evo_libra.experiment.run.origin import origin_of
 from evo_libra.experiment.run.record import RunRecord
 from evo_libra.experiment.run.spec import Experiment, RunSpec, run_of
-from evo_libra.experiment.store import control
+from evo_libra.experiment.store import messages
 from evo_libra.experiment.store.claim import acquire, renew
-from evo_libra.experiment.store.damage import damaged_files
-from evo_libra.experiment.store.events import read_progress
-from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.store.folder import RunFolder, damaged_files
+from evo_libra.experiment.store.messages import read_progress
 from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
 from evo_libra.ui.terminal.session import Session, Wanted
 
@@ -132,7 +131,7 @@ class Store:
         self.experiment = Experiment("mine", Path("mine.yaml"), specs, 1.0)
         batch = write_plan(self.experiment, self.results)
         batch.write_json("runner.json", {"command": ["evo-libra", "run"], "started": 1.0, "workers": 2})
-        control.request(self.results, self.queued.id, "pause")
+        messages.request(self.results, self.queued.id, "pause")
         self.claim = acquire(begun.path, "batch")
         assert self.claim is not None
         self.truth = {run.id: run for run in self.listed()[0]}

@@ -17,7 +17,7 @@ import pytest
 from command import COMMAND, process_json, run, run_json, run_process, wait_for
 
 from evo_libra.experiment.execution.private_cluster import new_credentials
-from evo_libra.experiment.store.control import request
+from evo_libra.experiment.store.messages import request
 
 ROOT = Path(__file__).parents[2]
 STEERED = '''

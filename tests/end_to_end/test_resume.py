@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evo_libra import load_problem
-from evo_libra.experiment.store.checkpoint import read_checkpoint, write_checkpoint
 from evo_libra.experiment.store.folder import FRONT, RunFolder
+from evo_libra.experiment.store.search_state import read_checkpoint, write_checkpoint
 from evo_libra.front.front import front_of
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.conformance import SampleProblem

@@ -10,7 +10,7 @@ import pytest
 
 from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.run.origin import origin_of
-from evo_libra.experiment.run.provenance import program
+from evo_libra.experiment.run.record import program
 from evo_libra.experiment.run.spec import RunSpec, run_of
 
 FAILING = '''

@@ -12,7 +12,7 @@ from real_fabrics import combination_of, exact, in_any_fraction, reached, topolo
 
 from evo_libra import search
 from evo_libra.front.archive import non_dominated
-from evo_libra.problem.pricing.kits import kits_of
+from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.problem import Problem
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
-from evo_libra.front.designs import front_genes
-from evo_libra.front.front import Front
+from evo_libra.front.front import Front, front_genes
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import SearchOptions
 from evo_libra.searching.registry import load_engine

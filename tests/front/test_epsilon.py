@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
 from evo_libra.front import indicators
-from evo_libra.front.epsilon import largest_factor
-from evo_libra.front.indicators import hypervolume
+from evo_libra.front.indicators import hypervolume, largest_factor
 
 
 def sets(seed: int, objectives: int, most: int, values: int) -> list[FloatArray]:

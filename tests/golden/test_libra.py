@@ -14,10 +14,8 @@ from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, merged
 from evo_libra.bandwidth.solve import optimal_bandwidth, violation
 from evo_libra.collective import Collective, Pattern, time_per_byte, traffic, unit_traffic
-from evo_libra.network.catalog.technologies import Catalog, Technology
-from evo_libra.network.cost import cost_by_part, network_cost, part_prices
-from evo_libra.workload.generators.dlrm import dlrm
-from evo_libra.workload.generators.transformer import transformer
+from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, network_cost, part_prices
+from evo_libra.workload.generators import dlrm, transformer
 from evo_libra.workload.language_models import MODELS_FILE, load_models
 from evo_libra.workload.parallelism import lay_groups
 from evo_libra.workload.text_file import parse_astra_sim_text

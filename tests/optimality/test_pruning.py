@@ -12,7 +12,7 @@ from evo_libra.optimality.ideal_bandwidth import ideal_of
 from evo_libra.optimality.pruning import prune
 from evo_libra.problem.file import load as load_module
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space_size import CountedStructures
+from evo_libra.problem.space import CountedStructures
 
 LIBRA = ["npus=1536", "fabric.catalog=libra", "fabric.one_dimension_per_technology=false"]
 PARTS = "fabric={catalog: parts-2024, max_dimensions: 3, technologies: [xgmi, nvlink4, optics-400g]}"

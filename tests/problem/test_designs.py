@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from evo_libra import load_problem
 from evo_libra.errors import InputError
-from evo_libra.problem.designs import genes_of, in_space
+from evo_libra.problem.designs import genes_of
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.space_size import CountedStructures
+from evo_libra.problem.space import CountedStructures
 
 OPEN = "time={model: astra, chunks: [1, 4], scheduler: [baseline, offline-greedy], algorithms: search, latency_ns: 500}"
 PROBLEMS = {
@@ -80,7 +80,7 @@ def test_design_that_is_not_in_the_space_is_named() -> None:
     # The network of pods may come first, but not twice.
     outside = "SW(64)@pod:20_SW(64)@pod:20"
     designs = problem.read([inside, outside])
-    np.testing.assert_array_equal(in_space(problem, designs), [True, False])
+    np.testing.assert_array_equal(problem.sections.recognise(designs)[1], [True, False])
     with pytest.raises(InputError, match=r"SW\(64\)@pod:20_SW\(64\)@pod:20' is not in the search space of 'gpt3-4k'"):
         genes_of(problem, designs)
 
@@ -88,7 +88,7 @@ def test_design_that_is_not_in_the_space_is_named() -> None:
 def test_schedule_that_is_no_choice_is_not_in_the_space() -> None:
     problem = load_problem("gpt3-4k", [OPEN])
     designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 5))
-    assert in_space(problem, designs).all()
+    assert problem.sections.recognise(designs)[1].all()
     assert designs.schedule is not None
     other = replace(designs, schedule=replace(designs.schedule, chunks=np.full(5, 3)))
-    assert not in_space(problem, other).any()
+    assert not problem.sections.recognise(other)[1].any()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.feasibility import _meet_together, _solvable
+from evo_libra.problem.pricing.per_bandwidth import _meet_together, _solvable
 
 TEXTS = (
     "sum(bw) == {} GB/s", "sum(bw) <= {} GB/s", "sum(bw) >= {} GB/s", "bw[0] - 2*bw[1] <= -{} GB/s",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evo_libra import certify, load_problem, search
 from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.errors import InputError
-from evo_libra.front.explain import bill_of, explain
+from evo_libra.front.explain import explain
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import violations
@@ -69,7 +69,7 @@ def test_designs_are_of_whole_ports_and_cost_what_their_bills_say(small: Problem
     np.testing.assert_allclose(ports[used], np.rint(ports[used]), atol=1e-9)
     assert (ports[used] >= 1).all()
     for n in range(len(designs)):
-        rows = bill_of(small, designs.select([n]))
+        rows = small.pricing.bill(designs.select([n]))
         assert sum(row["cost_usd"] for row in rows) == pytest.approx(worth.objectives[1, n], abs=0.005)
         assert sum(row["power_W"] for row in rows) == pytest.approx(worth.objectives[2, n], rel=1e-9)
         assert all(row["pieces"] == int(row["pieces"]) for row in rows)
@@ -187,7 +187,7 @@ def test_bills_of_shipped_problems_sum_to_their_objectives_to_the_cent(name: str
     designs = problem.decode(problem.genome.sample(np.random.default_rng(seed), 5))
     worth = problem.evaluate(designs)
     for n in range(len(designs)):
-        bill = bill_of(problem, designs.select([n]))
+        bill = problem.pricing.bill(designs.select([n]))
         cost, power = (sum(row[key] for row in bill) for key in ("cost_usd", "power_W"))
         for row in bill:
             assert row["cost_usd"] == pytest.approx(row["pieces"] * row["unit_usd"], abs=0.005)

@@ -13,8 +13,7 @@ import pytest
 from evo_libra import load_problem
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.conformance import CHECKS, Check, ConformanceError, SampleProblem
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.deap import DeapEngine

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.arrays import FloatArray
 from evo_libra.front.archive import Archive
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.engine import EngineState
 from evo_libra.searching.generations import generations
 from evo_libra.searching.loop import Snapshot

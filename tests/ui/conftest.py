@@ -15,11 +15,11 @@ from textual.pilot import Pilot
 
 from evo_libra import load_problem
 from evo_libra.experiment.run.origin import origin_of
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.store.checkpoint import write_checkpoint
-from evo_libra.experiment.store.control import request
-from evo_libra.experiment.store.events import Progress, tell_progress
-from evo_libra.experiment.store.folder import RunFolder, checksum
+from evo_libra.experiment.run.record import program
+from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.store.messages import Progress, request, tell_progress
+from evo_libra.experiment.store.search_state import write_checkpoint
+from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.front.front import Front
 from evo_libra.searching.engine import EngineState

@@ -13,11 +13,10 @@ from evo_libra.experiment.execution.plan import write_plan
 from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.run.origin import build, origin_of
-from evo_libra.experiment.run.spec import Experiment, run_of
+from evo_libra.experiment.run.spec import Experiment, manifest_of, run_of
 from evo_libra.experiment.store.claim import Lease
-from evo_libra.experiment.store.control import all_requested, requested
 from evo_libra.experiment.store.folder import RunFolder
-from evo_libra.experiment.store.manifest import manifest_of
+from evo_libra.experiment.store.messages import all_requested, requested
 from evo_libra.ui.terminal import new_run as launch
 from evo_libra.ui.terminal.widgets.dialogs import Confirm, Editor, Form
 

@@ -16,10 +16,10 @@ from evo_libra.experiment.execution.executor import Executor, Job, Report, Undel
 from evo_libra.experiment.execution.plan import PlannedRun, batch_folder, tidy, wanted, write_plan
 from evo_libra.experiment.execution.worker import abandon
 from evo_libra.experiment.run.spec import Experiment, RunSpec
-from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.store.claim import Lease, current_claim, server_time
-from evo_libra.experiment.store.control import all_requested, request, settle
 from evo_libra.experiment.store.folder import RUNNER, RunFolder
+from evo_libra.experiment.store.messages import all_requested, request, settle
+from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
 from evo_libra.faults import StorageError
 
@@ -33,13 +33,7 @@ NEWS_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Ended:
-    """A run that has ended for this batch.
-
-    Attributes
-    ----------
-    spec, report : the run, and what its worker said.
-    count, total : how many have ended, of how many.
-    """
+    """A run that has ended for this batch, as the `count`-th of `total` runs, and what its worker said."""
 
     spec: RunSpec
     report: Report
@@ -54,10 +48,8 @@ class Summary:
     Attributes
     ----------
     reports : of its runs, by id; those that were never sent are not in it.
-    skipped : how many had ended before.
-    stale : how many of them were made by another version of the program.
+    skipped, stale : how many had ended before, and how many of them were made by another version of the program.
     seconds : from the first run sent to the last report.
-    interrupted : whether it was asked to stop.
     """
 
     reports: Mapping[str, Report]
@@ -83,23 +75,16 @@ def run_batch(
     on_wait: Callable[[str], None] = lambda _why: None,
     on_news: Callable[[str], None] = lambda _news: None,
 ) -> Summary:
-    """Execute the runs of an experiment that are not done yet.
+    """Execute the runs of an experiment that are not done yet; `planned`, from `plan_of`, is what is there of it.
+
+    Of the runs that have ended, those are run again that `again` names: ``stale``, ``failed``. Raises a `StorageError`
+    where results cannot be written; finished runs are intact.
 
     Parameters
     ----------
-    experiment, planned : the experiment, and from `plan_of` what is there of it.
-    results : the folder of results.
-    executor : where.
-    again : which runs that have ended are run again: ``stale``, ``failed``.
     interrupted : whether this process is asked to stop; workers then keep a checkpoint and end.
-    on_end : called when a run ends.
-    on_wait : called with the reason when nothing happens for a while, and the reason is a new one.
+    on_end, on_wait : called when a run ends, and with a new reason why nothing happens for a while.
     on_news : called with how far the runs at work are, when none has ended for a minute; and when they are to stop.
-
-    Raises
-    ------
-    StorageError : results cannot be written; finished runs are intact.
-    EvoLibraError : the scheduler is gone.
     """
     results = results.absolute()
     folder, todo = batch_folder(results, experiment.name), wanted(planned, again)
@@ -303,8 +288,7 @@ class _Batch:
 
 def _chains(specs: Sequence[RunSpec]) -> dict[tuple[str, int], list[str]]:
     """Return the ids of the runs of each search and seed, the longest first."""
-    chains: dict[tuple[str, int], list[str]] = {}
+    chains: dict[tuple[str, int], list[str]] = {(spec.search, spec.seed): [] for spec in specs}
     for spec in sorted(specs, key=lambda spec: -spec.evaluations):
-        chains.setdefault((spec.search, spec.seed), []).append(spec.id)
-    order = dict.fromkeys((spec.search, spec.seed) for spec in specs)
-    return {key: chains[key] for key in order}
+        chains[spec.search, spec.seed].append(spec.id)
+    return chains

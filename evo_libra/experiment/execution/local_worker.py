@@ -23,7 +23,8 @@ from dataclasses import asdict, dataclass, field
 from typing import IO, TYPE_CHECKING
 
 from evo_libra.errors import EvoLibraError
-from evo_libra.experiment.execution.scheduler import ONE_THREAD, OnScheduler
+from evo_libra.experiment.execution.executor import ONE_THREAD
+from evo_libra.experiment.execution.scheduler import OnScheduler
 from evo_libra.searching.evaluation.workers import is_stopped
 
 if TYPE_CHECKING:
@@ -40,13 +41,9 @@ _FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM) if hasattr(signal, "SIGKILL")
 
 @dataclass(frozen=True)
 class Place:
-    """What a worker serves.
+    """What a worker serves: the address of a scheduler, and the credentials to speak with it (`new_credentials`).
 
-    Attributes
-    ----------
-    address : of the scheduler.
-    credentials : to speak with it; from `evo_libra.experiment.execution.private_cluster.new_credentials`.
-    folder : for temporary files; nobody else may write to it.
+    Nobody else may write to the folder, which is for temporary files.
     """
 
     address: str
@@ -62,6 +59,16 @@ class _Process:
     arrived: bool = False
     said: list[bytes] = field(default_factory=list)
     stopped: float = 0.0
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def close(self) -> None:
+        """Close the pipe, at whose end the process ends."""
+        if self.process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
 
     def listen(self, errors: IO[bytes]) -> None:
         """Hand on what the process writes to its standard error until it ends."""
@@ -81,14 +88,10 @@ class _Process:
 
 @dataclass
 class LocalWorkers:
-    """Worker processes, each with a thread of its own; those that die are replaced.
+    """As many worker processes as there are to be, each with a thread of its own; those that die are replaced.
 
-    Attributes
-    ----------
-    place : what they serve.
-    count : how many there are to be.
-    arrived : returns the names, which are process numbers, of the workers that have reached the scheduler.
-    on_news : called with a sentence when one that was stopped is replaced.
+    `arrived` returns the names, which are process numbers, of the workers that have reached the scheduler. `on_news` is
+    called with a sentence when one that was stopped is replaced.
     """
 
     place: Place
@@ -100,12 +103,7 @@ class LocalWorkers:
     _looked: float = 0.0
 
     def mend(self) -> None:
-        """Start what is missing.
-
-        Raises
-        ------
-        EvoLibraError : workers end before they have reached the scheduler, again and again.
-        """
+        """Start what is missing. Raises an EvoLibraError where too many workers end before they reach the scheduler."""
         names = self.arrived()
         for one in self._living:
             if str(one.process.pid) in names:
@@ -121,7 +119,7 @@ class LocalWorkers:
                 f"workers cannot be started on this machine{_reason(failed[-1])}; --workers 0 does without"
             )
         for one in ended:
-            _close(one.process)
+            one.close()
         self._living = [one for one in self._living if one not in ended]
         while len(self._living) < self.count:
             self._living.append(_start(self.place))
@@ -130,19 +128,17 @@ class LocalWorkers:
         """Kill the worker with a name; `mend` replaces it."""
         for one in self._living:
             if str(one.process.pid) == name:
-                one.process.kill()
-                one.process.wait()
+                one.kill()
 
     def end(self) -> None:
         """End all workers."""
         for one in self._living:
-            _close(one.process)
+            one.close()
         for one in self._living:
             try:
                 one.process.wait(_END_SECONDS)
             except subprocess.TimeoutExpired:
-                one.process.kill()
-                one.process.wait()
+                one.kill()
         self._living = []
 
     def _replace_stopped(self) -> None:
@@ -153,8 +149,7 @@ class LocalWorkers:
             one.stopped = one.stopped + passed if is_stopped(one.process.pid) else 0.0
             if one.stopped > STOPPED_SECONDS:
                 self.on_news(f"the worker process {one.process.pid} was stopped; another one takes its place")
-                one.process.kill()
-                one.process.wait()
+                one.kill()
 
 
 def _start(place: Place) -> _Process:
@@ -189,12 +184,6 @@ def _show(text: bytes) -> None:
         sys.stderr.flush()
 
 
-def _close(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
-
-
 def _end_with_parent(folder: str) -> None:
     """Wait for the end of the pipe from the program that started this one; whatever ended it, this one ends, too."""
     sys.stdin.buffer.read()
@@ -204,30 +193,11 @@ def _end_with_parent(folder: str) -> None:
 
 @dataclass(frozen=True)
 class LocalCluster:
-    """What was started for a batch on this machine.
-
-    Attributes
-    ----------
-    cluster : the scheduler.
-    workers : its workers.
-    folder : for their temporary files.
-    """
+    """What was started for a batch on this machine: a scheduler, its workers, a folder for their temporary files."""
 
     cluster: SpecCluster
     workers: LocalWorkers
     folder: tempfile.TemporaryDirectory[str]
-
-    def mend(self) -> None:
-        """Replace workers that have ended."""
-        self.workers.mend()
-
-    def kill(self, name: str) -> None:
-        """Kill the worker with a name."""
-        self.workers.kill(name)
-
-    def end(self) -> None:
-        """End all workers."""
-        self.workers.end()
 
     def close(self) -> None:
         """End the scheduler once the workers have ended."""
@@ -240,11 +210,6 @@ def local_cluster(workers: int, on_news: Callable[[str], None] = lambda _news: N
     """Start a scheduler in this process, and worker processes on this machine with a thread each.
 
     Nobody else can reach them; see `evo_libra.experiment.execution.private_cluster`.
-
-    Parameters
-    ----------
-    workers : processes.
-    on_news : as for `OnScheduler`.
     """
     from distributed import Client, SpecCluster  # noqa: PLC0415 - takes half a second
 

@@ -11,23 +11,20 @@ from typing import Literal
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import plain_name
-from evo_libra.experiment.run.spec import Experiment, RunSpec
+from evo_libra.experiment.run.spec import Experiment, RunSpec, planned_json
 from evo_libra.experiment.store.claim import Lease
-from evo_libra.experiment.store.damage import damaged_files
 from evo_libra.experiment.store.folder import (
     ATTEMPT,
     FAILED,
     MANIFEST,
     PLAN,
     RUNNER,
-    TEMPORARY,
     RunFolder,
-    move_folder_away,
+    damaged_files,
     read_file,
 )
-from evo_libra.experiment.store.manifest import planned_json
-from evo_libra.experiment.store.records import BATCHES, stale
-from evo_libra.experiment.store.staging import STAGING, TakenOverError
+from evo_libra.experiment.store.records import BATCHES, is_stale
+from evo_libra.experiment.store.staging import STAGING, TEMPORARY, TakenOverError, move_folder_away
 
 State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
 
@@ -36,12 +33,8 @@ State = Literal["new", "begun", "done", "stale", "failed", "damaged"]
 class PlannedRun:
     """A run, and what is there of it.
 
-    Attributes
-    ----------
-    spec : the run.
-    state : ``begun`` has been worked on but not ended; ``stale`` was made by another version of the program; of
-        ``damaged`` ones a file is not what the run wrote.
-    reason : which file of a damaged one, and why.
+    A ``begun`` one has been worked on but not ended; a ``stale`` one was made by another version of the program; of a
+    ``damaged`` one a file, which the reason names, is not what the run wrote.
     """
 
     spec: RunSpec
@@ -50,29 +43,18 @@ class PlannedRun:
 
 
 def plan_of(experiment: Experiment, results: Path) -> list[PlannedRun]:
-    """Return the runs of an experiment with what is there of them.
-
-    Raises
-    ------
-    InputError : a folder that a run would use is another run's.
-    """
-    return [_planned(spec, results) for spec in experiment.runs]
+    """Return the runs of an experiment with what is there of them; refuse a folder that is another run's."""
+    return [_planned(spec, RunFolder(results / spec.id)) for spec in experiment.runs]
 
 
-def _planned(spec: RunSpec, results: Path) -> PlannedRun:
-    wrong = damaged_files(RunFolder(results / spec.id))
+def _planned(spec: RunSpec, folder: RunFolder) -> PlannedRun:
+    wrong = damaged_files(folder)
     reason = next(iter(wrong.values()), "")
-    return PlannedRun(spec, "damaged", reason) if wrong else PlannedRun(spec, state_of(spec, results))
+    return PlannedRun(spec, "damaged", reason) if wrong else PlannedRun(spec, _state(spec, folder))
 
 
-def state_of(spec: RunSpec, results: Path) -> State:
-    """Return what is there of a run whose files are sound.
-
-    Raises
-    ------
-    InputError : its folder is another run's.
-    """
-    folder = RunFolder(results / spec.id)
+def _state(spec: RunSpec, folder: RunFolder) -> State:
+    """Return what is there of a run whose files are sound; refuse a folder that is another run's."""
     manifest, failed = read_file(folder.path, MANIFEST), read_file(folder.path, FAILED)
     if manifest is None:
         return "new" if failed is None else "failed"
@@ -80,18 +62,12 @@ def state_of(spec: RunSpec, results: Path) -> State:
         found = manifest["hash"]
         raise InputError(f"{folder.path} belongs to another run ({found}); move it, or name another --out")
     if folder.done:
-        return "stale" if stale(folder) else "done"
+        return "stale" if is_stale(manifest) else "done"
     return "begun" if failed is None else "failed"
 
 
 def wanted(planned: Sequence[PlannedRun], again: Sequence[str]) -> list[RunSpec]:
-    """Return the runs that are to be executed.
-
-    Parameters
-    ----------
-    planned : from `plan_of`.
-    again : which runs that have ended are run again: ``stale``, ``failed``.
-    """
+    """Return the runs that are to be executed; of those that have ended, ``stale`` or ``failed`` ones if `again`."""
     return [run.spec for run in planned if run.state in ("new", "begun", "damaged", *again)]
 
 
@@ -101,12 +77,7 @@ def batch_folder(results: Path, experiment: str) -> RunFolder:
 
 
 def write_plan(experiment: Experiment, results: Path) -> RunFolder:
-    """Write down the runs of a batch, so that those which have not begun can be seen, too; return its folder.
-
-    Raises
-    ------
-    StorageError : it cannot be written.
-    """
+    """Write down the runs of a batch, so that those which have not begun can be seen, too; return its folder."""
     folder = batch_folder(results, experiment.name)
     runs = [planned_json(spec) for spec in experiment.runs]
     for name in (PLAN, RUNNER):
@@ -116,17 +87,7 @@ def write_plan(experiment: Experiment, results: Path) -> RunFolder:
 
 
 def tidy(spec: RunSpec, results: Path, batch: str) -> None:
-    """Remove what a worker that was killed after it had finished a run left in its folder.
-
-    Parameters
-    ----------
-    spec, results : the run.
-    batch : the batch that tidies up.
-
-    Raises
-    ------
-    StorageError : there is no right to.
-    """
+    """Remove what a worker that was killed after it had finished a run left in its folder; for a batch."""
     folder = RunFolder(results / spec.id)
     if not folder.done or not any(name.startswith(_LEFTOVERS) for name in os.listdir(folder.path)):  # noqa: PTH208
         return

@@ -47,13 +47,9 @@ def scheduler_options(credentials: dict[str, str]) -> dict[str, Any]:
 
 
 def worker_of(address: str, credentials: dict[str, str], name: str, folder: str) -> PrivateWorker:
-    """Return a worker with one thread for a scheduler.
+    """Return a worker with one thread for a scheduler, which knows it by a name.
 
-    Parameters
-    ----------
-    address, credentials : of the scheduler.
-    name : what the scheduler knows it by.
-    folder : for its temporary files, which nobody else may write to: Dask looks for modules there.
+    Nobody else may write to the folder of its temporary files: Dask looks for modules there.
     """
     return PrivateWorker(
         address,

@@ -3,51 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import EvoLibraError, InputError
-from evo_libra.experiment.execution.executor import Job, Report, Undelivered
+from evo_libra.experiment.execution.executor import Report, Undelivered, run_task
 
 if TYPE_CHECKING:
     from distributed import Client, Future
     from distributed.security import Security
 
+    from evo_libra.experiment.execution.local_worker import LocalCluster
+
 _RESULT_SECONDS = 1.0
 _LOOK_SECONDS = 5.0
 _CONNECT_SECONDS = 20
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1"
-)
-"""Environment of a worker: it is one of many, each on a core of its own."""
-
-
-def run_task(run: Mapping[str, Any], job: Mapping[str, Any]) -> Report:
-    """Execute a run.
-
-    Parameters
-    ----------
-    run : from `RunSpec.data`.
-    job : the fields of `evo_libra.experiment.execution.executor.Job`.
-    """
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
-    # Only now: NumPy and Polars count their threads when they are imported.
-    from evo_libra.experiment.execution.search_loop import on_workers  # noqa: PLC0415
-    from evo_libra.experiment.execution.worker import execute  # noqa: PLC0415
-
-    return execute(run, Job(**job), place=on_workers)
-
-
-TOLD_SECONDS = 30.0
+SILENT_SECONDS = 30.0
 """Time without a sign of life after which a worker is reported."""
-DROPPED_SECONDS = 120.0
+DROP_SECONDS = 120.0
 """Time after which its runs go to others."""
 
 
@@ -60,65 +38,39 @@ class _Seen:
     reported: bool = False
 
 
-@dataclass
 class Silence:
     """What an observer knows of workers from when their signs of life change; what these say decides nothing."""
 
-    _seen: dict[str, _Seen] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
 
     def look(self, now: float, signs: Mapping[str, Any], slowness: float = 1.0) -> tuple[list[str], list[str]]:
         """Return the workers to tell of, each once, and those to drop.
 
-        Parameters
-        ----------
-        now : seconds of a clock that never jumps.
-        signs : by worker, something that changes while it lives.
-        slowness : by how much more patience is needed, where signs are sent less often.
+        The signs are something that changes while a worker lives, by its name; `slowness` is by how much more patience
+        is needed where signs are sent less often. The clock of `now` [s] never jumps.
         """
-        self._seen = {name: self._of(name, sign, now) for name, sign in signs.items()}
-        quiet = {name: now - seen.since for name, seen in self._seen.items()}
-        newly = [name for name in self._longer(quiet, TOLD_SECONDS * slowness) if not self._seen[name].reported]
+        known = self._seen
+        self._seen = {
+            name: known[name] if name in known and known[name].sign == sign else _Seen(sign, now)
+            for name, sign in signs.items()
+        }
+        silent = [name for name, seen in self._seen.items() if now - seen.since > SILENT_SECONDS * slowness]
+        newly = [name for name in silent if not self._seen[name].reported]
         for name in newly:
             self._seen[name].reported = True
-        return newly, list(self._longer(quiet, DROPPED_SECONDS * slowness))
-
-    def _of(self, name: str, sign: Any, now: float) -> _Seen:  # noqa: ANN401 - whatever changes
-        known = self._seen.get(name)
-        return known if known is not None and known.sign == sign else _Seen(sign, now)
-
-    @staticmethod
-    def _longer(quiet: Mapping[str, float], seconds: float) -> Iterable[str]:
-        return [name for name, time in quiet.items() if time > seconds]
-
-
-class Workers(Protocol):
-    """What was started for a batch on this machine, to be ended with it."""
-
-    def mend(self) -> None:
-        """Replace workers that have ended."""
-
-    def kill(self, name: str) -> None:
-        """Kill the worker with a name."""
-
-    def end(self) -> None:
-        """End all workers."""
-
-    def close(self) -> None:
-        """End the scheduler once the workers have ended."""
+        return newly, [name for name in silent if now - self._seen[name].since > DROP_SECONDS * slowness]
 
 
 class OnScheduler:
-    """Executes runs on the workers of a Dask scheduler.
+    """Executes runs on the workers of the Dask scheduler that a client is connected to.
 
-    Parameters
-    ----------
-    client : connected to it.
-    local : what was started for the batch on this machine, to be ended with it.
-    on_news : called with a sentence when a worker is silent for long, or given up.
+    What was started for the batch on this machine ends with it. `on_news` is called with a sentence when a worker is
+    silent for long, or given up.
     """
 
     def __init__(
-        self, client: Client, local: Workers | None = None, on_news: Callable[[str], None] = lambda _news: None
+        self, client: Client, local: LocalCluster | None = None, on_news: Callable[[str], None] = lambda _news: None
     ) -> None:
         self._client, self._local, self._on_news = client, local, on_news
         self._ended: queue.SimpleQueue[tuple[str, Report | Undelivered]] = queue.SimpleQueue()
@@ -165,14 +117,9 @@ class OnScheduler:
         raise FutureCancelledError(future.key, "the batch has ended")
 
     def poll(self, seconds: float) -> list[tuple[str, Report | Undelivered]]:
-        """Return the reports that have come; wait so long for the first.
-
-        Raises
-        ------
-        EvoLibraError : the scheduler is gone.
-        """
+        """Return the reports that have come; wait so long for the first. Raises an error if the scheduler is gone."""
         if self._local is not None:
-            self._local.mend()
+            self._local.workers.mend()
         self._look()
         found = []
         with suppress(queue.Empty):
@@ -194,9 +141,9 @@ class OnScheduler:
         signs = {address: worker["last_seen"] for address, worker in workers.items()}
         silent, dropped = self._silence.look(self._looked, signs, max(len(signs) / 1000, 1.0))
         for address in silent:
-            more = DROPPED_SECONDS - TOLD_SECONDS
+            more = DROP_SECONDS - SILENT_SECONDS
             self._on_news(
-                f"the worker {address} has given no sign of life for {TOLD_SECONDS:.0f} s; "
+                f"the worker {address} has given no sign of life for {SILENT_SECONDS:.0f} s; "
                 f"in {more:.0f} s its runs go to others"
             )
         for address in dropped:
@@ -207,7 +154,7 @@ class OnScheduler:
         scheduler: Any = self._client.scheduler
         self._client.sync(scheduler.unregister, address=address, stimulus_id=f"silent-{time.monotonic()}")
         if self._local is not None:
-            self._local.kill(name)
+            self._local.workers.kill(name)
 
     def workers(self) -> int:
         """Return the number of runs that the workers execute at a time."""
@@ -224,7 +171,7 @@ class OnScheduler:
         """Leave the scheduler; end what was started for this batch."""
         self._closed = True
         if self._local is not None:
-            self._local.end()
+            self._local.workers.end()
         with suppress(OSError, TimeoutError):
             self._client.close(timeout=5)
         if self._local is not None:
@@ -233,12 +180,9 @@ class OnScheduler:
 
 @dataclass(frozen=True)
 class Tls:
-    """Files to speak TLS with a scheduler; what is None is as Dask is configured.
+    """Files to speak TLS with a scheduler: its authority, and this program's own certificate and key.
 
-    Attributes
-    ----------
-    ca_file : the authority that has signed the certificates of scheduler and workers.
-    cert, key : this program's own certificate and its key.
+    What is None is as Dask is configured.
     """
 
     ca_file: Path | None = None
@@ -246,12 +190,7 @@ class Tls:
     key: Path | None = None
 
     def security(self) -> Security:
-        """Return what tells Dask to use them, and to speak with nobody who has none.
-
-        Raises
-        ------
-        InputError : a file is missing.
-        """
+        """Return what tells Dask to use them, and to speak with nobody who has none; refuse a missing file."""
         from distributed.security import Security  # noqa: PLC0415 - takes half a second
 
         named = {"ca_file": self.ca_file, "client_cert": self.cert, "client_key": self.key}
@@ -263,17 +202,9 @@ class Tls:
 
 
 def join(scheduler: str, tls: Tls | None = None, on_news: Callable[[str], None] = lambda _news: None) -> OnScheduler:
-    """Join a running scheduler.
+    """Join a running scheduler, by its address, such as ``tls://10.0.0.1:8786``, or the path of its scheduler file.
 
-    Parameters
-    ----------
-    scheduler : its address, such as ``tls://10.0.0.1:8786``, or the path of its scheduler file.
-    tls : files to speak TLS with it; as Dask is configured when left out.
-    on_news : as for `OnScheduler`.
-
-    Raises
-    ------
-    InputError : none answers there, a file is missing, or the certificates do not fit the address.
+    Raises an `InputError` where none answers there, a file is missing, or the certificates do not fit the address.
     """
     from distributed import Client  # noqa: PLC0415 - takes half a second
 

@@ -1,96 +1,71 @@
-"""The search of a run, from what a run is: engine, method, budget and seed."""
+"""The search of a run, from what a run is: whether it can be searched, where it begins, and its snapshots."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+import hashlib
+import math
+import os
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.errors import InputError
-from evo_libra.experiment.execution.start import first_genes
-from evo_libra.experiment.run.origin import Origin, build, digest_of
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.spec import RunSpec
+from evo_libra.errors import EngineError, InputError, Mistake
+from evo_libra.experiment.run.origin import Origin, build, code_of, refuse_code, source_of
+from evo_libra.experiment.run.spec import RunSpec, run_of
+from evo_libra.experiment.store.folder import CHECKPOINT, FRONT, RunFolder
+from evo_libra.experiment.store.messages import last_progress
+from evo_libra.experiment.store.search_state import copy_failures, keep_first, read_checkpoint, read_failures
+from evo_libra.files.integrity import read_archive
+from evo_libra.front.front import Front, front_genes
+from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import Evaluation, SearchProblem
 from evo_libra.searching.asynchronous import completions
 from evo_libra.searching.evaluation.parallel import CACHE, ExpensiveProblem
 from evo_libra.searching.generations import generations, memetic_step
-from evo_libra.searching.islands import Archipelago, Epoch, RunEpochs, epoch_runner, island_generations
+from evo_libra.searching.islands import Archipelago, Epoch, epoch_runner, island_generations
 from evo_libra.searching.loop import SearchOptions, Snapshot
 from evo_libra.searching.registry import DETERMINISTIC, load_engine
 from evo_libra.searching.stopping import Gap, Stagnation, Stop, certified_gap
 
-if TYPE_CHECKING:
-    from distributed import Client, Future
-
 Observe = Callable[[FloatArray, Evaluation], None]
 Place = Callable[[RunSpec], Archipelago]
+Names = str | Path | Sequence[str | Path]
 
 
-def in_this_process(spec: RunSpec) -> Archipelago:
-    """Return islands that are searched one after the other, here."""
-    return Archipelago(spec.islands, 0)
+def planned_run(origin: Origin, folder: Path | None = None, *, run_code: bool = True, **settings: Any) -> RunSpec:  # noqa: ANN401 - see `run_of`
+    """Return a run of a problem, checked; the settings are as for `run_of`.
 
-
-def in_processes(spec: RunSpec) -> Archipelago:
-    """Return islands that are searched in processes of their own, as far as there are processors."""
-    return Archipelago(spec.islands)
-
-
-def snapshots(
-    spec: RunSpec,
-    problem: SearchProblem,
-    resume: Snapshot | None = None,
-    *,
-    observe: Observe | None = None,
-    place: Place = in_this_process,
-) -> Generator[Snapshot, None, None]:
-    """Yield the snapshots of a run; closing it ends the processes of its islands.
-
-    Parameters
-    ----------
-    spec, problem : the run, and its problem.
-    resume : where to go on.
-    observe : called with all genes that are evaluated, and their evaluation.
-    place : where its islands are, if it has several; decides nothing but the time.
-
-    Raises
-    ------
-    InputError : as `check` does.
+    Besides, ``start_from`` says where earlier fronts are, relative to the folder. Without `run_code`, the code of a
+    problem or an engine that is named as ``module:object`` is refused.
     """
-    options = _options(spec, problem, observe, warm=resume is None)
-    numbers = {"population": spec.population, "seed": spec.seed, "evaluations": spec.evaluations}
-    if spec.islands > 1:
-        yield from island_generations(problem, spec.engine, place(spec), **numbers, resume=resume, options=options)
-        return
-    engine = load_engine(spec.engine, problem)
-    if spec.asynchronous:
-        assert isinstance(problem, ExpensiveProblem), "checked"  # noqa: S101 - our mistake
-        yield from completions(problem, engine, **numbers, resume=resume, options=options)
-    else:
-        yield from generations(problem, engine, **numbers, resume=resume, options=options)
-
-
-def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
-    """Return the function that runs epochs of a run's islands."""
-    improve = memetic_step(problem, spec.memetic)
-    return epoch_runner(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
+    start: Names = settings.pop("start_from", None) or ()
+    if origin.data is None and not run_code:
+        refuse_code(code_of(origin.name), "it")
+    spec = run_of(origin, **settings)
+    if not run_code:
+        refuse_code(code_of("", spec.engine), "it", EngineError)
+    problem = build(origin)
+    if start:
+        paths = [(folder or Path()) / one for one in ((start,) if isinstance(start, (str, Path)) else start)]
+        digest = _digest(genes_from(problem, paths))
+        spec = replace(spec, start_from=tuple(str(path.resolve()) for path in paths), start_digest=digest)
+    try:
+        check(spec, problem)
+    except EngineError as error:
+        if origin.data is None or settings.get("engine") is not None:
+            raise
+        source = source_of(origin)
+        raise EngineError(source.mistake(("search", "engine"), one.message) for one in error.mistakes) from None
+    return spec
 
 
 def check(spec: RunSpec, problem: SearchProblem) -> None:
-    """Refuse a run that cannot be searched, before anything is written.
-
-    Parameters
-    ----------
-    spec, problem : the run, and its problem.
-
-    Raises
-    ------
-    InputError : there is no such engine, it cannot search the problem, or parts of the method exclude each other.
-    """
+    """Refuse, before anything is written, a run whose engine cannot search the problem or whose method is wrong."""
     if spec.timeout is not None and spec.workers is None:
         raise InputError("--timeout belongs to --workers: a design is evaluated by itself only in a process of its own")
     problem = with_processes(spec, problem, None, retry=False)
@@ -100,7 +75,7 @@ def check(spec: RunSpec, problem: SearchProblem) -> None:
     if spec.gap is not None:
         certified_gap(problem)
     if spec.start_from:
-        first_genes(spec, problem)
+        _first_genes(spec, problem)
 
 
 def _check_method(spec: RunSpec, *, expensive: bool) -> None:
@@ -125,106 +100,185 @@ def _check_method(spec: RunSpec, *, expensive: bool) -> None:
 def with_processes(spec: RunSpec, problem: SearchProblem, results: Path | None, *, retry: bool) -> SearchProblem:
     """Return a run's problem, in worker processes where the run says so.
 
-    Parameters
-    ----------
-    spec, problem : the run, and its problem.
-    results : evaluations are kept in ``<results>/<problem>/evaluations.sqlite``; None keeps nothing.
-    retry : evaluate designs again that failed before.
-
-    Raises
-    ------
-    InputError : the problem has processes of its own, or a number is wrong.
+    Evaluations are kept in ``<results>/<problem>/evaluations.sqlite``, if results are given; with `retry`, designs that
+    failed before are evaluated again.
     """
     if spec.workers is None:
         return problem
     if isinstance(problem, ExpensiveProblem):
         raise InputError(f"'{spec.name}' has processes of its own; leave --workers out")
+    cache = None if results is None else results / problem.name / CACHE
     return ExpensiveProblem(
-        problem,
-        workers=spec.workers,
-        timeout=spec.timeout,
-        cache=None if results is None else results / problem.name / CACHE,
-        retry=retry,
-        load=partial(_load, spec.origin),
+        problem, workers=spec.workers, timeout=spec.timeout, cache=cache, retry=retry, load=partial(build, spec.origin)
     )
 
 
-def _load(origin: Origin) -> SearchProblem:
-    return build(origin)
+def in_this_process(spec: RunSpec) -> Archipelago:
+    """Return islands that are searched one after the other, here."""
+    return Archipelago(spec.islands, 0)
+
+
+def in_processes(spec: RunSpec) -> Archipelago:
+    """Return islands that are searched in processes of their own, as far as there are processors."""
+    return Archipelago(spec.islands)
+
+
+def snapshots(
+    spec: RunSpec,
+    problem: SearchProblem,
+    resume: Snapshot | None = None,
+    *,
+    observe: Observe | None = None,
+    place: Place = in_this_process,
+) -> Generator[Snapshot, None, None]:
+    """Yield the snapshots of a run; closing it ends the processes of its islands.
+
+    `observe` is called with all genes that are evaluated, and their evaluation. The place of islands decides nothing
+    but the time.
+    """
+    options = _options(spec, problem, observe, warm=resume is None)
+    numbers = {"population": spec.population, "seed": spec.seed, "evaluations": spec.evaluations}
+    if spec.islands > 1:
+        yield from island_generations(problem, spec.engine, place(spec), **numbers, resume=resume, options=options)
+        return
+    engine = load_engine(spec.engine, problem)
+    if spec.asynchronous:
+        assert isinstance(problem, ExpensiveProblem), "checked"  # noqa: S101 - our mistake
+        yield from completions(problem, engine, **numbers, resume=resume, options=options)
+    else:
+        yield from generations(problem, engine, **numbers, resume=resume, options=options)
 
 
 def _options(spec: RunSpec, problem: SearchProblem, observe: Observe | None, *, warm: bool) -> SearchOptions:
     stagnation = None if spec.stagnation is None else Stagnation(spec.stagnation, spec.growth)
     gap = None if spec.gap is None else Gap(spec.gap, certified_gap(problem), spec.gap_every)
-    first = first_genes(spec, problem) if warm and spec.start_from else None
+    first = _first_genes(spec, problem) if warm and spec.start_from else None
     return SearchOptions(
         Stop(spec.seconds, stagnation, gap), spec.restarts, first, memetic_step(problem, spec.memetic), observe
     )
 
 
-_PRIORITY = 1_000_000
-"""Epochs go before runs: a run that is at work waits for them."""
-_SHARE, _NAP = 0.25, 0.002
+def epoch_runner_of(spec: RunSpec, problem: SearchProblem) -> Callable[[Epoch], Epoch]:
+    """Return the function that runs epochs of a run's islands."""
+    improve = memetic_step(problem, spec.memetic)
+    return epoch_runner(problem, spec.engine, spec.population, improve, observed=spec.keep == "designs")
 
 
-def on_workers(spec: RunSpec) -> Archipelago:
-    """Return islands whose epochs are run by all workers of the scheduler that this worker belongs to."""
-    return Archipelago(spec.islands, 0, partial(_spread, spec))
+@dataclass(frozen=True)
+class Start:
+    """Where a run begins: ``started`` at nothing, ``resumed`` at its checkpoint, or ``extended`` from a shorter run's.
 
-
-def _spread(spec: RunSpec, here: Callable[[Epoch], Epoch]) -> RunEpochs:
-    from distributed import get_client  # noqa: PLC0415 - takes half a second where it is not needed
-
-    return partial(_run_epochs, get_client(), spec, here)
-
-
-def _run_epochs(client: Client, spec: RunSpec, here: Callable[[Epoch], Epoch], epochs: Sequence[Epoch]) -> list[Epoch]:
-    """Return epochs once they have been run, by other workers or by this one.
-
-    This worker never waits for long: all workers may be at runs that have islands. It takes epochs from the end, while
-    the others begin at the front. An epoch that no worker has returned in time is run
-    here; the epoch comes out the same anywhere.
+    Earlier attempts put so many seconds of work into it. The reason is why a checkpoint that is there was not used, or
+    the folder whose checkpoint is used.
     """
-    run = {**spec.data(), "label": ""}
-    others = [client.submit(run_epoch, run, program(), epoch, pure=False, priority=_PRIORITY) for epoch in epochs[:-1]]
-    found: dict[int, Epoch] = {}
+
+    kind: str
+    snapshot: Snapshot | None
+    seconds: float = 0.0
+    reason: str = ""
+
+
+def begin(results: Path, spec: RunSpec, folder: RunFolder, *, resume: bool) -> Start:
+    """Make a run's claimed folder ready and return where the run begins; from a checkpoint only if it may `resume`."""
+    start = _start(results, spec, folder) if resume else Start("started", None)
+    if start.kind != "resumed":
+        folder.clear()
+    if start.kind == "extended":
+        copy_failures(RunFolder(Path(start.reason)), folder)
+    if spec.keep == "designs" and start.snapshot is not None:
+        source = RunFolder(Path(start.reason)) if start.kind == "extended" else None
+        if not keep_first(folder, start.snapshot.evaluations, source):
+            folder.clear()
+            return Start("started", None, reason="not all designs of the checkpoint were kept")
+    return start
+
+
+def _start(results: Path, spec: RunSpec, folder: RunFolder) -> Start:
+    reason = ""
     try:
-        for place in reversed(range(len(epochs))):
-            if place < len(others) and (ready := _finished(others[place])) is not None:
-                found[place] = ready
-                continue
-            begun = time.monotonic()
-            found[place] = here(epochs[place])
-            _wait(others[:place], time.monotonic() - begun)
-    finally:
-        client.cancel(others, force=True)
-    return [found[place] for place in range(len(epochs))]
+        own, point = read_checkpoint(folder, spec.search), last_progress(folder.path)
+        read_failures(folder)
+    except InputError as error:
+        own, point, reason = None, None, str(error)
+    if own is not None and own.evaluations <= spec.evaluations:
+        return Start("resumed", own, point.seconds if point else 0.0)
+    return _shorter(results, spec) or Start("started", None, reason=reason)
 
 
-def _wait(others: Sequence[Future[Any]], seconds: float) -> None:
-    """Wait for the last of the epochs: for as long as one takes where others come, else for a part of that."""
-    begun = time.monotonic()
-    while others and not others[-1].done():
-        patience = seconds if any(other.done() for other in others) else _SHARE * seconds
-        if time.monotonic() > begun + patience:
-            return
-        time.sleep(_NAP)
+def _shorter(results: Path, spec: RunSpec) -> Start | None:
+    """Return the furthest checkpoint of the same search that this run's budget reaches beyond."""
+    best: Start | None = None
+    for path in sorted((results / spec.id).parent.glob(f"{spec.stem}-e*-s{spec.seed}")):
+        try:
+            found = read_checkpoint(RunFolder(path), spec.search)
+            read_failures(RunFolder(path))
+        except InputError:
+            continue
+        if found is None or found.evaluations >= spec.evaluations or found.seconds >= (spec.seconds or math.inf):
+            continue
+        if best is None or best.snapshot is None or found.evaluations > best.snapshot.evaluations:
+            best = Start("extended", found, reason=str(path))
+    return best
 
 
-def _finished(other: Future[Any]) -> Epoch | None:
-    """Return an epoch that another worker has run; None for one that is left to this worker."""
-    if other.status != "finished":
-        return None
-    epoch: Epoch | None = other.result()
-    return epoch
+def _first_genes(spec: RunSpec, problem: SearchProblem) -> FloatArray:
+    """Return the (g, k) genes that a run starts from; refuse others than when it was planned."""
+    genes = genes_from(problem, [Path(one) for one in spec.start_from])
+    if _digest(genes) != spec.start_digest:
+        raise InputError(
+            f"the designs of {' and '.join(spec.start_from)} to start from have changed since this was planned"
+        )
+    return genes
 
 
-def run_epoch(run: Mapping[str, Any], planned_by: str, epoch: Epoch) -> Epoch | None:
-    """Return an epoch of a run once it has been run; None where the program or the problem is another one."""
-    spec = RunSpec.of(run)
-    if planned_by != program():
-        return None
-    problem = build(spec.origin)
-    if digest_of(problem) != spec.problem_digest:
-        return None
-    return epoch_runner_of(spec, problem)(epoch)
+def _digest(genes: FloatArray) -> str:
+    return hashlib.sha256(str(genes.shape).encode() + np.ascontiguousarray(genes).tobytes()).hexdigest()
+
+
+def genes_from(problem: SearchProblem, paths: Sequence[Path]) -> FloatArray:
+    """Return the (g, k) genes of earlier fronts: of the first, and of each further one what those before do not have.
+
+    The paths are folders of runs or files of fronts. For a problem of a problem file, designs are read in the notation,
+    of whatever problem they are; for one in Python, from the last checkpoint of a run with the same genes. Designs that
+    the problem has no genes for are left out. Raises an InputError where none remains.
+    """
+    fronts = [_of_path(problem, path) for path in paths]
+    genes = np.hstack(fronts)
+    _, new = np.unique(genes, axis=1, return_index=True)
+    return np.ascontiguousarray(genes[:, np.union1d(np.arange(fronts[0].shape[1]), new)])
+
+
+def _refusal(message: str) -> InputError:
+    return InputError(Mistake(message, key="start_from"))
+
+
+def _of_path(problem: SearchProblem, path: Path) -> FloatArray:
+    if not os.path.exists(path):  # noqa: PTH110 - false for what cannot be the name of a file
+        raise _refusal(f"there is no {path}; the folder of a run or the file of a front is needed")
+    genes = _of_file(problem, path) if isinstance(problem, Problem) else _of_checkpoint(problem, path)
+    if not genes.shape[1]:
+        raise _refusal(f"{path} has no design of '{problem.name}'")
+    return genes
+
+
+def _of_file(problem: Problem, path: Path) -> FloatArray:
+    file = path / FRONT if path.is_dir() else path
+    if not file.is_file():
+        raise _refusal(f"{path} has no front: its run was not finished")
+    try:
+        return front_genes(problem, Front.read(file)).genes
+    except InputError as error:
+        raise _refusal(f"{file}: {error}") from None
+
+
+def _of_checkpoint(problem: SearchProblem, path: Path) -> FloatArray:
+    found = read_archive(path / CHECKPOINT)
+    if found is None:
+        raise _refusal(f"{path} has no checkpoint; a problem in Python starts from the folder of a run")
+    genes: FloatArray = found[1]["archive/genes"]
+    if len(genes) != len(problem.genome):
+        raise _refusal(
+            f"the designs of {path} have {len(genes)} genes; those of '{problem.name}' have {len(problem.genome)}"
+        )
+    legal = problem.genome.repair(genes)
+    return np.asarray(legal[:, (legal == genes).all(axis=0)])

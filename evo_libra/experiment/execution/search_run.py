@@ -1,38 +1,43 @@
-"""A search that keeps its results in a folder, can be interrupted, and goes on."""
+"""A search that keeps its results in a folder, can be interrupted, goes on, and is checked before it counts as done."""
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.errors import InputError
-from evo_libra.experiment.execution.agreement import check_front
-from evo_libra.experiment.execution.search_loop import Place, in_this_process, snapshots
-from evo_libra.experiment.execution.start import Start
-from evo_libra.experiment.run.origin import build, digest_of
-from evo_libra.experiment.run.record import Figures
-from evo_libra.experiment.run.spec import RunSpec
-from evo_libra.experiment.store.checkpoint import write_checkpoint
-from evo_libra.experiment.store.evaluated import Record, designs_files, keep_failures
-from evo_libra.experiment.store.events import Progress, log, tell, tell_progress
-from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, RunFolder, checksum
-from evo_libra.experiment.store.manifest import manifest_of
+from evo_libra.errors import EvoLibraError, InputError
+from evo_libra.experiment.execution.search_loop import Place, Start, in_this_process, snapshots
+from evo_libra.experiment.run.origin import build, build_afresh, digest_of
+from evo_libra.experiment.run.record import RunFigures
+from evo_libra.experiment.run.spec import RunSpec, manifest_of, spec_of
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, PLOT, RunFolder
+from evo_libra.experiment.store.messages import Progress, log, tell, tell_progress
+from evo_libra.experiment.store.search_state import Record, designs_files, keep_failures, write_checkpoint
+from evo_libra.files.integrity import canonical_hash, checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
 from evo_libra.front.indicators import hypervolume
+from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.engine import EXHAUSTED, SECONDS, evaluate
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem, SlowProblem
 from evo_libra.searching.loop import Snapshot
 
+CHECKPOINT_SECONDS = 1.0
+"""Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
+PROGRESS_SECONDS = 0.5
+"""Time between two notes of the progress."""
+LOST = "lost"
+"""Why a run stops whose claim somebody else has taken over."""
 _SAMPLE, _SEED = 128, 0
 
 Scale = tuple[FloatArray, FloatArray]
@@ -57,18 +62,11 @@ def scale_of(problem: SearchProblem) -> Scale | None:
     return (ideal, nadir) if (nadir > ideal).all() else None
 
 
-def measure(scale: Scale | None, objectives: FloatArray) -> float | None:
-    """Return the hypervolume of (m, k) designs on a scale; None without one."""
-    return None if scale is None else hypervolume(objectives, *scale)
+_SCALES: dict[str, Scale | None] = {}
 
 
 def prepare(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
-    """Return a run's problem and its scale.
-
-    Raises
-    ------
-    InputError : the problem is not the one that the run was planned for.
-    """
+    """Return a run's problem and its scale. Raises an InputError where the problem is not the one that was planned."""
     problem, digest = build(spec.origin), spec.problem_digest
     if digest_of(problem) != digest:
         raise InputError(
@@ -80,33 +78,16 @@ def prepare(spec: RunSpec) -> tuple[SearchProblem, Scale | None]:
     return problem, _SCALES[digest]
 
 
-_SCALES: dict[str, Scale | None] = {}
-
-
-CHECKPOINT_SECONDS = 1.0
-"""Time between checkpoints: a process that is killed loses at most this, or one generation that takes longer."""
-PROGRESS_SECONDS = 0.5
-"""Time between two notes of the progress."""
-LOST = "lost"
-"""Why a run stops whose claim somebody else has taken over."""
-
-
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run.
+    """What became of a run: every non-dominated design that was found, its figures, and designs that failed.
 
-    Attributes
-    ----------
-    folder : of its files.
-    front : every non-dominated design that was found.
-    figures : its results.
-    stopped : why it stopped before its end, such as ``interrupt``; None when it is complete.
-    failures : designs that could not be evaluated, as `evo_libra.experiment.store.evaluated.keep_failures` has them.
+    It stopped before its end for a reason such as ``interrupt``; None when it is complete.
     """
 
     folder: RunFolder
     front: Front
-    figures: Figures
+    figures: RunFigures
     stopped: str | None
     failures: Sequence[Mapping[str, Any]] = ()
 
@@ -115,13 +96,8 @@ class Outcome:
 class Surroundings:
     """What a run knows of the program around it.
 
-    Attributes
-    ----------
-    asked : returns why to stop, or None; called after each generation.
-    on_generation : called after each generation with the snapshot and the seconds since the start.
-    checkpoint_seconds : time between checkpoints.
-    command : the words that started all this.
-    place : where islands are.
+    After each generation, `asked` returns why to stop, or None, and `on_generation` is called with the snapshot and the
+    seconds since the start.
     """
 
     asked: Callable[[], str | None] = lambda: None
@@ -132,28 +108,11 @@ class Surroundings:
 
 
 def run_search(
-    spec: RunSpec,
-    problem: SearchProblem,
-    folder: RunFolder,
-    start: Start,
-    scale: Scale | None,
-    around: Surroundings,
+    spec: RunSpec, problem: SearchProblem, folder: RunFolder, start: Start, scale: Scale | None, around: Surroundings
 ) -> Outcome:
     """Search, and keep front, manifest, events and checkpoint in a folder: everything but the mark that it is done.
 
-    Parameters
-    ----------
-    spec, problem : the run, and its problem.
-    folder : its folder, claimed and made ready.
-    start : where it begins.
-    scale : for the hypervolume.
-    around : the program around it.
-
-    Raises
-    ------
-    InputError : there is no such engine, or it cannot search the problem.
-    StorageError : results cannot be written.
-    TakenOverError : another attempt has taken over the run.
+    The folder is claimed and made ready; it raises what `RunFolder` does. The scale is for the hypervolume.
     """
     manifest = manifest_of(spec, problem, around.command, folder.path)
     for name in (FRONT, PLOT, DONE):
@@ -184,6 +143,7 @@ def mark_done(outcome: Outcome) -> None:
     tell(folder, "done", evaluations=outcome.figures.evaluations, seconds=round(outcome.figures.wall_s, 3))
 
 
+@dataclass(eq=False)
 class _Journal:
     """What a run writes while it searches.
 
@@ -191,30 +151,23 @@ class _Journal:
     so that a longer run which goes on from it ends where it would have ended had it been long from the start.
     """
 
-    def __init__(
-        self,
-        spec: RunSpec,
-        problem: SearchProblem,
-        folder: RunFolder,
-        start: Start,
-        scale: Scale | None,
-        around: Surroundings,
-        record: Record | None,
-    ) -> None:
-        self.spec, self.problem, self.folder = spec, problem, folder
-        self.scale, self.around, self.record = scale, around, record
-        self.begun = time.perf_counter()
-        self.saved_at, self.noted_at, self.earlier = self.begun, -math.inf, start.seconds
-        self.uncut = start.snapshot
-        self.saved = start.snapshot.evaluations if start.snapshot else 0
+    spec: RunSpec
+    problem: SearchProblem
+    folder: RunFolder
+    start: Start
+    scale: Scale | None
+    around: Surroundings
+    record: Record | None
+    begun: float = field(default_factory=time.perf_counter)
+    noted_at: float = -math.inf
+
+    def __post_init__(self) -> None:
+        self.saved_at, self.uncut = self.begun, self.start.snapshot
+        self.saved = self.uncut.evaluations if self.uncut else 0
 
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self.begun
-
-    @property
-    def total_seconds(self) -> float:
-        return self.earlier + self.seconds
 
     def note(self, snapshot: Snapshot) -> None:
         """Report and save the search, each when it is time to."""
@@ -241,33 +194,34 @@ class _Journal:
             if stopped is None and self.record is not None:
                 self.record.flush()
             failures = keep_failures(self.folder, self.problem)
-        outcome = Outcome(
-            self.folder, front_of(self.problem, archive), self._figures(archive, last, stopped), stopped, failures
-        )
-        if stopped is None and (reason := check_front(manifest, outcome.front)):
+        figures, found = self._figures(archive, last, stopped), front_of(self.problem, archive)
+        if stopped is None and (reason := check_front(manifest, found)):
             log(self.folder, f"the front was not evaluated again: {reason}")
         if stopped != LOST:
-            self.folder.write(FRONT, outcome.front.write)
-            self.folder.write_json(MANIFEST, {**manifest, **_state(outcome)})
-        return outcome
+            self.folder.write(FRONT, found.write)
+            status = "done" if stopped is None else "interrupted"
+            state = {"status": status, "failures": len(failures), **figures.json()}
+            self.folder.write_json(MANIFEST, {**manifest, **state})
+        return Outcome(self.folder, found, figures, stopped, failures)
 
-    def _figures(self, archive: Archive, last: Snapshot | None, stopped: str | None) -> Figures:
-        return Figures(
+    def _figures(self, archive: Archive, last: Snapshot | None, stopped: str | None) -> RunFigures:
+        return RunFigures(
             evaluations=last.evaluations if last else 0,
             front_size=len(archive),
-            hypervolume=measure(self.scale, archive.objectives),
-            wall_s=round(self.total_seconds, 6),
+            hypervolume=self._hypervolume(archive),
+            wall_s=round(self.start.seconds + self.seconds, 6),
             ended=last.ended if last and stopped is None else "",
             restarts=last.restarts if last else 0,
         )
 
+    def _hypervolume(self, archive: Archive) -> float | None:
+        return None if self.scale is None else hypervolume(archive.objectives, *self.scale)
+
     def _progress(self, snapshot: Snapshot) -> None:
         archive = snapshot.archive
-        volume = measure(self.scale, archive.objectives) if len(archive) else None
-        point = Progress(
-            round(time.time(), 3), snapshot.evaluations, len(archive), volume, round(self.total_seconds, 3)
-        )
-        tell_progress(self.folder, point)
+        volume = self._hypervolume(archive) if len(archive) else None
+        seconds = round(self.start.seconds + self.seconds, 3)
+        tell_progress(self.folder, Progress(round(time.time(), 3), snapshot.evaluations, len(archive), volume, seconds))
 
     def _save(self) -> None:
         if self.uncut is None or self.uncut.evaluations <= self.saved:
@@ -279,6 +233,60 @@ class _Journal:
         self.saved = self.uncut.evaluations
 
 
-def _state(outcome: Outcome) -> dict[str, Any]:
-    status = "done" if outcome.stopped is None else "interrupted"
-    return {"status": status, "failures": len(outcome.failures), **outcome.figures.json()}
+ROWS = 20
+"""Designs of a front that are evaluated again."""
+TOLERANCE = 1e-12
+"""Largest relative difference of an objective: what remains of the order of sums."""
+_OF_FILES = ("files", "models", "technologies")
+_FAULT = "this is a fault of the program, and nothing of this run is kept as a result"
+
+
+class DisagreementError(EvoLibraError):
+    """A design evaluates to other figures than the front says: a fault of the program."""
+
+
+def check_front(manifest: Mapping[str, Any], front: Front) -> str:
+    """Evaluate designs of a front again, as a reader of the front would, before its run counts as done.
+
+    The problem is built from the text of the manifest and from nothing that is kept in memory, the designs are read in
+    the notation. A problem written in Python has no notation; its designs are not evaluated again.
+
+    Returns why the front could not be checked, such as a file of the problem that has changed; empty where it was
+    checked. Raises a `DisagreementError` where the manifest's problem is another one, or a design evaluates to other
+    figures.
+    """
+    spec = spec_of(json.loads(json.dumps(manifest)))
+    if spec.origin.data is None or not len(front):
+        return ""
+    try:
+        problem = build_afresh(spec.origin)
+    except InputError as error:
+        return f"its problem cannot be built any more: {error}"
+    assert isinstance(problem, Problem), "problem files make nothing else"  # noqa: S101 - our mistake
+    now, then = ({key: one.get(key) for key in _OF_FILES} for one in (problem.identity(), spec.problem))
+    if canonical_hash(now) != canonical_hash(then):
+        return "a file of its problem has changed meanwhile"
+    if digest_of(problem) != spec.problem_digest:
+        raise DisagreementError(
+            f"the manifest of '{spec.name}' describes another problem than the one searched; {_FAULT}"
+        )
+    _check_rows(problem, front)
+    return ""
+
+
+def _check_rows(problem: Problem, front: Front) -> None:
+    rows = front.frame[np.unique(np.linspace(0, len(front) - 1, ROWS).round().astype(np.int64))]
+    designs = rows["design"].to_list()
+    scale = np.array([[objective.scale] for objective in problem.objectives])
+    try:
+        again = problem.evaluate(designs).objectives / scale
+    except InputError as error:
+        raise DisagreementError(f"a design of the front cannot be evaluated: {error}; {_FAULT}") from None
+    said = rows.select(front.objectives).to_numpy().T
+    differs = ~(np.abs(again - said) <= TOLERANCE * np.abs(said))
+    if differs.any():
+        objective, row = np.argwhere(differs)[0]
+        raise DisagreementError(
+            f"the design '{designs[row]}' has {front.objectives[objective]} {said[objective, row]!r} on the front and "
+            f"{again[objective, row]!r} when it is evaluated; {_FAULT}"
+        )

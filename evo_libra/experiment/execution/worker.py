@@ -7,36 +7,24 @@ import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.execution.executor import Ending, Job, Report
-from evo_libra.experiment.execution.search_loop import Place, in_this_process, with_processes
-from evo_libra.experiment.execution.search_run import (
-    LOST,
-    Outcome,
-    Surroundings,
-    mark_done,
-    prepare,
-    run_search,
-)
-from evo_libra.experiment.execution.start import begin
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.record import Figures
+from evo_libra.experiment.execution.search_loop import Place, begin, in_this_process, with_processes
+from evo_libra.experiment.execution.search_run import LOST, Outcome, Surroundings, mark_done, prepare, run_search
+from evo_libra.experiment.run.record import RunFigures, program
 from evo_libra.experiment.run.spec import RunSpec
-from evo_libra.experiment.store.checkpoint import checkpoint_evaluations
 from evo_libra.experiment.store.claim import Lease, current_claim, kernel
-from evo_libra.experiment.store.control import requested
-from evo_libra.experiment.store.damage import drop_damaged
-from evo_libra.experiment.store.events import log, tell
-from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, RunFolder
-from evo_libra.experiment.store.records import stale
+from evo_libra.experiment.store.folder import ATTEMPT, DONE, FAILED, MANIFEST, RunFolder, drop_damaged
+from evo_libra.experiment.store.messages import log, requested, tell
+from evo_libra.experiment.store.records import is_stale
+from evo_libra.experiment.store.search_state import checkpoint_evaluations
 from evo_libra.experiment.store.staging import TakenOverError
 from evo_libra.faults import MachineError, StorageError, explained, machine_fault, memory_kills
-from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import Snapshot
 
@@ -46,22 +34,11 @@ POLL_SECONDS = 0.25
 """Time between two looks at the requests."""
 _HOST = socket.gethostname()
 
-Watcher = Callable[[Snapshot, float], None]
-Finisher = Callable[[Outcome], None]
-
 
 def execute(
     run: Mapping[str, Any], job: Job, interrupted: Callable[[], bool] = lambda: False, place: Place = in_this_process
 ) -> Report:
-    """Execute a run that a batch has sent.
-
-    Parameters
-    ----------
-    run : from `RunSpec.data`.
-    job : how the batch wants it.
-    interrupted : whether this process is asked to stop.
-    place : of its islands, if it has several.
-    """
+    """Execute a run that a batch has sent, from `RunSpec.data`; the other parameters as for `perform`."""
     spec = RunSpec.of(run)
     if job.program != program():
         return Report(spec.id, "failed", error=f"{_HOST} has another version of evo_libra than the batch")
@@ -78,25 +55,20 @@ def perform(
     job: Job,
     *,
     interrupted: Callable[[], bool] = lambda: False,
-    watch: Watcher = lambda *_: None,
-    finish: Finisher = lambda _: None,
+    watch: Callable[[Snapshot, float], None] = lambda *_: None,
+    finish: Callable[[Outcome], None] = lambda _: None,
     on_design: Callable[[], None] = lambda: None,
     place: Place = in_this_process,
 ) -> Report:
-    """Execute a run in this process.
+    """Execute a run in this process, until `interrupted` says that it is asked to stop.
+
+    Raises a `MachineError` where this machine cannot execute it now.
 
     Parameters
     ----------
-    spec, job : the run, and how.
-    interrupted : whether this process is asked to stop.
     watch : called after each generation with the snapshot and the seconds since the start.
     finish : called with the outcome before the run is marked as done, to add files to its folder.
     on_design : called after each design that a worker process has evaluated.
-    place : of its islands, if it has several.
-
-    Raises
-    ------
-    MachineError : this machine cannot execute it now; a StorageError where results cannot be written.
     """
     try:
         with _claimed(spec, job) as (folder, lease):
@@ -150,7 +122,7 @@ class _Attempt:
     folder: RunFolder
     asked: _Asked
     around: Surroundings
-    finish: Finisher
+    finish: Callable[[Outcome], None]
     on_design: Callable[[], None]
 
     def perform(self) -> Report:
@@ -171,11 +143,11 @@ class _Attempt:
         """Return the report of a run that has ended and is to stay as it is."""
         spec, folder, again = self.spec, self.folder, self.job.again
         if folder.done:
-            if "all" in again or ("stale" in again and stale(folder)):
+            if "all" in again or ("stale" in again and is_stale(folder.read_json(MANIFEST))):
                 folder.remove(DONE)
                 return None
             folder.remove(ATTEMPT)
-            return Report(spec.id, "done", figures=Figures.of(folder.read_json(DONE)))
+            return Report(spec.id, "done", figures=RunFigures.of(folder.read_json(DONE)))
         if (folder.path / FAILED).is_file():
             if not {"failed", "all"} & set(again):
                 return Report(spec.id, "failed", error=str(folder.read_json(FAILED).get("error", "")))
@@ -205,7 +177,11 @@ class _Attempt:
         log(folder, f"{start.kind} on {worker} {'; '.join(filter(None, (start.reason, *damaged)))}")
         evaluations = start.snapshot.evaluations if start.snapshot else 0
         tell(folder, start.kind, worker=worker, reason=start.reason, evaluations=evaluations, attempt=count)
-        with _processes_of(problem, self.on_design):
+        with ExitStack() as processes:
+            if isinstance(problem, ExpensiveProblem):
+                problem.forget_failures()  # a problem in Python that has processes of its own may have searched before
+                problem.on_design = self.on_design
+                processes.enter_context(problem)
             return run_search(spec, problem, folder, start, scale, self.around)
 
     def _report_error(self, error: Exception, count: int) -> Report:
@@ -233,11 +209,8 @@ class _Attempt:
         elif outcome.stopped != LOST:
             tell(folder, "interrupted", evaluations=figures.evaluations, reason=outcome.stopped)
         folder.remove(ATTEMPT)
-        log(
-            folder,
-            f"{outcome.stopped or 'done'} at {figures.evaluations} evaluations, {figures.front_size} on the front",
-        )
         ending: Any = outcome.stopped or "done"
+        log(folder, f"{ending} at {figures.evaluations} evaluations, {figures.front_size} on the front")
         return Report(spec.id, ending, fresh=True, figures=figures)
 
 
@@ -255,10 +228,9 @@ def count_attempt(folder: RunFolder, job: Job) -> int:
 
 
 def _last_attempt(folder: RunFolder) -> dict[str, Any]:
-    try:
+    with suppress(InputError):
         return folder.read_json(ATTEMPT)
-    except InputError:
-        return {}
+    return {}
 
 
 def _fail_after_death(spec: RunSpec, folder: RunFolder, error: str) -> Report:
@@ -278,35 +250,25 @@ def _give_up(spec: RunSpec, folder: RunFolder, error: str) -> Report:
     return Report(spec.id, "failed", fresh=True, error=error)
 
 
-@contextmanager
-def _processes_of(problem: SearchProblem, on_design: Callable[[], None]) -> Iterator[None]:
-    """End the processes that evaluate a problem's designs, if it has any."""
-    if not isinstance(problem, ExpensiveProblem):
-        yield
-        return
-    problem.forget_failures()  # a problem in Python that has processes of its own may have searched before
-    problem.on_design = on_design
-    with problem:
-        yield
-
-
+@dataclass
 class _Asked:
     """Returns between two generations why to stop; looks at files a few times a second."""
 
-    def __init__(self, spec: RunSpec, job: Job, lease: Lease, interrupted: Callable[[], bool]) -> None:
-        self.lease, self._interrupted = lease, interrupted
-        self._results, self._own, self._stops = Path(job.results), spec.id, job.stops
-        self._looked = 0.0
+    spec: RunSpec
+    job: Job
+    lease: Lease
+    interrupted: Callable[[], bool]
+    looked: float = 0.0
 
     def __call__(self) -> Ending | None:
-        if self._interrupted():
+        if self.interrupted():
             return "interrupt"
-        if time.monotonic() - self._looked < POLL_SECONDS:
+        if time.monotonic() - self.looked < POLL_SECONDS:
             return "lost" if self.lease.lost() else None
-        self._looked = time.monotonic()
+        self.looked = time.monotonic()
         if not self.lease.valid():
             return "lost"
-        actions = [requested(self._results, target) for target in (self._own, *self._stops)]
+        actions = [requested(Path(self.job.results), target) for target in (self.spec.id, *self.job.stops)]
         if "pause" in actions:
             return "pause"
         if actions[0] == "stop":

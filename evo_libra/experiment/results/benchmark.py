@@ -32,13 +32,7 @@ FIGURES = ("hypervolume", "igd_plus", "epsilon", "evaluations_per_s", "engine_us
 
 @dataclass(frozen=True)
 class Task:
-    """One run of a comparison.
-
-    Attributes
-    ----------
-    engine : its name.
-    seed, population, evaluations : as for `evo_libra.searching.generations.generations`.
-    """
+    """One run of a comparison; see `evo_libra.searching.generations.generations`."""
 
     engine: str
     seed: int
@@ -48,14 +42,9 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run found, and the time it took.
+    """What a run found, an (m, k) front, and the seconds that it took, in all and in the engine itself.
 
-    Attributes
-    ----------
-    task : the run.
-    objectives : (m, k) its front.
-    evaluations : how many there were; fewer than asked for where the engine had nothing left to try.
-    wall, engine : seconds in all, and in the engine itself.
+    There are fewer evaluations than asked for where the engine had nothing left to try.
     """
 
     task: Task
@@ -92,13 +81,7 @@ class Benchmark:
 
 
 def compare(runs: Sequence[Run], exact: FloatArray | None) -> Benchmark:
-    """Compare runs, with an exact front or else with the best of all of them.
-
-    Parameters
-    ----------
-    runs : at least one of which found something.
-    exact : (m, r) the exact front, if it is known.
-    """
+    """Compare runs, with the (m, r) exact front or else with the best of all of them; one at least found something."""
     every = np.concatenate([run.objectives for run in runs], axis=1) if exact is None else exact
     if not every.shape[1]:
         raise EvoLibraError("no run found a design that meets the constraints; loosen them, or give more --evaluations")
@@ -125,12 +108,7 @@ def _figures(runs: Sequence[Run], reference: FloatArray, ideal: FloatArray, nadi
 
 
 def exact_front(problem: SearchProblem) -> FloatArray:
-    """Return the (m, r) exact front, finely sampled.
-
-    Raises
-    ------
-    InputError : it cannot be enumerated.
-    """
+    """Return the (m, r) exact front, finely sampled. Raises an InputError where it cannot be enumerated."""
     if isinstance(problem, Problem) and problem.pricing.whole:
         # Whole ports are tried around the optimum alone; searches have found better designs.
         found = f"'{problem.name}' is built of parts in whole ports, whose exact front is not known"
@@ -146,15 +124,8 @@ def run_tasks(
 ) -> Iterator[Run]:
     """Yield the runs as they are done, in any order.
 
-    Parameters
-    ----------
-    problem : the problem, and `name` and `assignments` to load it by in other processes.
-    tasks : the runs.
-    workers : processes; a problem that has processes of its own is run in this one.
-
-    Raises
-    ------
-    InputError : an engine cannot search the problem.
+    Worker processes load the problem by its name and assignments; a problem that has processes of its own is run in
+    this one. Raises an InputError where an engine cannot search the problem.
     """
     for task in {task.engine: task for task in tasks}.values():
         # Here, so that not every process raises the error.

@@ -1,6 +1,6 @@
 """All runs of a folder of results: an index in SQLite that is made from their files and may be deleted at any time.
 
-Reading does not write to the folder of results. Requests go through `evo_libra.experiment.store.control`.
+Reading does not write to the folder of results. Requests go through `evo_libra.experiment.store.messages`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.results.filters import parse_filter, sort_runs
 from evo_libra.experiment.results.index import (
     cache_folder,
     checkpoint_points,
@@ -26,19 +25,17 @@ from evo_libra.experiment.results.index import (
     open_index,
     save,
 )
-from evo_libra.experiment.results.listing import can_be_read, folder_names, run_ids
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord
-from evo_libra.experiment.store.control import read_requests
-from evo_libra.experiment.store.control import request as _request
-from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, RunFolder
+from evo_libra.experiment.results.listing import can_be_read, folder_names, parse_filter, run_ids, sort_runs
+from evo_libra.experiment.run.record import COLUMNS, BatchRecord, RunRecord, program
+from evo_libra.experiment.store.folder import DONE, FRONT, LOG, MANIFEST, PLAN, RunFolder
+from evo_libra.experiment.store.messages import read_requests
+from evo_libra.experiment.store.messages import request as _request
 from evo_libra.experiment.store.records import (
     BATCHES,
     HELD,
     Plan,
     Queue,
     file_stamp,
-    plan_stamp,
     queue_states,
     read_batch,
     read_plan,
@@ -73,17 +70,10 @@ class Catalogue:
 
     @staticmethod
     def open(results: Path | str = "results", cache: Path | None = None) -> Catalogue:
-        """Open the catalogue of a folder of results and bring it up to date.
+        """Open the catalogue of a folder of results, empty where there is none yet, and bring it up to date.
 
-        Parameters
-        ----------
-        results : the folder; none there yet is an empty one.
-        cache : where the index lies; the user's cache folder, or one of this machine's where that is on a network file
-            system, when left out.
-
-        Raises
-        ------
-        InputError : `results` is a file, or cannot be read.
+        The index lies in the folder `cache`; when left out, in the user's cache folder, or one of this machine's where
+        that is on a network file system. Raises an `InputError` where `results` is a file, or cannot be read.
         """
         results = Path(results)
         there = can_be_read(results)
@@ -91,7 +81,8 @@ class Catalogue:
         # What is not there needs no index that stays.
         path = (cache or cache_folder()) / f"{name}.sqlite" if there else None
         catalogue = Catalogue(results, open_index(path))
-        catalogue._load()
+        for stamp, run in load(catalogue._index, results):
+            catalogue._runs[run.id], catalogue._stamps[run.id] = run, stamp
         catalogue.refresh()
         return catalogue
 
@@ -103,7 +94,7 @@ class Catalogue:
     def refresh(self) -> None:
         """Read what has changed since the last time; for a finished run, three dates are compared."""
         with self._lock:
-            requests, self._notes = _as_lists(read_requests(self.results))
+            requests, self._notes = read_requests(self.results)
             planned = self._read_plans()
             queue = queue_states(self._batches, requests)
             present = run_ids(self.results, self._notes)
@@ -124,7 +115,7 @@ class Catalogue:
         batches = []
         for folder in [self.results / BATCHES / name for name in folder_names(self.results / BATCHES, self._notes)]:
             try:
-                stamp = plan_stamp(folder)
+                stamp = file_stamp(folder / PLAN)
                 known = self._plans.get(folder)
                 plan = known if known and known[0] == stamp else (stamp, read_plan(folder))
                 plans[folder] = plan
@@ -151,14 +142,8 @@ class Catalogue:
     def runs(self, query: str = "", sort: str = "id") -> list[RunRecord]:
         """Return runs.
 
-        Parameters
-        ----------
-        query : words that all hold, such as ``status:failed seed:3 evaluations>1000 4k``; see `parse_filter`.
-        sort : a field of `RunRecord`; ``-updated`` begins with the latest.
-
-        Raises
-        ------
-        InputError : the query or the order names no field.
+        The query has words that all hold, such as ``status:failed seed:3 evaluations>1000 4k``; see `parse_filter`.
+        They are sorted by a field of `RunRecord`; ``-updated`` begins with the latest.
         """
         accepts = parse_filter(query)
         with self._lock:
@@ -179,12 +164,7 @@ class Catalogue:
             return [self._runs[run_id] for run_id in batch.runs if run_id in self._runs]
 
     def find(self, name: str) -> RunRecord:
-        """Return the run that a path, an id, or a part of an id names.
-
-        Raises
-        ------
-        InputError : there is none, or there are several.
-        """
+        """Return the one run that a path, an id, or a part of an id names."""
         path = Path(name)
         with self._lock:
             if name in self._runs:
@@ -231,17 +211,11 @@ class Catalogue:
         with self._lock:
             keep_points(self._index, run, points)
 
-    def _load(self) -> None:
-        for stamp, run in load(self._index, self.results):
-            self._runs[run.id], self._stamps[run.id] = run, stamp
-
 
 def read_front(run: RunRecord) -> Front:
     """Return the front of a run; of one at work, that of its last checkpoint, with the objectives alone.
 
-    Raises
-    ------
-    InputError : there is none yet, or it is damaged.
+    Raises an InputError where there is none yet, or it is damaged.
     """
     folder = RunFolder(run.folder)
     if os.path.lexists(run.folder / FRONT):
@@ -267,17 +241,12 @@ def read_log(run: RunRecord, lines: int = 200) -> list[str]:
 
 
 def read_manifest(run: RunRecord) -> dict[str, Any]:
-    """Return problem, versions, git state, machine, seed and timings of a run.
-
-    Raises
-    ------
-    InputError : the run has not begun.
-    """
+    """Return problem, versions, git state, machine, seed and timings of a run that has begun."""
     return RunFolder(run.folder).read_json(MANIFEST)
 
 
 def request(run: RunRecord | BatchRecord, action: str) -> None:
-    """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `control.request`."""
+    """Ask a run, or all runs of a batch, to pause, resume, stop or be tried again; see `messages.request`."""
     depth = len(Path(run.id).parts)
     _request(run.folder.parents[depth - 1], run.id, action)
 
@@ -291,10 +260,6 @@ def _merged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Any]]:
             names = plan["experiment"] if known is None else f"{known['experiment']}, {plan['experiment']}"
             merged[run["id"]] = {**run, "experiment": names}
     return merged
-
-
-def _as_lists(found: tuple[dict[str, str], tuple[str, ...]]) -> tuple[dict[str, str], list[str]]:
-    return found[0], list(found[1])
 
 
 def _same(one: Path, other: Path) -> bool:

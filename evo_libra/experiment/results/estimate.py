@@ -22,19 +22,15 @@ from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 
 OVERHEAD_SECONDS = 0.02
 """Of a run, besides its search: files, the way to a worker and back."""
-MOST_TRIALS, TRIAL_SECONDS = 8, 0.5
+MAX_TRIALS, TRIAL_SECONDS = 8, 0.5
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long runs will take; an estimate, not a bound.
+    """How long runs will take on one core; an estimate, not a bound.
 
-    Attributes
-    ----------
-    seconds : of work of one core.
-    evaluations : of all runs, shorter ones that longer ones go on from counted once.
-    from_earlier, from_trial, from_similar : how many runs were estimated by earlier runs of the same search, by a trial
-        of up to half a second just now, and by those of the other runs.
+    Evaluations of shorter runs that longer ones go on from are counted once. The last three are how many runs were
+    estimated by earlier runs of the same search, by a trial of up to half a second just now, and by other runs.
     """
 
     seconds: float
@@ -45,42 +41,25 @@ class Estimate:
 
 
 def estimate(runs: Sequence[RunSpec], results: Path) -> Estimate:
-    """Return how long runs will take on one core of this machine.
-
-    Parameters
-    ----------
-    runs : those that are to be executed.
-    results : the folder of results, for the pace of earlier runs.
-    """
+    """Return how long runs will take on one core of this machine, by the pace of earlier runs where there are any."""
     earlier = _earlier(results)
-    paces: dict[str, float] = {}
-    sources = {"earlier": 0, "trial": 0, "similar": 0}
-    tried: set[str] = set()
+    tried: dict[str, float] = {}
     for spec in runs:
-        if spec.search in earlier:
-            paces[spec.search] = earlier[spec.search]
-        elif spec.search not in paces and len(tried) < MOST_TRIALS:
-            paces[spec.search] = _trial(spec)
-            tried.add(spec.search)
-        kind = "earlier" if spec.search in earlier else "trial" if spec.search in tried else "similar"
-        sources[kind] += 1
-    usual = _usual(runs, paces)
+        if spec.search not in earlier and spec.search not in tried and len(tried) < MAX_TRIALS:
+            tried[spec.search] = _trial(spec)
+    known = [sum(spec.search in paces for spec in runs) for paces in (earlier, tried)]
+    usual = _usual(runs, {**tried, **earlier})
     new = _new_evaluations(runs)
     work = sum(
         min(count / usual(spec), math.inf if spec.seconds is None else spec.seconds)
         for spec, count in zip(runs, new, strict=True)
     )
     seconds = work + OVERHEAD_SECONDS * len(runs)
-    return Estimate(seconds, sum(new), sources["earlier"], sources["trial"], sources["similar"])
+    return Estimate(seconds, sum(new), known[0], known[1], len(runs) - sum(known))
 
 
 def start_seconds(workers: int) -> float:
-    """Return how long it takes on this machine until runs begin: this program starts, and then its workers do.
-
-    Parameters
-    ----------
-    workers : processes that are started besides this one; they start at the same time.
-    """
+    """Return how long it takes on this machine until runs begin: this program starts, and then all its workers do."""
     begun = time.perf_counter()
     code = "import evo_libra.experiment.execution.worker"
     subprocess.run([sys.executable, "-P", "-c", code], check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - our own

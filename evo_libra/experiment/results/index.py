@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import COLUMNS, RunRecord
-from evo_libra.experiment.store.folder import FRONT, MANIFEST, RunFolder
+from evo_libra.experiment.store.folder import CHECKPOINT, FRONT, MANIFEST, RunFolder
 from evo_libra.experiment.store.records import file_stamp
-from evo_libra.files.integrity import row_digest
+from evo_libra.files.integrity import read_archive, row_digest
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
@@ -67,10 +67,7 @@ def _again(path: Path) -> sqlite3.Connection:
 def load(index: sqlite3.Connection, results: Path) -> list[tuple[str, RunRecord]]:
     """Return what an index holds: stamps of the runs' files, and the runs; rows that are damaged are left out.
 
-    Parameters
-    ----------
-    index : the index.
-    results : the folder that the runs are in, which may be named by another path than when they were kept.
+    The folder of results may be named by another path than when the runs were kept.
     """
     try:
         rows = [
@@ -93,13 +90,9 @@ def _run(location: str, values: Sequence[Any]) -> RunRecord:
 
 
 def save(index: sqlite3.Connection, changed: Sequence[tuple[str, RunRecord]], gone: Collection[str]) -> None:
-    """Bring an index up to date; one that others keep busy is left as it is, and what it lacks is read again.
+    """Bring an index up to date with runs that have changed, with the stamps of their files, and ids of runs that left.
 
-    Parameters
-    ----------
-    index : the index.
-    changed : runs with the stamps of their files.
-    gone : ids of runs that are not there any more.
+    An index that others keep busy is left as it is, and what it lacks is read again.
     """
     if not changed and not gone:
         return
@@ -115,59 +108,19 @@ def _digest(stamp: str, text: str) -> int:
     return zlib.crc32(f"{stamp}\n{text}".encode())
 
 
-def load_points(index: sqlite3.Connection, run_id: str, stamp: str) -> tuple[list[str], bytes] | None:
-    """Return columns and values of a front, as `save_points` was given them; None when they are not there."""
-    words = "SELECT columns, points, digest FROM fronts WHERE id = ? AND stamp = ?"
-    try:
-        found = index.execute(words, (run_id, stamp)).fetchone()
-    except sqlite3.DatabaseError:
-        return None
-    if found is None or found[2] != row_digest(run_id, stamp, found[0], found[1]):
-        return None
-    return str(found[0]).split("\n"), found[1]
-
-
-def save_points(index: sqlite3.Connection, run_id: str, stamp: str, columns: Sequence[str], points: bytes) -> None:
-    """Keep the points of a front, so that they can be shown before Polars is imported; the last 64 are kept.
-
-    Parameters
-    ----------
-    index : the index.
-    run_id, stamp : the run, and what its front's file is known by.
-    columns, points : names of the objectives, and their values one after the other, as bytes.
-    """
-    if len(points) > _LARGEST:
-        return
-    names = "\n".join(columns)
-    row = run_id, stamp, names, points, row_digest(run_id, stamp, names, points)
-    with contextlib.suppress(sqlite3.DatabaseError), index:
-        index.execute("INSERT OR REPLACE INTO fronts VALUES (?, ?, ?, ?, ?)", row)
-        last = "SELECT rowid FROM fronts ORDER BY rowid DESC LIMIT ?"
-        index.execute(f"DELETE FROM fronts WHERE rowid NOT IN ({last})", (_KEPT,))  # noqa: S608 - our words
-
-
 def checkpoint_points(folder: RunFolder) -> dict[str, FloatArray] | None:
-    """Return objective column -> values of the best designs at the last checkpoint, or None when there is none yet.
-
-    Raises
-    ------
-    InputError : the checkpoint or the manifest is damaged.
-    """
-    from evo_libra.experiment.store.sealed import read_objectives  # noqa: PLC0415 - the index needs no arrays
-
-    values = read_objectives(folder)
-    if values is None:
+    """Return objective column -> values of the best designs at the last checkpoint, or None when there is none yet."""
+    found = read_archive(folder.path / CHECKPOINT)
+    if found is None:
         return None
-    objectives = folder.read_json(MANIFEST)["objectives"]
+    values, objectives = found[1]["archive/objectives"], folder.read_json(MANIFEST)["objectives"]
     return {one["column"]: row / one["scale"] for one, row in zip(objectives, values, strict=True)}
 
 
 def known_points(index: sqlite3.Connection, run: RunRecord) -> dict[str, FloatArray] | None:
-    """Return the points of a run's front: those of its checkpoint, or once there is a file of it those of the index.
+    """Return objective column -> values of a run's front: of its checkpoint, or of the index once the front has a file.
 
-    Returns
-    -------
-    Objective column -> values; None when they are not known, or damaged.
+    None when they are not known, or damaged.
     """
     stamp = file_stamp(run.folder / FRONT)
     if run.status == "damaged":
@@ -177,22 +130,33 @@ def known_points(index: sqlite3.Connection, run: RunRecord) -> dict[str, FloatAr
             return checkpoint_points(RunFolder(run.folder))
         except InputError:
             return None
-    found = load_points(index, run.id, stamp)
-    if found is None:
+    words = "SELECT columns, points, digest FROM fronts WHERE id = ? AND stamp = ?"
+    try:
+        found = index.execute(words, (run.id, stamp)).fetchone()
+    except sqlite3.DatabaseError:
+        return None
+    if found is None or found[2] != row_digest(run.id, stamp, found[0], found[1]):
         return None
     import numpy as np  # noqa: PLC0415 - the index needs no arrays
 
-    columns, values = found
-    return dict(zip(columns, np.frombuffer(values).reshape(len(columns), -1), strict=True))
+    columns = str(found[0]).split("\n")
+    return dict(zip(columns, np.frombuffer(found[1]).reshape(len(columns), -1), strict=True))
 
 
-def keep_points(index: sqlite3.Connection, run: RunRecord, points: Mapping[str, FloatArray]) -> None:
-    """Keep the points of a front that there is a file of."""
-    stamp = file_stamp(run.folder / FRONT)
-    if stamp and points:
-        save_points(
-            index, run.id, stamp, list(points), b"".join(row.astype(float).tobytes() for row in points.values())
-        )
+def keep_points(index: sqlite3.Connection, run: RunRecord, values: Mapping[str, FloatArray]) -> None:
+    """Keep the points of a front that there is a file of, so that they can be shown before Polars is imported.
+
+    The last 64 fronts are kept.
+    """
+    stamp, names = file_stamp(run.folder / FRONT), "\n".join(values)
+    points = b"".join(row.astype(float).tobytes() for row in values.values())
+    if not stamp or not values or len(points) > _LARGEST:
+        return
+    row = run.id, stamp, names, points, row_digest(run.id, stamp, names, points)
+    with contextlib.suppress(sqlite3.DatabaseError), index:
+        index.execute("INSERT OR REPLACE INTO fronts VALUES (?, ?, ?, ?, ?)", row)
+        last = "SELECT rowid FROM fronts ORDER BY rowid DESC LIMIT ?"
+        index.execute(f"DELETE FROM fronts WHERE rowid NOT IN ({last})", (_KEPT,))  # noqa: S608 - our words
 
 
 def _prepared(path: Path | None) -> sqlite3.Connection:
@@ -218,7 +182,8 @@ CACHE = "EVO_LIBRA_CACHE"
 
 def kind_of(folder: Path) -> str:
     """Return the type of the file system that a folder lies on, such as ``ext4``; empty where it is not known."""
-    place = str(_existing(folder).resolve())
+    folder = folder.absolute()
+    place = str(next(path for path in (folder, *folder.parents) if os.path.exists(path)).resolve())  # noqa: PTH110 - false without the right to look
     best, kind = "", ""
     try:
         mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
@@ -269,15 +234,3 @@ def _own_temporary() -> Path:
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
             return folder
     return Path(tempfile.mkdtemp(prefix="evo-libra-"))
-
-
-def _existing(folder: Path) -> Path:
-    folder = folder.absolute()
-    return next(path for path in (folder, *folder.parents) if _exists(path))
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False  # without the right to look

@@ -1,21 +1,104 @@
-"""The folders below a folder of results, by their names."""
+"""Which folders may be runs, and the little language that chooses and orders runs."""
 
 from __future__ import annotations
 
+import fnmatch
+import operator
 import os
+import re
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 
-from evo_libra.errors import InputError
+from evo_libra.errors import InputError, unknown
+from evo_libra.experiment.run.record import COLUMNS, STATUSES, RunRecord
 from evo_libra.files.integrity import unreadable
+
+_FIELDS = tuple(one.name for one in COLUMNS)
+_WORD = re.compile(r"(-?)([a-z_]+)(:|>=|<=|>|<)(.+)")
+_EQUAL = re.compile(r"(-?)([a-z_]+)=(.+)")
+_ORDERS = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
+
+
+def is_filter(word: str) -> bool:
+    """Return whether a word is to filter runs by a field, and not to name one.
+
+    >>> [is_filter(word) for word in ("status:done", "evaluations>1000", "gpt3-4k/nsga2-00000000-s0")]
+    [True, True, False]
+    """
+    return _WORD.fullmatch(word) is not None or _EQUAL.fullmatch(word) is not None
+
+
+def parse_filter(query: str) -> Callable[[RunRecord], bool]:
+    """Return what decides whether a run is meant, from words that all hold.
+
+    ``field:value`` compares with a column; ``*`` stands for any letters and a comma for "or": ``status:failed,stale
+    engine:nsga*``. ``field>number`` (also ``>=``, ``<``, ``<=``) compares numbers. Any other word is looked for in id,
+    experiment and name. A ``-`` before a word negates it. Raises an `InputError` for anything else.
+
+    >>> parse_filter("sed:3")
+    Traceback (most recent call last):
+    ...
+    evo_libra.errors.InputError: unknown field 'sed'; allowed: id, folder, ... did you mean 'seed'?
+    """
+    tests = [_test(word) for word in query.split()]
+    if not tests:
+        return lambda _: True
+    return lambda run: all(test(run) for test in tests)
+
+
+def sort_runs(runs: Sequence[RunRecord], order: str) -> list[RunRecord]:
+    """Return runs by a field, ``-`` before it from the largest on; equal ones by their ids, those without a value last.
+
+    A field that there is not is an InputError.
+    """
+    name, down = order.removeprefix("-"), order.startswith("-")
+    if name not in _FIELDS:
+        raise InputError(unknown("field", name, _FIELDS))
+    by_id = sorted(runs, key=attrgetter("id"), reverse=name == "id" and down)
+    if name == "id":
+        return by_id
+    known = [run for run in by_id if getattr(run, name) is not None]
+    ordered = sorted(known, key=attrgetter("location" if name == "folder" else name), reverse=down)
+    return [*ordered, *(run for run in by_id if getattr(run, name) is None)]
+
+
+def _test(word: str) -> Callable[[RunRecord], bool]:
+    match = _WORD.fullmatch(word)
+    equal = _EQUAL.fullmatch(word)
+    if match is None and equal is not None and equal[2] in _FIELDS:
+        raise InputError(f"'{word}' is no filter; write {equal[1]}{equal[2]}:{equal[3]}")
+    if match is None:
+        turned, text = word.startswith("-") and len(word) > 1, word.removeprefix("-").lower()
+        return lambda run: turned ^ (text in f"{run.id} {run.experiment} {run.name}".lower())
+    turned, name, sign, value = match[1] == "-", match[2], match[3], match[4]
+    if name not in _FIELDS:
+        raise InputError(unknown("field", name, _FIELDS))
+    if sign == ":":
+        patterns = value.lower().split(",")
+        if name == "status" and (wrong := [one for one in patterns if not fnmatch.filter(STATUSES, one)]):
+            raise InputError(unknown("status", wrong[0], STATUSES))
+
+        def fits(run: RunRecord) -> bool:
+            # A run may belong to several experiments.
+            found = str(getattr(run, name)).lower()
+            texts = found.split(", ") if name == "experiment" else [found]
+            return turned ^ any(fnmatch.fnmatchcase(text, pattern) for text in texts for pattern in patterns)
+
+        return fits
+    compare, number = _ORDERS[sign], _number(word, value)
+    return lambda run: turned ^ (isinstance(found := getattr(run, name), int | float) and compare(found, number))
+
+
+def _number(word: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"the filter '{word}' compares with '{text}', which is no number") from None
 
 
 def can_be_read(results: Path) -> bool:
-    """Return whether there is a folder of results.
-
-    Raises
-    ------
-    InputError : it is a file, or cannot be read.
-    """
+    """Return whether there is a folder of results. Raises an InputError where it is a file, or cannot be read."""
     try:
         with os.scandir(results):
             return True
@@ -43,7 +126,7 @@ def folder_names(folder: Path, notes: list[str]) -> list[str]:
     except OSError as error:
         notes.append(f"what is in a folder is not listed: {unreadable(folder, error)}")
         return []
-    odd = [name for name in names if not _is_text(name)]
+    odd = [name for name in names if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name)]
     notes += [f"{os.fsencode(folder / name)!r} is not listed: its name is not UTF-8" for name in odd]
     return [name for name in names if name not in odd] if odd else names
 
@@ -53,10 +136,6 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:
         return False
-
-
-def _is_text(name: str) -> bool:
-    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def run_ids(results: Path, notes: list[str]) -> dict[str, None]:

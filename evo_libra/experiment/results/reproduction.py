@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,12 @@ import numpy as np
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.search_loop import in_processes, snapshots, with_processes
 from evo_libra.experiment.run.origin import build, refuse_code
-from evo_libra.experiment.run.provenance import git_state, machine, program, versions
-from evo_libra.experiment.run.spec import RunSpec
-from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder, checksum
-from evo_libra.experiment.store.manifest import spec_as_run
+from evo_libra.experiment.run.record import git_state, machine, program, versions
+from evo_libra.experiment.run.spec import RunSpec, spec_as_run
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
+from evo_libra.files.integrity import checksum
 from evo_libra.front.archive import Archive
 from evo_libra.front.front import Front, front_of
-from evo_libra.problem.protocol import SearchProblem
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
 from evo_libra.searching.loop import Snapshot
 
@@ -33,8 +32,7 @@ class Reproduction:
     ----------
     identical : whether the files of the fronts are the same, byte for byte.
     before, now : designs on the fronts.
-    difference : largest relative difference of an objective between designs at the same place; None when the fronts
-        have different sizes.
+    difference : largest relative difference of an objective between designs at the same place; None for other sizes.
     changed : what has changed since, of versions, program, git state and machine: then and now.
     """
 
@@ -50,16 +48,8 @@ def reproduce(
 ) -> tuple[RunSpec, Reproduction]:
     """Do a finished run again, in memory, and compare; the folder is left as it is.
 
-    Parameters
-    ----------
-    folder : of the run.
-    on_generation : called after each generation.
-    trust_code : run the code of a problem or an engine that the run names as ``module:object``.
-
-    Raises
-    ------
-    InputError : the run is not finished, names code that is not trusted, was made before manifests kept the problem, or
-        its problem cannot be built as it was.
+    Without `trust_code`, a run that names a problem or an engine as ``module:object`` is refused; so is one whose
+    problem cannot be built as it was.
     """
     manifest, before = folder.read_json(MANIFEST), folder.read_front()
     if not folder.done:
@@ -75,27 +65,19 @@ def reproduce(
     archive, end = Archive.empty(len(problem.genome), len(problem.objectives)), folder.read_json(DONE)["evaluations"]
     # A clock that ended the run would end it elsewhere now; its evaluations end it there again.
     searched = with_processes(spec, problem, None, retry=False)
-    with closing(snapshots(replace(spec, seconds=None), searched, place=in_processes)) as loop, _of_its_own(searched):
+    processes = searched if isinstance(searched, ExpensiveProblem) else nullcontext()
+    with closing(snapshots(replace(spec, seconds=None), searched, place=in_processes)) as loop, processes:
         for snapshot in loop:
             archive = snapshot.archive
             on_generation(snapshot)
             if snapshot.evaluations >= end:
                 break
     now = front_of(problem, archive)
-    return spec, Reproduction(
-        _bytes_of(now) == checksum(folder.path / FRONT),
-        len(before),
-        len(now),
-        _difference(before, now),
-        _changes(manifest),
-    )
+    same = _checksum_of(now) == checksum(folder.path / FRONT)
+    return spec, Reproduction(same, len(before), len(now), _difference(before, now), _changes(manifest))
 
 
-def _of_its_own(problem: SearchProblem) -> AbstractContextManager[object]:
-    return problem if isinstance(problem, ExpensiveProblem) else nullcontext()
-
-
-def _bytes_of(front: Front) -> str:
+def _checksum_of(front: Front) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / FRONT
         front.write(path)

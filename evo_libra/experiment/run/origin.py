@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.run.provenance import canonical_hash
+from evo_libra.files.integrity import canonical_hash
 from evo_libra.files.source import Source, set_value
 from evo_libra.problem.file import registry
 from evo_libra.problem.file.load import files_of, problem_of
@@ -35,8 +35,8 @@ class Origin:
 
     Attributes
     ----------
-    name : what the user named: a path, a name or ``module:object``.
-    assignments : ``KEY=VALUE``, as for `load_problem`.
+    name, assignments : what the user named, a path, a name or ``module:object``, and ``KEY=VALUE``, as for
+        `load_problem`.
     data : the problem file with its assignments made; None for a problem in Python.
     folder : the folder that paths in the data are relative to; for a problem in Python, the folder of its module.
     """
@@ -48,21 +48,15 @@ class Origin:
 
 
 def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None) -> Origin:
-    """Return the origin of a problem that a user names.
+    """Return the origin of a problem that a user names; InputErrors as for `load_problem`.
 
-    Parameters
-    ----------
-    name, assignments : as for `load_problem`.
-    folder : the folder that a path is relative to, and that has the module; the current folder when left out.
-
-    Raises
-    ------
-    InputError : as for `load_problem`.
+    A path is relative to `folder`, and a module is in it; the current folder when left out.
     """
     found = problem_source(name, assignments, folder or Path())
     if found is not None:
         source, path = found
-        origin = Origin(_stable(name, path), tuple(assignments), source.data, str(path.parent.resolve()))
+        stable = str(path.resolve()) if Path(name).suffix or "/" in name else name  # means the same in any folder
+        origin = Origin(stable, tuple(assignments), source.data, str(path.parent.resolve()))
         _remember(origin, source, path.parent)
         return origin
     if assignments:
@@ -71,12 +65,7 @@ def origin_of(name: str, assignments: Sequence[str], folder: Path | None = None)
 
 
 def with_assignments(origin: Origin, assignments: Sequence[str]) -> Origin:
-    """Return the origin of the same problem with more of its values replaced.
-
-    Raises
-    ------
-    InputError : an assignment cannot be made, or the problem is written in Python.
-    """
+    """Return the origin of the same problem with more values replaced; a problem in Python is refused."""
     if not assignments:
         return origin
     if origin.data is None:
@@ -95,17 +84,12 @@ def source_of(origin: Origin) -> Source:
 
 
 def build(origin: Origin) -> SearchProblem:
-    """Build a problem. The last 16 are kept for as long as their files do not change.
-
-    Raises
-    ------
-    InputError : as for `load_problem`.
-    """
+    """Build a problem. The last 16 are kept for as long as their files do not change; see `load_problem` for errors."""
     text = _text(origin)
     known = _BUILT.pop(text, None)
     if known is None or known[1] != _stamps(known[1]):
         stamps = _stamps(_files_of(origin))  # before they are read, so that a change meanwhile is noticed
-        known = _built(origin, _READ.get(text)), stamps
+        known = _built(origin, _read(origin)), stamps
     _BUILT[text] = known
     if len(_BUILT) > _KEPT:
         _BUILT.popitem(last=False)
@@ -113,32 +97,25 @@ def build(origin: Origin) -> SearchProblem:
 
 
 def build_afresh(origin: Origin) -> SearchProblem:
-    """Build a problem from its data and its files as they are now; a module is imported once in each process.
-
-    Raises
-    ------
-    InputError : as for `load_problem`.
-    """
-    return _built(origin, None)
+    """Build a problem from its data and its files as they are now; a module is imported once in each process."""
+    return _built(origin, _unread(origin))
 
 
-def _built(origin: Origin, read: tuple[Source, Path] | None) -> SearchProblem:
-    if origin.data is None:
-        return load_python_problem(origin.name, Path(origin.folder))
-    return problem_of(*(read or (_source_of(origin), Path(origin.folder))))
+def _built(origin: Origin, read: tuple[Source, Path]) -> SearchProblem:
+    return load_python_problem(origin.name, Path(origin.folder)) if origin.data is None else problem_of(*read)
 
 
 def _read(origin: Origin) -> tuple[Source, Path]:
-    return _READ.get(_text(origin)) or (_source_of(origin), Path(origin.folder))
+    return _READ.get(_text(origin)) or _unread(origin)
 
 
-def _source_of(origin: Origin) -> Source:
-    return Source(origin.name, origin.data, {})
+def _unread(origin: Origin) -> tuple[Source, Path]:
+    return Source(origin.name, origin.data, {}), Path(origin.folder)
 
 
 def _files_of(origin: Origin) -> list[Path]:
     try:
-        return [] if origin.data is None else files_of(_source_of(origin), Path(origin.folder))
+        return [] if origin.data is None else files_of(*_unread(origin))
     except InputError:
         return []  # Building the problem reports the mistake with its place.
 
@@ -162,21 +139,16 @@ _BUILT: OrderedDict[str, tuple[SearchProblem, _Stamps]] = OrderedDict()
 
 
 def _stamps(paths: Iterable[Path]) -> _Stamps:
-    """Return stamps of files that differ once the files have changed; that of a missing file is empty."""
     return {path: _stamp(path) for path in paths}
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what differs once a file has changed; empty for a missing file."""
     try:
         found = path.stat()
     except (OSError, ValueError):  # no file can have a name with a NUL
         return ()
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
-
-
-def _stable(name: str, path: Path) -> str:
-    """Return a name that means the same in any folder."""
-    return str(path.resolve()) if Path(name).suffix or "/" in name else name
 
 
 def digest_of(problem: SearchProblem) -> str:
@@ -195,13 +167,6 @@ def code_of(problem: str, engine: str = "") -> tuple[str, ...]:
 
 
 def refuse_code(names: tuple[str, ...], source: str, error: type[InputError] = UntrustedError) -> None:
-    """Raise an error where there are names of code.
-
-    Parameters
-    ----------
-    names : of the code; see `code_of`.
-    source : the file that names the code.
-    error : type of the error.
-    """
+    """Raise an error where there are names of code in a file, the source; see `code_of`."""
     if names:
         raise error(f"{source} names code, {' and '.join(names)}; where you trust it, {TRUST_OPTION} runs it")

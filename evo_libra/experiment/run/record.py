@@ -1,30 +1,29 @@
-"""What lists of runs show: one table of columns that files, index, catalogue and user interfaces read.
+"""What is known of a run: the columns that files, index, catalogue and user interfaces read, and its provenance.
 
-A new result of a run is a field of `Figures` here, and a value where `evo_libra.experiment.execution.search_run` fills
-`Figures`. It is then a key of the files of a run, a column of the catalogue, a filter and a sort key.
+A new result of a run is a field of `RunFigures` here, and a value where `evo_libra.experiment.execution.search_run`
+fills `RunFigures`. It is then a key of the files of a run, a column of the catalogue, a filter and a sort key.
 """
 
 from __future__ import annotations
 
+import hashlib
+import platform
 import re
+import subprocess
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from evo_libra import __version__
 from evo_libra.errors import counted
 from evo_libra.experiment.run.settings import SETTINGS
 
 Status = Literal["queued", "running", "paused", "done", "stale", "failed", "interrupted", "damaged"]
 STATUSES: tuple[str, ...] = get_args(Status)
-Place = Literal["head", "plan", "setting", "figure", ""]
-_EMPTY: Mapping[str, Any] = {
-    "str": "",
-    "int": 0,
-    "float": 0.0,
-    "float | None": None,
-    "Status": "damaged",
-}
+_EMPTY: Mapping[str, Any] = {"str": "", "int": 0, "float": 0.0, "float | None": None, "Status": "damaged"}
 
 
 @dataclass(frozen=True)
@@ -36,13 +35,9 @@ class Column:
     name : key of JSON output, field of filters.
     attribute : attribute of `RunRecord`, which is the name of all columns but ``folder``.
     kind : type of its values, as annotated.
-    help : definition.
-    place : where a value comes from: ``head`` is the manifest, or the plan before there is a manifest; ``plan`` is the
-        plan, or the manifest of a run without a plan; ``setting`` is a setting in the head; ``figure`` is a result.
+    place, key : where a value comes from: ``head`` is the manifest, or the plan before there is a manifest; ``plan`` is
+        the plan, or the manifest of a run without a plan; ``setting`` is a setting in the head; ``figure`` is a result.
         Other values follow from the files that are there.
-    key : key in that place.
-    unit : of its values; empty for none.
-    heading : as tables head it.
     shown : tables show it ``always``, or only where they have room (``wide``); empty for never.
     required : whether a plan without it is damaged, or a ``done.json`` for a figure.
     """
@@ -51,7 +46,7 @@ class Column:
     attribute: str
     kind: str
     help: str
-    place: Place
+    place: Literal["head", "plan", "setting", "figure", ""]
     key: str
     unit: str = ""
     heading: str = ""
@@ -64,12 +59,12 @@ class Column:
         return _EMPTY[self.kind]
 
 
-def _column(text: str, place: Place = "", *, default: Any = MISSING, **more: str) -> Any:  # noqa: ANN401 - what `field` takes and returns
+def _column(text: str, place: str = "", *, default: Any = MISSING, **more: str) -> Any:  # noqa: ANN401 - what `field` takes and returns
     return field(default=default, metadata={"help": text, "place": place, **more})
 
 
-def _of_setting(name: str, **more: str) -> Any:  # noqa: ANN401 - what `field` returns
-    return _column(SETTINGS[name].help, "setting", key=name, **more)
+def _of_setting(name: str) -> Any:  # noqa: ANN401 - what `field` returns
+    return _column(SETTINGS[name].help, "setting", key=name)
 
 
 def _columns(record: type) -> tuple[Column, ...]:
@@ -83,7 +78,7 @@ def _columns(record: type) -> tuple[Column, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class RunFigures:
     """The results of a run, as ``done.json`` has them. A figure with a default may be missing in older files."""
 
     evaluations: int = _column("designs evaluated", "figure", shown="always")
@@ -100,20 +95,20 @@ class Figures:
 
     def json(self) -> dict[str, Any]:
         """Return the figures with the keys of the files of a run."""
-        return {one.key: getattr(self, one.name) for one in FIGURES}
+        return {one.key: getattr(self, one.name) for one in RUN_FIGURES}
 
     @staticmethod
-    def of(data: Mapping[str, Any]) -> Figures:
+    def of(data: Mapping[str, Any]) -> RunFigures:
         """Return the figures in JSON data; a figure that is missing is empty."""
-        return Figures(**{one.name: data.get(one.key, one.empty) for one in FIGURES})
+        return RunFigures(**{one.name: data.get(one.key, one.empty) for one in RUN_FIGURES})
 
 
-FIGURES = _columns(Figures)
-NO_FIGURES = Figures.of({})
+RUN_FIGURES = _columns(RunFigures)
+NO_FIGURES = RunFigures.of({})
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunRecord(Figures):
+class RunRecord(RunFigures):
     """A run as its files show it; `COLUMNS` defines each attribute."""
 
     id: str = _column("<problem>/<folder>, the path below the folder of results", heading="run", shown="always")
@@ -154,8 +149,7 @@ class RunRecord(Figures):
         return {one.name: getattr(self, one.attribute) for one in COLUMNS}
 
 
-_ALL = _columns(RunRecord)
-COLUMNS: tuple[Column, ...] = (*_ALL[len(FIGURES) :], *FIGURES)
+COLUMNS: tuple[Column, ...] = (*_columns(RunRecord)[len(RUN_FIGURES) :], *RUN_FIGURES)
 """The columns of lists of runs, figures last."""
 RunRecord.__doc__ = "\n".join([
     f"{RunRecord.__doc__}\n\nAttributes\n----------",
@@ -170,11 +164,9 @@ class BatchRecord:
     Attributes
     ----------
     id : its folder below the folder of results, ``.batches/<name>``.
-    folder : its path.
     experiment, file : the experiment's name, and the path of its file.
-    runs : ids of its runs, in their order.
     runner : ``host:pid`` of the program that executes it; empty for none.
-    started : of the last execution, seconds since the epoch.
+    started : of the last execution, since the epoch [s].
     """
 
     id: str
@@ -188,10 +180,7 @@ class BatchRecord:
 
 def counts(runs: Sequence[RunRecord]) -> dict[str, int]:
     """Return the number of runs of each status."""
-    found: dict[str, int] = {}
-    for run in runs:
-        found[run.status] = found.get(run.status, 0) + 1
-    return found
+    return dict(Counter(run.status for run in runs))
 
 
 def ending_text(ended: str, restarts: int) -> str:
@@ -208,10 +197,58 @@ def ending_text(ended: str, restarts: int) -> str:
         SECONDS: "ended by its seconds",
         EXHAUSTED: "ended as nothing was left to evaluate",
     }
-    parts = [endings.get(ended, ""), counted(restarts, "restart") if restarts else ""]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(filter(None, (endings.get(ended, ""), counted(restarts, "restart") if restarts else "")))
 
 
 def plain_name(name: str) -> str:
     """Return a name as a part of a path."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).lstrip(".") or "-"
+
+
+_ELSEWHERE = ("astra_sim", "experiment", "ui")
+"""Rooms that no result depends on."""
+_PACKAGES = ("numpy", "moocore", "pymoo", "deap", "clarabel", "polars", "pydantic", "ruamel.yaml")
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of the program, of Python and of every package that results depend on."""
+    from importlib.metadata import version  # noqa: PLC0415 - listing results does not need it
+
+    packages = {name: version(name) for name in _PACKAGES}
+    return {"evo-libra": __version__, "python": platform.python_version(), **packages}
+
+
+@cache
+def program() -> str:
+    """Return a digest of the program's code that results depend on: models, problems, fronts, engines.
+
+    It changes with the code alone, not with documentation, commands or the place of installation.
+    """
+    package = Path(__file__).parents[2]
+    digest = hashlib.sha256(__version__.encode())
+    for path in sorted(package.rglob("*.py")):
+        if (name := path.relative_to(package)).parts[0] not in _ELSEWHERE:
+            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def git_state() -> dict[str, Any] | None:
+    """Return commit and cleanliness of the checkout that the program runs from; None outside a checkout."""
+    try:
+        return {"commit": _git("rev-parse", "HEAD"), "clean": not _git("status", "--porcelain", "--", ".")}
+    except (OSError, subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        return None
+
+
+def _git(*words: str) -> str:
+    command = ["git", "-C", str(Path(__file__).parent), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()  # noqa: S603 - fixed words
+
+
+@cache
+def machine() -> dict[str, str]:
+    """Return what the run ran on."""
+    processor = platform.processor() or platform.machine()
+    return {"host": platform.node(), "system": platform.platform(), "processor": processor}

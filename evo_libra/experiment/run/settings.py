@@ -24,14 +24,11 @@ class Setting:
     Attributes
     ----------
     name : attribute of `Settings`, key of an experiment file and, with hyphens, option of the command line.
-    kind : type of the value.
-    asked : type that users give.
+    kind, asked : type of the value, and the type that users give.
     default : the value of a plain search; `MISSING` where the problem has one.
-    help : what it decides, for the help of the command line and the schema of experiment files.
     role : ``search`` and ``budget`` are part of the run's hash, ``seed`` identifies the run beside the hash, and
         ``place`` decides only where and how fast the run is executed.
-    low, high : range of a number, both ends included.
-    below : the number that it has to stay below.
+    low, high, below : range of a number: both ends are included, and it stays below the last one.
     key : key of the JSON files of a run; empty for one below ``method``.
     per_engine : an experiment file may give each engine its own value.
     hidden : users do not give it; it follows from another setting.
@@ -176,10 +173,7 @@ def asked_settings() -> list[Setting]:
 def settings_json(settings: Settings, *, short: bool = False) -> dict[str, Any]:
     """Return settings as the JSON files of a run have them.
 
-    Parameters
-    ----------
-    settings : of the run.
-    short : leave out what is as in a plain search, where `Setting.read` knows it.
+    The short form leaves out what is as in a plain search, where `Setting.read` knows it.
     """
     values = {one: getattr(settings, one.name) for one in SETTINGS.values()}
     plain = {one.key: value for one, value in values.items() if one.key}
@@ -190,9 +184,7 @@ def settings_json(settings: Settings, *, short: bool = False) -> dict[str, Any]:
 def read_settings(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings in the manifest or the plan of a run.
 
-    Raises
-    ------
-    KeyError : an older version of the program did not write one that is needed.
+    Raises a `KeyError` where an older version of the program did not write one that is needed.
     """
     return {one.name: one.read(data) for one in SETTINGS.values()}
 
@@ -200,9 +192,7 @@ def read_settings(data: Mapping[str, Any]) -> dict[str, Any]:
 def file_keys(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of an experiment file for a run with the settings of a manifest or a plan.
 
-    Raises
-    ------
-    KeyError : as for `read_settings`.
+    Raises a `KeyError` as for `read_settings`.
     """
     found = read_settings(data)
     # What pays is chosen where a file does not name a share; a share of 0 has to be named.

@@ -1,18 +1,23 @@
-"""A run as it is planned: problem and settings, and the identity that follows from them."""
+"""A run as it is planned: problem and settings, its identity, which follows from them, and its manifest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from evo_libra.experiment.run.origin import Origin, build, code_of
-from evo_libra.experiment.run.provenance import canonical_hash
-from evo_libra.experiment.run.record import plain_name
-from evo_libra.experiment.run.settings import SETTINGS, Settings, searched
-from evo_libra.problem.protocol import SearchSettings
+from evo_libra.errors import InputError
+from evo_libra.experiment.run.origin import Origin, build, code_of, digest_of, refuse_code
+from evo_libra.experiment.run.record import git_state, machine, plain_name, program, versions
+from evo_libra.experiment.run.settings import SETTINGS, Settings, read_settings, searched, settings_json
+from evo_libra.experiment.store.folder import MANIFEST, RunFolder
+from evo_libra.files.integrity import canonical_hash
+from evo_libra.problem.file.spec import ordered, settable
+from evo_libra.problem.protocol import SearchProblem, SearchSettings
 from evo_libra.searching.generations import settled
 
 _IDENTITY = ("problem_digest", "search", "hash")
@@ -24,8 +29,7 @@ class RunSpec(Settings):
 
     Attributes
     ----------
-    name : of the problem.
-    problem : the identity of the validated problem, digests of the files that it reads included.
+    name, problem : the problem's name, and its identity, digests of the files that it reads included.
     origin : how to build the problem.
     experiment, label : the experiment that the run belongs to, and what distinguishes the run from its neighbours;
         neither is part of the run's identity.
@@ -92,15 +96,7 @@ class RunSpec(Settings):
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment.
-
-    Attributes
-    ----------
-    name : of the experiment, under which a folder of results keeps its batch.
-    file : path of its file.
-    runs : its runs, each once, with those that may share work next to each other.
-    checkpoint_seconds : time between checkpoints.
-    """
+    """An experiment: each of its runs once, with those that may share work next to each other."""
 
     name: str
     file: Path
@@ -111,9 +107,7 @@ class Experiment:
 def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Settings` has them
     """Return a run of a problem; the problem chooses what the settings leave out or have None for.
 
-    Raises
-    ------
-    InputError : the problem cannot be built, or a setting is out of range.
+    Raises an `InputError` where the problem cannot be built, or a setting is out of range.
     """
     problem = build(origin)
     asked = {key: value for key, value in settings.items() if value is not None}
@@ -123,3 +117,109 @@ def run_of(origin: Origin, **settings: Any) -> RunSpec:  # noqa: ANN401 - as `Se
     for name, value in chosen.items():
         SETTINGS[name].check(value)
     return RunSpec(name=problem.name, problem=dict(problem.identity()), origin=origin, **chosen)
+
+
+def manifest_of(spec: RunSpec, problem: SearchProblem, command: Sequence[str], folder: Path) -> dict[str, Any]:
+    """Return problem, settings, versions, git state, machine and start of a run as JSON-able data.
+
+    The command is the words of the command line that started the run; the folder is that of the run.
+    """
+    origin = spec.origin
+    return {
+        "problem": dict(spec.problem),
+        "source": {
+            **_source(origin),
+            "data": None if origin.data is None else ordered(origin.data),
+            "folder": origin.folder,
+            "folder_from_run": os.path.relpath(origin.folder, folder.resolve()),
+        },
+        **_head(spec),
+        **settings_json(spec),
+        "experiment": spec.experiment,
+        "objectives": [
+            {key: getattr(one, key) for key in ("name", "column", "scale", "label")} for one in problem.objectives
+        ],
+        "program": program(),
+        "versions": versions(),
+        "git": git_state(),
+        "machine": machine(),
+        "command": list(command),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def planned_json(spec: RunSpec) -> dict[str, Any]:
+    """Return a run as the plan of its batch has it; a problem file is named, not copied."""
+    folder = {} if spec.origin.data is not None else {"folder": spec.origin.folder}
+    return {
+        "id": spec.id, **_head(spec), **settings_json(spec, short=True), "source": {**_source(spec.origin), **folder},
+    }  # fmt: skip
+
+
+def _head(spec: RunSpec) -> dict[str, Any]:
+    return {"name": spec.name, "label": spec.label, "hash": spec.hash, "search": spec.search}
+
+
+def _source(origin: Origin) -> dict[str, Any]:
+    return {"problem": origin.name, "set": list(origin.assignments)}
+
+
+def spec_of(manifest: Mapping[str, Any]) -> RunSpec:
+    """Return the run that a manifest describes. Raises a KeyError where its version did not keep the problem's data."""
+    source = manifest["source"]
+    data = None if source["data"] is None else settable(source["data"])
+    return RunSpec(
+        name=manifest["name"],
+        problem=manifest["problem"],
+        origin=Origin(source["problem"], tuple(source["set"]), data, source["folder"]),
+        experiment=manifest["experiment"],
+        label=manifest["label"],
+        **read_settings(manifest),
+    )
+
+
+def spec_as_run(folder: RunFolder, *, trust_code: bool = False) -> RunSpec:
+    """Return a run as its manifest has it, with the folder of its problem's files where that is by now.
+
+    The problem's own file is not read: its data is in the manifest. Other files that it names are looked for where they
+    were, and, when the run and they have been moved together, where they are now.
+
+    Raises an `InputError` where there is no manifest or it is of an older version, or where the problem cannot be built
+    any more, has changed, or is ``module:object`` and its code is not trusted.
+    """
+    manifest = folder.read_json(MANIFEST)
+    try:
+        spec = spec_of(manifest)
+    except KeyError as error:
+        raise InputError(f"{folder.path} is of a version that did not keep the problem ({error})") from None
+    if not trust_code:
+        refuse_code(replace(spec, engine="").code, str(folder.path))
+    try:
+        _check_problem(spec.origin, spec, folder)
+    except InputError as error:
+        way = manifest["source"].get("folder_from_run")
+        if way is None:
+            raise
+        moved = replace(spec.origin, folder=str((folder.path / way).resolve()))
+        try:
+            _check_problem(moved, spec, folder)
+        except InputError:
+            raise error from None
+        return replace(spec, origin=moved)
+    return spec
+
+
+def _check_problem(origin: Origin, spec: RunSpec, folder: RunFolder) -> None:
+    if digest_of(build(origin)) != spec.problem_digest:
+        what = "the code" if origin.data is None else "a catalogue or a workload file"
+        raise InputError(f"{what} of the problem of {folder.path} has changed since its run")
+
+
+def problem_as_run(folder: RunFolder) -> SearchProblem:
+    """Return the problem of a run as its manifest has it, wherever its files are by now.
+
+    Raises an `InputError` as for `spec_as_run`, or the problem is written in Python.
+    """
+    if folder.read_json(MANIFEST).get("source", {}).get("data", "") is None:
+        raise InputError(f"{folder.path} is of a problem written in Python, which evaluates genes, not designs")
+    return build(spec_as_run(folder).origin)

@@ -21,10 +21,16 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from evo_libra.experiment.store.folder import create_text, make_folder
-from evo_libra.experiment.store.json_files import parse_file
-from evo_libra.experiment.store.staging import STAGING, Staging, TakenOverError, remove_tree
+from evo_libra.experiment.store.staging import (
+    STAGING,
+    Staging,
+    TakenOverError,
+    create_text,
+    make_folder,
+    remove_tree,
+)  # fmt: skip
 from evo_libra.faults import StorageError, explained
+from evo_libra.files.checked_json import parse_file
 from evo_libra.files.integrity import DamagedError, open_regular, seal_json, unreadable
 
 LEASE_SECONDS = 60.0
@@ -35,13 +41,9 @@ _NAME = re.compile(r"claim-(\d{4,})\.json")
 
 @dataclass(frozen=True)
 class Holder:
-    """What a claim file says.
+    """What a claim file says of the process that holds it: its host, kernel and namespace, number and start.
 
-    Attributes
-    ----------
-    token : what tells holders apart.
-    batch : the batch that the holder works for; a later attempt of the same batch need not wait for the lease to end.
-    host, where, pid, born : the process that holds it: its host, kernel and namespace, number and start.
+    The token tells holders apart. A later attempt of the holder's batch need not wait for the lease to end.
     """
 
     token: str
@@ -57,18 +59,11 @@ class Holder:
         return f"{self.host}:{self.pid}" if self.host else ""
 
 
-_NOBODY = Holder("", "", "", "", 0, 0.0)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Claim(Holder):
-    """A claim file.
+    """A claim file; the one of the highest number of a run is valid.
 
-    Attributes
-    ----------
-    path : the file.
-    number : the highest of a run is the valid one.
-    renewed : when it was renewed last, by the clock of the file system, which may have jumped since.
+    It was renewed last at a time of the clock of the file system, which may have jumped since.
     """
 
     path: Path
@@ -85,8 +80,10 @@ class Claim(Holder):
 
         A date far ahead is as void as one long past: a holder that lives gives its claim a new date within seconds.
         """
-        if self.where == kernel() and not _process_lives(self.pid, self.born):
-            return False
+        if self.where == kernel():
+            born = _born(self.pid)
+            if born is None or abs(born - self.born) >= 1.0:
+                return False
         return abs(now - self.renewed) < LEASE_SECONDS
 
 
@@ -96,12 +93,7 @@ def current_claim(folder: Path) -> Claim | None:
 
 
 def acquire(folder: Path, batch: str) -> Claim | None:
-    """Claim a run; the folder is made when it is not there.
-
-    Returns
-    -------
-    The claim, or None while somebody else holds the run.
-    """
+    """Claim a run, whose folder is made when it is not there; None while somebody else holds the run."""
     make_folder(folder)
     try:
         held = current_claim(folder)
@@ -113,23 +105,20 @@ def acquire(folder: Path, batch: str) -> Claim | None:
     path = folder / f"claim-{1 + max((number for number, _ in _names(folder)), default=0):04d}.json"
     token = uuid.uuid4().hex
     staging = path.with_name(f"{STAGING}{token}")
+    claim = None
     try:
-        with explained(folder):
+        # Where there is no such folder any more, another process claimed the run meanwhile and took the folder for that
+        # of a dead writer.
+        with suppress(FileNotFoundError), explained(folder):
             staging.mkdir()
-            claim = _claimed(path, token, batch)
-    except (
-        FileNotFoundError
-    ):  # Another process claimed the run meanwhile and took the folder for that of a dead writer.
-        claim = None
-    except BaseException:
-        remove_tree(staging)
-        raise
-    if claim is None:
-        remove_tree(staging)
+            claim = _create(path, token, batch)
+    finally:
+        if claim is None:
+            remove_tree(staging)
     return claim
 
 
-def _claimed(path: Path, token: str, batch: str) -> Claim | None:
+def _create(path: Path, token: str, batch: str) -> Claim | None:
     """Create a claim file; return the claim, or None where somebody else has the run."""
     folder, staging = path.parent, path.with_name(f"{STAGING}{token}")
     me = Holder(token, batch, socket.gethostname(), kernel(), os.getpid(), _born(os.getpid()) or 0.0)
@@ -149,28 +138,24 @@ def _claimed(path: Path, token: str, batch: str) -> Claim | None:
 
 def renew(claim: Claim) -> bool:
     """Renew a claim; return whether it is still valid."""
-    try:
+    with suppress(OSError):
         os.utime(claim.path)
-    except OSError:
-        return False
-    return holds(claim)
+        return holds(claim)
+    return False
 
 
 def holds(claim: Claim) -> bool:
     """Return whether a claim is still the valid one of its run."""
-    try:
+    with suppress(DamagedError):
         now = current_claim(claim.path.parent)
-    except DamagedError:
-        return False
-    return now is not None and now.token == claim.token
+        return now is not None and now.token == claim.token
+    return False
 
 
 def release(claim: Claim) -> None:
-    """Give a run back, if it is still held: outbid claims first, so that none of them becomes valid again.
+    """Give a run back, if it is still held. Raises a `StorageError` where there is no right to.
 
-    Raises
-    ------
-    StorageError : there is no right to.
+    Outbid claims go first, so that none of them becomes valid again.
     """
     staging = Staging(claim.staging)
     try:
@@ -235,31 +220,20 @@ def _of_nobody(path: Path, number: int) -> Claim | None:
         found = path.stat()
     except OSError:
         return None
-    # No holder has made a folder or a named pipe.
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(found.st_mode):  # no holder has made a folder or a named pipe
         return None
-    return Claim(path=path, number=number, renewed=found.st_mtime, **asdict(_NOBODY))
+    return Claim("", "", "", "", 0, 0.0, path=path, number=number, renewed=found.st_mtime)
 
 
 @cache
 def kernel() -> str:
     """Return what makes process numbers comparable: the host, its boot, the namespace of process numbers."""
-    parts = [socket.gethostname()]
-    for path, read in (("/proc/sys/kernel/random/boot_id", _text), ("/proc/self/ns/pid", os.readlink)):
-        try:
-            parts.append(read(path).strip())
-        except OSError:
-            parts.append("")
-    return "/".join(parts)
-
-
-def _text(path: str) -> str:
-    return Path(path).read_text(encoding="ascii")
-
-
-def _process_lives(pid: int, born: float) -> bool:
-    started = _born(pid)
-    return started is not None and abs(started - born) < 1.0
+    boot = space = ""
+    with suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    with suppress(OSError):
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - no path
+    return f"{socket.gethostname()}/{boot}/{space}"
 
 
 def _born(pid: int) -> float | None:
@@ -282,13 +256,7 @@ def _born_by_clock(pid: int) -> float | None:
 
 
 class Lease:
-    """A claim that a thread of this process renews until it is given back; a context.
-
-    Attributes
-    ----------
-    claim : the claim; None when somebody else holds the run.
-    staging : where the holder of the claim writes first; None without a claim.
-    """
+    """A claim that a thread of this process renews until it is given back; None when somebody else holds the run."""
 
     def __init__(self, folder: Path, batch: str) -> None:
         self.claim = acquire(folder, batch)

@@ -1,33 +1,34 @@
-"""The folder of a run: files that are whole or not there, finished when ``done.json`` is there."""
+"""The folder of a run: its files, their keys, and which of them are damaged.
+
+Files are whole or not there; the run has finished when ``done.json`` is there. Keys of settings and results come from
+`evo_libra.experiment.run.settings` and `evo_libra.experiment.run.record`.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import io
 import os
-import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_type_hints
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store.json_files import (
-    ATTEMPT_FIELDS,
-    DONE_FIELDS,
-    FAILED_FIELDS,
-    FAILURES_FIELDS,
-    MANIFEST_FIELDS,
-    PLAN_FIELDS,
-    RUNNER_FIELDS,
-    Fields,
-    parse_file,
-)
-from evo_libra.experiment.store.staging import Staging
-from evo_libra.faults import StorageError, explained
-from evo_libra.files.integrity import DamagedError, open_regular, read_bytes, seal_json
+from evo_libra.experiment.run.record import COLUMNS, RUN_FIGURES, RunFigures
+from evo_libra.experiment.run.settings import SETTINGS
+from evo_libra.experiment.store.staging import Staging, make_folder, move_folder_away, replace_file
+from evo_libra.faults import explained
+from evo_libra.files.checked_json import Fields, parse_file
+from evo_libra.files.integrity import (
+    DamagedError,
+    check_archive,
+    check_table,
+    checksum,
+    open_regular,
+    read_bytes,
+    seal_json,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
@@ -36,26 +37,66 @@ FRONT, MANIFEST, DONE, CHECKPOINT, PLOT = "front.parquet", "manifest.json", "don
 EVENTS, LOG, FAILED, FAILURES = "events.jsonl", "run.log", "failed.json", "failures.json"
 ATTEMPT, PLAN, RUNNER = "attempt.json", "plan.json", "runner.json"
 DESIGNS = "designs-*.parquet"
-TEMPORARY = ".tmp-"
-_FIELDS: dict[str, Fields] = {
-    MANIFEST: MANIFEST_FIELDS, DONE: DONE_FIELDS, FAILED: FAILED_FIELDS, FAILURES: FAILURES_FIELDS,
-    ATTEMPT: ATTEMPT_FIELDS, PLAN: PLAN_FIELDS, RUNNER: RUNNER_FIELDS,
-}  # fmt: skip
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 
-_PART = 1 << 16
+_FIGURE_KINDS = {one.key: get_type_hints(RunFigures)[one.name] for one in RUN_FIGURES}
+_SETTING_KINDS = {one.key: one.kind for one in SETTINGS.values() if one.key}
+_LISTED = {SETTINGS[one.key].key for one in COLUMNS if one.place == "setting"} - {""}
+# The head of a run: what a manifest and a plan both say, and a list of runs shows.
+_HEAD = {
+    **{one.key: str for one in COLUMNS if one.place in ("head", "plan")},
+    **{key: kind for key, kind in _SETTING_KINDS.items() if key in _LISTED},
+    "method": dict[str, Any],
+}
+_SOURCE = Fields(
+    {"problem": str, "set": list[str], "data": Any, "folder": str, "folder_from_run": str},
+    optional=("data", "folder", "folder_from_run"),
+)
+_MORE = {"source": _SOURCE, **{key: kind for key, kind in _SETTING_KINDS.items() if key not in _LISTED}}
+_STATE = {"status": Literal["running", "done", "interrupted"], "failures": int, **_FIGURE_KINDS}
+LISTED_FIELDS = Fields({**_HEAD, "program": str, "started": str, **_STATE}, optional=_STATE)
+"""The part of a manifest that a list of runs shows."""
+_OBJECTIVE = Fields({"name": str, "column": str, "scale": float, "label": str})
+_MANIFEST = {
+    **LISTED_FIELDS.kinds, **_MORE, "problem": dict[str, Any], "objectives": list[_OBJECTIVE],  # type: ignore[valid-type]
+    "versions": dict[str, str], "git": dict[str, Any] | None, "machine": dict[str, str], "command": list[str],
+}  # fmt: skip
+_PLANNED = Fields({**_HEAD, **_MORE, "id": str}, optional=(*_MORE, "experiment"))
+_FAILURE = Fields({"reason": str, "genes": list[float]})
+_FIELDS: dict[str, Fields] = {
+    MANIFEST: Fields(_MANIFEST, optional=(*_STATE, *_MORE)),
+    DONE: Fields(
+        {**_FIGURE_KINDS, "files": dict[str, str]}, optional=[one.key for one in RUN_FIGURES if not one.required]
+    ),
+    FAILED: Fields({"error": str, "time": float}, optional=("time",)),
+    FAILURES: Fields({"designs": list[_FAILURE]}),  # type: ignore[valid-type]
+    ATTEMPT: Fields(
+        {"batch": str, "evaluations": int | None, "count": int, "memory_kills": dict[str, int | None]},
+        optional=("memory_kills",),
+    ),
+    PLAN: Fields({"experiment": str, "file": str, "runs": list[_PLANNED]}),  # type: ignore[valid-type]
+    RUNNER: Fields({"command": list[str], "started": float, "workers": int}),
+}
 
 Content = Callable[[BinaryIO], None] | bytes
+
+
+def read_file(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any] | None:
+    """Return the content of a JSON file of a run or a batch, or only the fields that are needed; None without a file.
+
+    Raises a `DamagedError` where it cannot be read, or is not what the program wrote.
+    """
+    path = f"{folder}/{name}"  # A path of its own would take a tenth of the time that listing runs takes.
+    raw = read_bytes(path)
+    return None if raw is None else parse_file(path, raw, fields or _FIELDS[name], alone=fields is not None)
 
 
 @dataclass(frozen=True)
 class RunFolder:
     """Where one run keeps its files.
 
-    Attributes
-    ----------
-    path : the folder.
-    staging : where the holder of the run's claim writes first; None for a reader, and for a folder without claims.
+    The holder of the run's claim writes to its staging folder first; None for a reader, and for a folder without
+    claims. What writes raises a `StorageError` where there is no space or no right to, and a `TakenOverError` once
+    another attempt has taken over the run.
     """
 
     path: Path
@@ -70,51 +111,29 @@ class RunFolder:
             return False
 
     def write(self, name: str, content: Content, *, sync: bool = True) -> None:
-        """Write one file so that it is there whole or not at all.
+        """Write one file, from bytes or a function that writes them, so that it is there whole or not at all.
 
-        Parameters
-        ----------
-        name : of the file.
-        content : its bytes, or a function that writes them to a file.
-        sync : wait until the disk has it; what a later synced file of the folder stands for needs this.
-
-        Raises
-        ------
-        StorageError : there is no space, or no right to write.
-        TakenOverError : another attempt has taken over the run.
+        With `sync`, wait until the disk has it; what a later synced file of the folder stands for needs this.
         """
-        data = content if isinstance(content, bytes) else _written(content)
+        data = content if isinstance(content, bytes) else _bytes_of(content)
         with explained(self.path):
             if self.staging is not None:
                 with self.staging.owned():
-                    self._write(self.staging.path, name, data, sync=sync)
+                    replace_file(self.path / name, data, self.staging.path, sync=sync)
                 return
             make_folder(self.path)
             try:
-                self._write(self.path, name, data, sync=sync)
-            except (
-                FileNotFoundError
-            ):  # Another process tidied up the folder and took the temporary file for that of a dead writer.
-                self._write(self.path, name, data, sync=sync)
-
-    def _write(self, beside: Path, name: str, data: bytes, *, sync: bool) -> None:
-        with _temporary(beside, name, data, sync=sync) as temporary:
-            temporary.replace(self.path / name)
-            if sync:
-                _sync(self.path)
+                replace_file(self.path / name, data, self.path, sync=sync)
+            except FileNotFoundError:
+                # Another process tidied up the folder and took the temporary file for that of a dead writer.
+                replace_file(self.path / name, data, self.path, sync=sync)
 
     def write_json(self, name: str, data: Mapping[str, Any], *, sync: bool = True) -> None:
         """Write JSON for people and programs."""
         self.write(name, seal_json(data), sync=sync)
 
     def append(self, name: str, line: str) -> None:
-        """Append one line to a file of lines; a line that a crash cuts short is skipped by readers.
-
-        Raises
-        ------
-        StorageError : there is no space, or no right to write.
-        TakenOverError : another attempt has taken over the run.
-        """
+        """Append one line to a file of lines; a line that a crash cuts short is skipped by readers."""
         with explained(self.path):
             if self.staging is not None:
                 self.staging.append(name, f"{line}\n".encode())
@@ -123,13 +142,7 @@ class RunFolder:
                 file.write(f"{line}\n".encode())
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there.
-
-        Raises
-        ------
-        StorageError : there is no right to.
-        TakenOverError : another attempt has taken over the run.
-        """
+        """Remove a file, if it is there."""
         with explained(self.path):
             if self.staging is not None:
                 self.staging.remove(name)
@@ -137,12 +150,7 @@ class RunFolder:
                 (self.path / name).unlink(missing_ok=True)
 
     def read_json(self, name: str) -> dict[str, Any]:
-        """Read a JSON file of the run that has to be there.
-
-        Raises
-        ------
-        InputError : the folder has no such file; `DamagedError` as for `read_file`.
-        """
+        """Read a JSON file of the run, as `read_file` does. Raises an InputError where it is not there."""
         data = read_file(self.path, name)
         if data is None:
             raise InputError(f"{self.path} is no folder of a result: it has no {name}")
@@ -151,9 +159,8 @@ class RunFolder:
     def read_front(self) -> Front:
         """Read the front.
 
-        Raises
-        ------
-        InputError : there is none, or it is not the one that the run wrote; `DamagedError` where it is damaged.
+        Raises an `InputError` where there is none, or it is not the one that the run wrote; `DamagedError` where it is
+        damaged.
         """
         from evo_libra.front.front import Front  # noqa: PLC0415 - an index of runs needs no frames
 
@@ -172,30 +179,17 @@ class RunFolder:
             self.remove(name)
 
     def take_over(self) -> None:
-        """Take the run from all earlier attempts and remove what they left; for the holder of a new claim.
-
-        Raises
-        ------
-        StorageError : there is no right to.
-        TakenOverError : another attempt has taken over the run.
-        """
+        """Take the run from all earlier attempts and remove what they left; for the holder of a new claim."""
         assert self.staging is not None, "its claim is held"  # noqa: S101 - our mistake
         with explained(self.path):
-            self.staging.take_over(TEMPORARY, (EVENTS, LOG))
+            self.staging.take_over((EVENTS, LOG))
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder and those above it, where they are not there.
-
-    Raises
-    ------
-    StorageError : it cannot be made.
-    """
-    with explained(path):
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError) as error:  # a file is in the way
-            raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
+def _bytes_of(content: Callable[[BinaryIO], None]) -> bytes:
+    # In memory first: Polars hides what the system said when it cannot write to a file.
+    buffer = io.BytesIO()
+    content(buffer)
+    return buffer.getvalue()
 
 
 def is_run(path: Path) -> bool:
@@ -203,117 +197,67 @@ def is_run(path: Path) -> bool:
     return os.path.lexists(path / MANIFEST)
 
 
-def read_file(folder: Path, name: str, fields: Fields | None = None) -> dict[str, Any] | None:
-    """Return the content of a JSON file of a run or a batch; None where there is none.
-
-    Parameters
-    ----------
-    folder, name : the file.
-    fields : the keys that are needed; all when left out.
-
-    Raises
-    ------
-    DamagedError : it cannot be read, or is not what the program wrote.
-    """
-    path = f"{folder}/{name}"  # A path of its own would take a tenth of the time that listing runs takes.
-    raw = read_bytes(path)
-    return None if raw is None else parse_file(path, raw, fields or _FIELDS[name], alone=fields is not None)
-
-
 def without_manifest(folder: Path) -> DamagedError:
     """Return the error for a run that is marked as done and has no manifest."""
     return DamagedError(f"{folder} has a {DONE} and no {MANIFEST}")
 
 
-def checksum(path: Path | str) -> str:
-    """Return the SHA-256 of a file; empty where there is none.
+def damaged_files(folder: RunFolder) -> dict[str, str]:
+    """Return the files of a run that are not what it wrote: their names, and a sentence each.
 
-    Raises
-    ------
-    DamagedError : it cannot be read.
+    The checkpoint counts until the run has finished; a line of the events counts for nothing but itself.
     """
-    file = open_regular(path)
-    if file is None:
-        return ""
-    found = hashlib.sha256()
-    with file:
-        while part := file.read(_PART):  # `hashlib.file_digest` takes longer to begin than a small file takes
-            found.update(part)
-    return found.hexdigest()
+    path, wrong = folder.path, dict[str, str]()
 
-
-def discard(path: Path) -> None:
-    """Remove a file that nobody claims; a folder that is in its place is moved out of the way."""
-    move_folder_away(path)
-    path.unlink(missing_ok=True)
-
-
-def move_folder_away(path: Path) -> None:
-    """Move a folder that is in the place of a file out of the way; a file stays."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        # With a slash at its end the name is that of a folder alone: what another has published there is safe.
-        os.rename(f"{path}/", path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))  # noqa: PTH104
-
-
-def create_text(path: Path, text: str, beside: Path) -> bool:
-    """Write a file unless it is there; of several writers exactly one does, and readers see all of it or nothing.
-
-    Where the file system has no hard links, readers may see it empty for a moment.
-
-    Parameters
-    ----------
-    path, text : of the file.
-    beside : the folder for a temporary file.
-
-    Returns
-    -------
-    Whether it was this writer.
-    """
-    with explained(path.parent), _temporary(beside, path.name, text.encode(), sync=False) as temporary:
+    def look(name: str, check: Callable[[Path], object]) -> None:
         try:
-            os.link(temporary, path)
-        except FileExistsError:
-            return False
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            return _create_in_place(path, text)
-        return True
+            check(path / name)
+        except DamagedError as error:
+            wrong[name] = str(error)
+
+    for name in (MANIFEST, DONE, FAILED, FAILURES, ATTEMPT):
+        look(name, lambda file: read_file(path, file.name))
+    for name in (EVENTS, LOG, PLOT, CHECKPOINT):
+        look(name, _check_regular)
+    done = None if DONE in wrong else read_file(path, DONE)
+    if done is not None and not is_run(path):
+        wrong[MANIFEST] = str(without_manifest(path))
+    if done is None:
+        look(CHECKPOINT, lambda file: _if_there(file, check_archive))
+    tables = done["files"] if done else dict.fromkeys((FRONT, *(one.name for one in path.glob(DESIGNS))), "")
+    for name, digest in tables.items():
+        look(name, lambda file, digest=digest: check_written(file, digest))  # type: ignore[misc]
+    return wrong
 
 
-def _create_in_place(path: Path, text: str) -> bool:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        return False
-    return True
+def drop_damaged(folder: RunFolder) -> list[str]:
+    """Remove the damaged files of a claimed run and its mark of being done; return what was wrong."""
+    wrong = damaged_files(folder)
+    for name in [DONE, *wrong] if wrong else ():
+        move_folder_away(folder.path / name)  # whose ever it is
+        folder.remove(name)
+    return list(wrong.values())
 
 
-def _written(content: Callable[[BinaryIO], None]) -> bytes:
-    # In memory first: Polars hides what the system said when it cannot write to a file.
-    buffer = io.BytesIO()
-    content(buffer)
-    return buffer.getvalue()
+def check_written(path: Path | str, digest: str) -> None:
+    """Check a table against the checksum that the mark of a finished run has of it; against its own where that is "".
+
+    Raises a `DamagedError` where it is not what the run wrote, cannot be read, or is not there.
+    """
+    if digest and checksum(path) == digest:
+        return
+    _if_there(path, check_table)
+    if digest:
+        raise DamagedError(f"{path} is not what the run wrote: its checksum is another one")
 
 
-@contextlib.contextmanager
-def _temporary(folder: Path, name: str, data: bytes, *, sync: bool) -> Iterator[Path]:
-    temporary = folder / f"{TEMPORARY}{uuid.uuid4().hex}{Path(name).suffix}"
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
+def _check_regular(path: Path) -> None:
+    file = open_regular(path)
+    if file is not None:
+        file.close()
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _if_there(path: Path | str, check: Callable[[Path | str, bytes], None]) -> None:
+    raw = read_bytes(path)
+    if raw is not None:
+        check(path, raw)

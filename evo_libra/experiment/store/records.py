@@ -10,26 +10,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from evo_libra.experiment.run.provenance import program
-from evo_libra.experiment.run.record import COLUMNS, BatchRecord, Column, RunRecord, Status
+from evo_libra.experiment.run.record import COLUMNS, BatchRecord, Column, RunRecord, Status, program
 from evo_libra.experiment.run.settings import SETTINGS
 from evo_libra.experiment.store.claim import Claim, current_claim
-from evo_libra.experiment.store.damage import check_written
-from evo_libra.experiment.store.events import last_progress
 from evo_libra.experiment.store.folder import (
     CHECKPOINT,
     DONE,
     EVENTS,
     FAILED,
     FRONT,
+    LISTED_FIELDS,
     MANIFEST,
     PLAN,
     RUNNER,
-    RunFolder,
+    check_written,
     read_file,
     without_manifest,
-)
-from evo_libra.experiment.store.json_files import LISTED_FIELDS
+)  # fmt: skip
+from evo_libra.experiment.store.messages import last_progress
 from evo_libra.files.integrity import DamagedError
 
 Queue = Literal["", "waiting", "paused"]
@@ -46,16 +44,15 @@ def read_run(
 ) -> RunRecord | None:
     """Return a run, or None when there is none.
 
-    Parameters
-    ----------
-    results, run_id : where the run is.
-    planned : the run in the plan of its batch, for a run that has no manifest yet.
-    queue : what the run waits for while nobody works on it.
+    Before it has a manifest, it is as the plan of its batch has it. The queue is what it waits for while nobody works
+    on it.
     """
     try:
         return _read_sound(results / run_id, run_id, planned, queue)
     except DamagedError as error:
-        return _damaged(results / run_id, run_id, planned or _head(results / run_id), str(error))
+        known = {"id": run_id, "location": str(results / run_id), "status": "damaged", "error": str(error)}
+        head = planned or _head(results / run_id)
+        return _record(head, planned, {}, known if head else {**known, "problem": Path(run_id).parts[0]})
 
 
 def _read_sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, queue: Queue) -> RunRecord | None:
@@ -69,7 +66,8 @@ def _read_sound(folder: Path, run_id: str, planned: Mapping[str, Any] | None, qu
     if done is not None:
         _check_front(folder, done["files"].get(FRONT, ""))
         return _record(head, planned, done, {**known, "status": "stale" if is_stale(head) else "done"})
-    failed, claim, figures = read_file(folder, FAILED), _live_claim(folder), _figures_so_far(folder, manifest)
+    failed, claim, point = read_file(folder, FAILED), _live_claim(folder), last_progress(folder)
+    figures = {**(manifest or {}), **(point.figures() if point else {})}
     state = {
         "status": _status(manifest, failed, claim, queue),
         "worker": claim.process if claim else "",
@@ -95,38 +93,20 @@ def _head(folder: Path) -> Mapping[str, Any]:
         return {}
 
 
-def _figures_so_far(folder: Path, manifest: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the figures of a run that is not finished: those of its manifest, and of its last progress."""
-    point = last_progress(folder)
-    return {**(manifest or {}), **({} if point is None else point.figures())}
-
-
 def _record(
     head: Mapping[str, Any], planned: Mapping[str, Any] | None, figures: Mapping[str, Any], known: dict[str, Any]
 ) -> RunRecord:
+    """Return a run by its columns; what nothing is known of is empty."""
     sources = {"head": head, "plan": planned or head, "figure": figures}
-    values = {one.attribute: _value(one, sources) for one in COLUMNS if one.place}
-    values |= known
-    values["updated"] = _updated(known["location"], known["status"])
-    return RunRecord(**{"worker": "", "error": "", **values})
+    empty = {one.attribute: one.empty for one in COLUMNS}
+    values = {one.attribute: _value(one, sources) for one in COLUMNS if one.place and head}
+    return RunRecord(**{**empty, **values, **known, "updated": _updated(known["location"], known["status"])})
 
 
 def _value(column: Column, sources: Mapping[str, Mapping[str, Any]]) -> Any:  # noqa: ANN401 - of any kind
     if column.place == "setting":
         return SETTINGS[column.key].read(sources["head"])
     return sources[column.place].get(column.key, column.empty)
-
-
-def _damaged(folder: Path, run_id: str, planned: Mapping[str, Any], error: str) -> RunRecord:
-    """Return a run of which nothing is known but its plan, or its manifest."""
-    known = {one.attribute: one.empty for one in COLUMNS}
-    if planned:
-        sources = {"head": planned, "plan": planned, "figure": {}}
-        known |= {one.attribute: _value(one, sources) for one in COLUMNS if one.place}
-    else:
-        known["problem"] = Path(run_id).parts[0]
-    updated = _updated(folder, "damaged")
-    return RunRecord(**{**known, "id": run_id, "location": str(folder), "updated": updated, "error": error})
 
 
 def _status(
@@ -146,11 +126,6 @@ def is_stale(manifest: Mapping[str, Any]) -> bool:
     return manifest.get("program") != program()
 
 
-def stale(folder: RunFolder) -> bool:
-    """Return whether another version of the program made the finished run of a folder."""
-    return is_stale(folder.read_json(MANIFEST))
-
-
 def _updated(folder: Path | str, status: Status) -> float:
     """Return the time of a run's last change; a finished run does not change any more."""
     names = (DONE,) if status in ("done", "stale") else (DONE, FAILED, EVENTS, MANIFEST)
@@ -159,17 +134,13 @@ def _updated(folder: Path | str, status: Status) -> float:
 
 def _live_claim(folder: Path) -> Claim | None:
     claim = current_claim(folder)
-    if claim is None:
-        return None
     # A reader does not write to ask the file system for its time.
-    return claim if claim.alive(time.time()) else None
+    return claim if claim is not None and claim.alive(time.time()) else None
 
 
 def _seconds(started: object) -> float:
-    if not isinstance(started, str):
-        return 0.0
     try:
-        return datetime.fromisoformat(started).timestamp()
+        return datetime.fromisoformat(started).timestamp() if isinstance(started, str) else 0.0
     except ValueError:
         return 0.0
 
@@ -184,9 +155,7 @@ def _modified(path: str) -> float:
 def signature(folder: Path) -> str:
     """Return a text that changes whenever a run's files do; it ends with `HELD` while there is a claim, valid or not.
 
-    Raises
-    ------
-    DamagedError : the folder cannot be read.
+    A folder that cannot be read is a `DamagedError`.
     """
     names = (FAILED, EVENTS, MANIFEST, CHECKPOINT)
     held = HELD if current_claim(folder) is not None else ""
@@ -203,27 +172,12 @@ def file_stamp(path: Path | str) -> str:
 
 
 def read_plan(folder: Path) -> Plan | None:
-    """Return the plan of a batch: experiment, file, and runs; None when there is no plan.
-
-    Raises
-    ------
-    DamagedError : the plan is not what the batch wrote.
-    """
+    """Return the plan of a batch: experiment, file, and runs; None when there is none."""
     return read_file(folder, PLAN)
 
 
-def plan_stamp(folder: Path) -> str:
-    """Return a text that changes whenever the plan of a batch does."""
-    return file_stamp(folder / PLAN)
-
-
 def read_batch(results: Path, folder: Path, plan: Plan) -> BatchRecord:
-    """Return a batch by its plan.
-
-    Raises
-    ------
-    DamagedError : the file of its last execution is not what the batch wrote.
-    """
+    """Return a batch by its plan. Raises a `DamagedError` where the file of its last execution is damaged."""
     claim, runner = _live_claim(folder), read_file(folder, RUNNER) or {}
     return BatchRecord(
         folder.relative_to(results).as_posix(),
@@ -237,15 +191,10 @@ def read_batch(results: Path, folder: Path, plan: Plan) -> BatchRecord:
 
 
 def queue_states(batches: Iterable[BatchRecord], requests: Mapping[str, str]) -> dict[str, Queue]:
-    """Return by run id what runs wait for; a run that is missing waits for nothing.
+    """Return by run id what runs wait for, from all requests by target; a run that is missing waits for nothing.
 
     A pause of a whole batch holds as long as the batch is executed; the next execution begins without it. A run that
     was stopped, or whose batch was, waits for nothing.
-
-    Parameters
-    ----------
-    batches : all batches of a folder of results.
-    requests : every request by its target; see `evo_libra.experiment.store.control.all_requested`.
     """
     paused: dict[str, Queue] = {target: "paused" for target, action in requests.items() if action == "pause"}
     stopped = {target for target, action in requests.items() if action == "stop"}

@@ -1,4 +1,4 @@
-"""Where an attempt at a run writes, and the one step that publishes what it has written.
+"""How files get into the folder of a run: whole or not at all, and only from the attempt that holds the run.
 
 An attempt has a folder of its own inside the folder of the run, ``attempt-<token>``. The attempt changes the run's
 folder in one way only: it moves a file out of its own folder to publish the file, or into its own folder to remove it.
@@ -21,11 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evo_libra.errors import EvoLibraError
+from evo_libra.faults import StorageError, explained
 from evo_libra.files.integrity import DamagedError, open_regular
 
-STAGING = "attempt-"
-"""How the names of attempts' folders begin."""
+STAGING, TEMPORARY = "attempt-", ".tmp-"
+"""How the names of attempts' folders begin, and those of files that are being written."""
 _GONE = (errno.ENOENT, errno.ESTALE)
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EXDEV)
 _REMOVALS = 100
 
 
@@ -34,15 +36,9 @@ class TakenOverError(EvoLibraError):
 
 
 class Staging:
-    """The folder of an attempt.
+    """The folder of an attempt, inside that of the run; it is there until the attempt ends or is taken over.
 
-    Parameters
-    ----------
-    path : the folder; it is there until the attempt ends or is taken over.
-
-    Attributes
-    ----------
-    run : the folder of the run.
+    Every method raises `TakenOverError` once the run is no longer this attempt's.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,12 +56,7 @@ class Staging:
             raise
 
     def remove(self, name: str) -> bool:
-        """Remove a file or a folder of the run; return whether there was one.
-
-        Raises
-        ------
-        TakenOverError : the run is no longer this attempt's.
-        """
+        """Remove a file or a folder of the run; return whether there was one."""
         if name in self._open:
             os.close(self._open.pop(name))
         aside = self.path / f"{uuid.uuid4().hex}-removed"
@@ -83,17 +74,12 @@ class Staging:
         return True
 
     def append(self, name: str, data: bytes) -> None:
-        """Append to a file of the run.
-
-        Raises
-        ------
-        TakenOverError : the run is no longer this attempt's.
-        """
+        """Append to a file of the run."""
         if name not in self._open:
-            self._open[name] = self._copied(name)
+            self._open[name] = self._publish_copy(name)
         _write(self._open[name], data)
 
-    def _copied(self, name: str) -> int:
+    def _publish_copy(self, name: str) -> int:
         """Publish a copy of a file of the run, or an empty one, and return its descriptor for appending."""
         own = self.path / name
         with self.owned():
@@ -109,24 +95,16 @@ class Staging:
                 raise
         return descriptor
 
-    def take_over(self, leftovers: str, appended: tuple[str, ...]) -> None:
-        """Take the run from all earlier attempts.
+    def take_over(self, appended: tuple[str, ...]) -> None:
+        """Take the run from all earlier attempts, and remove files that a killed writer has left.
 
-        Parameters
-        ----------
-        leftovers : beginning of the names of other files that a killed writer may have left in the run's folder.
-        appended : names of the files that attempts append to.
-
-        Raises
-        ------
-        TakenOverError : the run is no longer this attempt's.
+        `appended` names the files that attempts append to: earlier attempts may still have them open.
         """
         names = os.listdir(self.run)  # noqa: PTH208 - names alone
         earlier = [name for name in names if name.startswith(STAGING) and name != self.path.name]
-        for name in (*earlier, *(name for name in names if name.startswith(leftovers))):
+        for name in (*earlier, *(name for name in names if name.startswith(TEMPORARY))):
             self.remove(name)
         if earlier:
-            # They may still have these open.
             for name in set(appended) & set(names):
                 self.append(name, b"")
 
@@ -134,18 +112,6 @@ class Staging:
         """Close the files that are appended to."""
         while self._open:
             os.close(self._open.popitem()[1])
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a file or a folder, as far as there is a right to, though somebody may still be writing into it."""
-    if not path.is_dir() or path.is_symlink():
-        with contextlib.suppress(OSError):
-            path.unlink()
-        return
-    for _ in range(_REMOVALS):
-        shutil.rmtree(path, ignore_errors=True)
-        if not path.exists():
-            return
 
 
 def _copy(source: Path, descriptor: int) -> None:
@@ -168,3 +134,88 @@ def _copy(source: Path, descriptor: int) -> None:
 def _write(descriptor: int, data: bytes) -> None:
     while data:
         data = data[os.write(descriptor, data) :]
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file or a folder, as far as there is a right to, though somebody may still be writing into it."""
+    if not path.is_dir() or path.is_symlink():
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return
+    for _ in range(_REMOVALS):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, where they are not there. Raises a `StorageError` where that is impossible."""
+    with explained(path):
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:  # a file is in the way
+            raise StorageError(f"{path} cannot be written: {(error.strerror or '').lower()}") from error
+
+
+def move_folder_away(path: Path) -> None:
+    """Move a folder that is in the place of a file out of the way; a file stays."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        # With a slash at its end the name is that of a folder alone: what another has published there is safe.
+        os.rename(f"{path}/", path.with_name(f"moved-{uuid.uuid4().hex[:8]}-{path.name}"))  # noqa: PTH104
+
+
+def replace_file(path: Path, data: bytes, beside: Path, *, sync: bool) -> None:
+    """Write a file whole, over one that is there; `beside` is the folder for a temporary file."""
+    with _temporary(beside, path.name, data, sync=sync) as temporary:
+        temporary.replace(path)
+        if sync:
+            _sync(path.parent)
+
+
+def create_text(path: Path, text: str, beside: Path) -> bool:
+    """Write a file unless it is there, and return whether it was this writer who did.
+
+    Of several writers exactly one does, and readers see all of it or nothing. Where the file system has no hard links,
+    readers may see it empty for a moment. The folder `beside` is for a temporary file.
+    """
+    with explained(path.parent), _temporary(beside, path.name, text.encode(), sync=False) as temporary:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            return _create_in_place(path, text)
+        return True
+
+
+def _create_in_place(path: Path, text: str) -> bool:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _temporary(folder: Path, name: str, data: bytes, *, sync: bool) -> Iterator[Path]:
+    temporary = folder / f"{TEMPORARY}{uuid.uuid4().hex}{Path(name).suffix}"
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,4 +1,4 @@
-"""What a building block has to say about itself, in the terms that every block shares.
+"""What a building block says about itself, and the kit of parts that it is built of.
 
 An NPU's bandwidth in a dimension is all it sends there in one direction: its ports times their rate, full duplex. A
 block says which share of it a process group gets while all groups of its kind run at the same time. Every share is
@@ -16,41 +16,126 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.kit import Kit
 
 ITEMS = ("link", "uplink", "transceiver", "nic", "switch")
 """Items of a bill of materials, in the order of its first axis."""
 
+KINDS = ("link", "transceiver", "nic", "switch", "ocs")
+"""Kinds of parts; an OCS is an optical circuit switch."""
+
 Hops: TypeAlias = tuple[FloatArray, FloatArray]
 """Links and switches that a message passes."""
+
+_ROUNDING = 1e-9
+"""What a whole number of steps may exceed itself by in floating point: far less than any fraction of ports."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A figure that is known to lie between two bounds; ``value`` counts unless a scenario asks for a bound."""
+
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that is bought by the piece: price in USD, power in W, seconds of latency of passing through it.
+
+    A switch, an OCS and a NIC have ports.
+    """
+
+    name: str
+    kind: str
+    price: Range
+    power: float
+    ports: int | None
+    latency: float
+    source: str
+    year: int
+
+    @property
+    def radix(self) -> int:
+        """Its ports; a ValueError where it has none, but catalogues with such a part are refused when they are read."""
+        if self.ports is None:
+            raise ValueError(f"{self.name} has no ports")
+        return self.ports
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A technology and a block: all that has to be known to build a dimension.
+
+    Attributes
+    ----------
+    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
+    rank : place of the technology; dimensions never go back to a lower rank outwards.
+    port_rate : B/s of a port in one direction; ports are full duplex.
+    ports : most ports of an NPU.
+    domain_size : most NPUs inside one domain, that is, of this dimension and all inside it; None for no limit.
+    latency : s of a link.
+    energy : J per bit and link passed, beyond the power of the parts.
+    links : a link of one port between NPUs, or of an NPU to a switch.
+    uplink : a link of one port between switches.
+    transceiver : one at each electrical end of each link and uplink.
+    nic : what ties its number of ports to an NPU.
+    switch : a switch, or the OCS of a block that has one.
+    """
+
+    technology: str
+    block: int
+    rank: int
+    port_rate: float
+    ports: int
+    domain_size: int | None
+    latency: float
+    energy: float
+    links: Part | None
+    uplink: Part | None
+    transceiver: Part | None
+    nic: Part | None
+    switch: Part | None
+
+    @property
+    def radix(self) -> int:
+        """Ports of its switch; a ValueError where it has none."""
+        if self.switch is None:
+            raise ValueError(f"{self.technology} has no switch")
+        return self.switch.radix
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many items one instance of a dimension has: ``linear * ports + step * ceil(ports * slope)``.
+    """How many items there are: ``linear * ports + step * ceil(ports * slope)`` with some ports per NPU.
 
-    Attributes
-    ----------
-    linear : (item, n) items per port of an NPU.
-    step : (item, n) items that come at a time.
-    slope : (item, n) steps per port of an NPU.
+    Each array is (item, ...), with the items in the order of `ITEMS`; 0 in unused dimensions.
     """
 
     linear: FloatArray
     step: FloatArray
     slope: FloatArray
 
+    def at(self, ports: IntArray) -> FloatArray:
+        """Return the (item, ...) items with (...) ports per NPU."""
+        return np.asarray(self.linear * ports + self.step * np.ceil(ports * self.slope - _ROUNDING))
+
+    @property
+    def relaxed(self) -> FloatArray:
+        """(item, ...) items per port, if they came in any fraction: never more than `at` for each port."""
+        return np.asarray(self.linear + self.step * self.slope)
+
 
 class Block(ABC):
     """A building block. Methods take and give arrays (n,) that broadcast, and are pure.
 
     A user's own block is a class that derives from this one, registered under the entry point group
-    ``evo_libra.blocks``; `evo_libra.network.blocks.conformance` looks for what no block may do.
+    ``evo_libra.blocks``; `evo_libra.network.blocks.conformance` looks for what no block may do. Methods that are not
+    abstract say what holds for most blocks.
 
     Attributes
     ----------
-    code : capital letters, what the notation calls it.
-    name : what files call it.
+    code : capital letters, what the notation calls it; `name` : what files call it.
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
     timed_as : ring, fully-connected or switch, as which ASTRA-sim's time has the block; None where it has no phases.
@@ -66,18 +151,18 @@ class Block(ABC):
     parts: tuple[str, ...] = ()
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
-        """Return the number that an NPU's ports are multiples of: 1 unless a block knows better."""
+        """Return the number that an NPU's ports are multiples of."""
         return np.ones(np.shape(npus), dtype=np.int64)
 
     @abstractmethod
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether a dimension of so many NPUs can be built, outside of ``inside`` NPUs each (1 when None).
 
-        The domain size of the kit is not looked at; `fits` is all of it.
+        The domain size of the kit is not looked at; `evo_libra.network.bill.fits` is all of it.
         """
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        """Return which part of an NPU's bandwidth a process group gets, in (0, 1]: all unless a block knows better.
+        """Return which part of an NPU's bandwidth a process group gets, in (0, 1].
 
         Parameters
         ----------
@@ -89,12 +174,9 @@ class Block(ABC):
         return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
 
     def traffic_factor(
-        self,
-        pattern: Pattern,
-        extent: IntArray,
-        collective: Collective = Collective.ALL_REDUCE,
+        self, pattern: Pattern, extent: IntArray, collective: Collective = Collective.ALL_REDUCE
     ) -> FloatArray:
-        """Return the bytes an NPU sends, over those it sends where only NPUs reduce: 1 unless the network does."""
+        """Return the bytes an NPU sends, over those it sends where only NPUs reduce."""
         return np.ones(np.shape(extent))
 
     def cut(self, npus: IntArray) -> FloatArray:
@@ -103,14 +185,11 @@ class Block(ABC):
         Unless a block knows better, what an all-to-all sends over the cut in its time, which is no more than that.
         """
         npus = np.asarray(npus, dtype=np.int64)
-        share = self.share(Pattern.ALL_TO_ALL, npus, np.ones_like(npus), npus)
-        return np.asarray(_between(npus) / (npus - 1) * share)
+        pairs = (npus // 2) * (npus - npus // 2)
+        return np.asarray(pairs / (npus - 1) * self.share(Pattern.ALL_TO_ALL, npus, np.ones_like(npus), npus))
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return links and switches that a message passes between neighbours of the natural algorithm, at most.
-
-        Unless a block knows better, one link and no switch.
-        """
+        """Return links and switches that a message passes between neighbours of the natural algorithm, at most."""
         return np.ones(np.shape(npus)), np.zeros(np.shape(npus))
 
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
@@ -122,9 +201,9 @@ class Block(ABC):
         return STEPS[self.algorithm](collective, extent)
 
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
-        """Return what one instance of the dimension is built of, outside of ``inside`` NPUs each (1 when None).
+        """Return what one instance of the dimension is built of: a link for every two ports unless a block knows more.
 
-        Unless a block knows better, a link for every two ports.
+        There are ``inside`` NPUs (1 when None) inside each NPU of the dimension.
         """
         return assemble(npus, kit, links=np.asarray(npus) / 2)
 
@@ -134,11 +213,6 @@ def switched_cut(npus: IntArray) -> FloatArray:
     return np.floor(np.asarray(npus) / 2)
 
 
-def _between(npus: IntArray) -> IntArray:
-    """Return the pairs of NPUs with one in each half."""
-    return np.asarray((npus // 2) * (npus - npus // 2))
-
-
 def assemble(
     npus: IntArray,
     kit: Kit,
@@ -146,10 +220,8 @@ def assemble(
     links: FloatArray,
     uplinks: FloatArray | None = None,
     transceivers_per_link: int = 2,
-    switch_step: FloatArray | None = None,
-    switch_slope: FloatArray | None = None,
-    uplink_step: FloatArray | None = None,
-    uplink_slope: FloatArray | None = None,
+    switches: tuple[FloatArray, FloatArray] | None = None,
+    whole_uplinks: tuple[FloatArray, FloatArray] | None = None,
 ) -> Counts:
     """Return the counts of an instance from its links and switches; NICs and transceivers follow from them.
 
@@ -159,8 +231,8 @@ def assemble(
     kit : what it is built of.
     links, uplinks : per port of an NPU.
     transceivers_per_link : at an NPU's links; an uplink has one at each end.
-    switch_step, switch_slope : switches that come at a time, and how often per port.
-    uplink_step, uplink_slope : the same of uplinks, where a port of an NPU is not a whole number of them.
+    switches : how many come at a time, and how often per port.
+    whole_uplinks : the same of uplinks, where a port of an NPU is not a whole number of them.
     """
     none = np.zeros(np.shape(npus))
     uplinks = none if uplinks is None else uplinks
@@ -168,28 +240,13 @@ def assemble(
     linear = np.stack([none + links, none + uplinks, none + ends, none, none])
     step, slope = np.zeros_like(linear), np.zeros_like(linear)
     if kit.nic is not None:
-        step[ITEMS.index("nic")] = npus
-        slope[ITEMS.index("nic")] = 1 / radix_of(kit.nic.ports)
-    if switch_step is not None and switch_slope is not None:
-        step[ITEMS.index("switch")] = switch_step
-        slope[ITEMS.index("switch")] = switch_slope
-    if uplink_step is not None and uplink_slope is not None:
+        step[ITEMS.index("nic")], slope[ITEMS.index("nic")] = npus, 1 / kit.nic.radix
+    if switches is not None:
+        step[ITEMS.index("switch")], slope[ITEMS.index("switch")] = switches
+    if whole_uplinks is not None:
         for item, each in (("uplink", 1), ("transceiver", 0 if kit.transceiver is None else 2)):
-            step[ITEMS.index(item)] = each * uplink_step
-            slope[ITEMS.index(item)] = uplink_slope
+            step[ITEMS.index(item)], slope[ITEMS.index(item)] = each * whole_uplinks[0], whole_uplinks[1]
     return Counts(linear, step, slope)
-
-
-def radix_of(count: int | None) -> int:
-    """Return the ports of a part that has some.
-
-    Raises
-    ------
-    ValueError : it has none; catalogues with such a part are refused when they are read.
-    """
-    if count is None:
-        raise ValueError("a switch, an OCS or a NIC without ports")
-    return count
 
 
 def ring_steps(collective: Collective, extent: IntArray) -> FloatArray:

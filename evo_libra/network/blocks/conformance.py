@@ -11,8 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import ITEMS, STEPS, Block, Counts
-from evo_libra.network.blocks.kit import Kit, Part, Range
+from evo_libra.network.blocks.block import ITEMS, STEPS, Block, Kit, Part, Range
 
 _CLOSE = 1e-12
 _ROUNDING = 1e-9
@@ -20,13 +19,9 @@ _HALF = 0.5
 
 
 def sample_kit(block: Block, ports: int = 24, radix: int = 16) -> Kit:
-    """Return a kit of every kind of part to build a block of.
+    """Return a kit of every kind of part: some ports of an NPU and of a switch, 16 times as many of an OCS.
 
-    Parameters
-    ----------
-    block : the block; its index, which it does not know itself, is 0.
-    ports : most ports of an NPU.
-    radix : ports of a switch; 16 times as many of an OCS.
+    The index of the block, which it does not know itself, is 0.
     """
 
     def part(kind: str, count: int | None = None) -> Part:
@@ -54,13 +49,7 @@ def groups(block: Block, kit: Kit, most: int = 36) -> tuple[IntArray, IntArray, 
 
 
 def faults(block: Block, kit: Kit | None = None) -> list[str]:
-    """Return what is wrong with a block, a sentence each; none if nothing is.
-
-    Parameters
-    ----------
-    block : to look at.
-    kit : what it is built of; `sample_kit` when None.
-    """
+    """Return what is wrong with a block that is built of a kit, `sample_kit` when None, a sentence each."""
     kit = sample_kit(block) if kit is None else kit
     extent, stride, npus = groups(block, kit)
     if not len(npus):
@@ -142,19 +131,15 @@ def _counts(block: Block, kit: Kit, npus: IntArray) -> Iterator[str]:
         yield from _at(f"the {name} of the counts is negative", npus, (array < 0).any(axis=0))
     for times in (1, 2, 3):
         ports = times * block.quantum(npus, kit)
-        parts = counts.linear * ports + counts.step * np.ceil(ports * counts.slope - _ROUNDING)
+        parts = counts.at(ports)
         broken = np.asarray((np.abs(parts - np.rint(parts)) > _ROUNDING * (1 + parts)).any(axis=0))
         yield from _at(f"{times} times the least ports take parts in fractions", npus, broken)
     links = counts.linear[ITEMS.index("link")]
     yield from _at("there are no links, or more than ports to tie them to", npus, (links <= 0) | (links > npus))
-    switches = (counts.step * counts.slope + counts.linear)[ITEMS.index("switch")]
+    switches = counts.relaxed[ITEMS.index("switch")]
     yield from _at("switches do not fit the kind of switch", npus, (switches > 0) != (block.switch_kind is not None))
-    nics = _least(counts)[ITEMS.index("nic")]
+    nics = counts.at(np.ones_like(npus))[ITEMS.index("nic")]
     yield from _at("an NPU has no NIC", npus, (nics < npus) & (kit.nic is not None))
-
-
-def _least(counts: Counts) -> IntArray:
-    return np.asarray(counts.linear + counts.step * np.ceil(counts.slope), dtype=np.int64)
 
 
 def _single(*arrays: IntArray) -> list[list[IntArray]]:

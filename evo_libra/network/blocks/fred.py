@@ -16,9 +16,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, halving_doubling_steps, radix_of, switched_cut
+from evo_libra.network.blocks.block import Block, Counts, Hops, Kit, assemble, halving_doubling_steps, switched_cut
 from evo_libra.network.blocks.grid import on_axes
-from evo_libra.network.blocks.kit import Kit
 
 LEAF = 4
 """NPUs of a first-level switch."""
@@ -34,31 +33,20 @@ class FredTree(Block):
     * Switches reduce: one flow goes up for e0 NPUs, each of which sends at the rate of all their parts together; the
       share is ``u e0``, at most 1. A group of any other shape is taken with e0 = 1.
     * All-to-all: (e - e0) / e of the message goes up; the share is ``u (e - 1) / (e - e0)``, at most 1.
-
-    Parameters
-    ----------
-    code, name : of the block.
-    upper : part of its bandwidth that an NPU has to the second level.
-    in_network : whether switches reduce.
     """
 
     algorithm = "halving-doubling"
     switch_kind = "switch"
 
     def __init__(self, code: str, name: str, upper: float, *, in_network: bool) -> None:
-        self.code = code
-        self.name = name
-        self.upper = upper
-        self.in_network = in_network
+        self.code, self.name, self.upper, self.in_network = code, name, upper, in_network
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether the first-level switches are full and the second level has a port for each of them."""
         npus = np.asarray(npus)
-        radix = radix_of(None if kit.switch is None else kit.switch.ports)
-        return np.asarray((npus <= LEAF) | ((npus % LEAF == 0) & (npus // LEAF <= radix)))
+        return np.asarray((npus <= LEAF) | ((npus % LEAF == 0) & (npus // LEAF <= kit.radix)))
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        """Return the share of groups on a tree."""
         extent, stride, npus = np.broadcast_arrays(*(np.asarray(some, np.int64) for some in (extent, stride, npus)))
         leaf = np.minimum(npus, LEAF)
         extents, _, regular = on_axes(extent, stride, np.stack([leaf, -(-npus // leaf)]))
@@ -88,7 +76,6 @@ class FredTree(Block):
         return switched_cut(npus) * np.where(np.asarray(npus) > LEAF, self.upper, 1.0)
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return the way to the second level and back, or through the only switch."""
         levels = np.where(np.asarray(npus) > LEAF, 2.0, 1.0)
         return 2 * levels, 2 * levels - 1
 
@@ -102,15 +89,9 @@ class FredTree(Block):
         """Return switches as the logical tree has them, however many dies each is made of, and whole uplinks."""
         npus = np.asarray(npus, dtype=np.int64)
         leaves = -(-npus // LEAF)
-        return assemble(
-            npus,
-            kit,
-            links=npus.astype(np.float64),
-            uplink_step=np.where(leaves > 1, leaves, 0.0),
-            uplink_slope=np.full(npus.shape, LEAF * self.upper),
-            switch_step=np.where(leaves > 1, leaves + 1.0, 1.0),
-            switch_slope=np.full(npus.shape, 1 / kit.ports),
-        )
+        uplinks = np.where(leaves > 1, leaves, 0.0), np.full(npus.shape, LEAF * self.upper)
+        switches = np.where(leaves > 1, leaves + 1.0, 1.0), np.full(npus.shape, 1 / kit.ports)
+        return assemble(npus, kit, links=npus.astype(np.float64), whole_uplinks=uplinks, switches=switches)
 
 
 BLOCKS = (

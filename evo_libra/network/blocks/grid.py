@@ -1,4 +1,4 @@
-"""Groups on grids: tori, meshes and hypercubes are products of rings or lines, one for each axis.
+"""Rings, tori and meshes, and groups on grids: products of rings or lines, one for each axis.
 
 The NPUs of a dimension are numbered with its first axis fastest; the shorter sides come first. Every axis has an equal
 part of an NPU's bandwidth. A group whose extent and stride divide the sides is a product of groups on the axes, and
@@ -25,9 +25,12 @@ from typing import TypeAlias
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
-from evo_libra.collective import Pattern
+from evo_libra.collective import Collective, Pattern
+from evo_libra.network.blocks.block import Block, Counts, Kit, assemble, ring_steps
 
 AxisShare: TypeAlias = Callable[[Pattern, IntArray, IntArray, IntArray], FloatArray]
+
+_PAIR = 2
 
 
 def sides(npus: IntArray, axes: int) -> IntArray:
@@ -70,17 +73,10 @@ def grid_cut(npus: IntArray, axes: int) -> FloatArray:
 
 
 def on_axes(extent: IntArray, stride: IntArray, lengths: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-    """Return how groups lie on the axes of a grid.
+    """Return how groups of (n,) NPUs, which are a stride apart, lie on the axes of a grid of (axis, n) sides.
 
-    Parameters
-    ----------
-    extent, stride : (n,) NPUs of a group, and how far apart they are.
-    lengths : (axis, n) sides of the grid.
-
-    Returns
-    -------
-    extents, strides : (axis, n) of the group on each axis; extent 1 where it has no part.
-    regular : (n,) whether the group is their product.
+    These are (axis, n) the extents and strides of the group on each axis, extent 1 where it has no part; and (n,)
+    whether the group is their product.
     """
     left, step = np.array(extent, dtype=np.int64), np.array(stride, dtype=np.int64)
     extents, strides = np.ones_like(lengths), np.ones_like(lengths)
@@ -97,13 +93,9 @@ def on_axes(extent: IntArray, stride: IntArray, lengths: IntArray) -> tuple[IntA
 
 
 def product_share(pattern: Pattern, extents: IntArray, shares: FloatArray) -> FloatArray:
-    """Return the share of groups that are products of groups on axes of equal bandwidth.
+    """Return the (n,) share of groups that are products of groups of (axis, n) extents on axes of equal bandwidth.
 
-    Parameters
-    ----------
-    pattern : of the traffic.
-    extents : (axis, n) members on each axis.
-    shares : (axis, n) share that the group has of each axis.
+    Of each axis a group has one of the (axis, n) shares.
     """
     members, axes = np.asarray(extents, dtype=np.float64), len(extents)
     total = members.prod(axis=0)
@@ -124,19 +116,12 @@ def product_share(pattern: Pattern, extents: IntArray, shares: FloatArray) -> Fl
 
 
 def grid_share(
-    pattern: Pattern,
-    groups: tuple[IntArray, IntArray, IntArray],
-    axes: int,
-    axis_share: AxisShare,
+    pattern: Pattern, groups: tuple[IntArray, IntArray, IntArray], axes: int, axis_share: AxisShare
 ) -> FloatArray:
     """Return the share of groups on a grid: that of their product, or half of the whole grid's all-to-all.
 
-    Parameters
-    ----------
-    pattern : of the traffic.
-    groups : extents, strides and NPUs of the dimension.
-    axes : of the grid.
-    axis_share : share of groups on one axis, from pattern, extent, stride and length.
+    The groups are their extents, their strides and the NPUs of the dimension; the share on one axis comes from pattern,
+    extent, stride and length.
     """
     extent, stride, npus = np.broadcast_arrays(*(np.asarray(some, dtype=np.int64) for some in groups))
     if not extent.size:
@@ -188,3 +173,89 @@ def mean_distance(npus: IntArray) -> FloatArray:
     """
     npus = np.maximum(np.asarray(npus, dtype=np.float64), 2.0)
     return np.asarray(np.floor(npus * npus / 4) / (npus - 1))
+
+
+class Ring(Block):
+    """Every NPU is linked to two neighbours, with half of its ports each; two NPUs are one pair, with all of them."""
+
+    code = "RI"
+    name = "ring"
+    algorithm = "ring"
+    timed_as = "ring"
+    parts = ("link",)
+
+    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
+        return np.where(np.asarray(npus) > _PAIR, 2, 1)
+
+    def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
+        return np.asarray(self.quantum(npus, kit) <= kit.ports)
+
+    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        return ring_share(pattern, extent, stride, npus)
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return two links, of half of the bandwidth each, or that of a pair."""
+        return np.ones(np.shape(npus))
+
+
+class Torus(Block):
+    """Every NPU is linked to two neighbours along each of some axes, with equally many ports each.
+
+    The sides are as near to a square or a cube as the NPUs allow. The whole torus has all its bandwidth in shrinking
+    patterns, as rings run along all axes at a time, with different chunks.
+    """
+
+    algorithm = "ring"
+
+    def __init__(self, code: str, name: str, axes: int) -> None:
+        self.code, self.name, self.axes = code, name, axes
+
+    def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
+        """Return the number of neighbours; on a side of two, both are the same NPU."""
+        return np.full(np.shape(npus), 2 * self.axes)
+
+    def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
+        """Return whether every side has two NPUs at least and the ports reach every neighbour."""
+        return np.asarray((sides(npus, self.axes) > 1).all(axis=0) & (2 * self.axes <= kit.ports))
+
+    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        return grid_share(pattern, (extent, stride, npus), self.axes, ring_share)
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return the links of two straight cuts, or of two with a step."""
+        return grid_cut(npus, self.axes) / self.axes
+
+    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
+        """Return the steps of rings along one axis after the other, of a group that is as near to a cube as it can."""
+        return np.asarray(ring_steps(collective, sides(extent, self.axes)).sum(axis=0))
+
+
+class Mesh(Torus):
+    """A torus without the links from one end of an axis to the other; ports at the edges end nowhere.
+
+    The whole mesh has half of its bandwidth in shrinking patterns, two chunks at a time in different orders, since an
+    NPU in a corner has two of four links; a group along one axis has a quarter, one link (as in FRED, arXiv 2406.19580:
+    1500 and 750 of 3000 GB/s).
+    """
+
+    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
+        return grid_share(pattern, (extent, stride, npus), self.axes, lambda *group: line_share(*group[:3]))
+
+    def cut(self, npus: IntArray) -> FloatArray:
+        """Return the links of a straight cut, or one with a step."""
+        return super().cut(npus) / 2
+
+    def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
+        """Return the steps of logical rings along one axis after the other; an all-to-all goes from end to end."""
+        if collective is Collective.ALL_TO_ALL:
+            return np.asarray((sides(extent, self.axes) - 1.0).sum(axis=0))
+        return super().steps(collective, extent)
+
+    def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
+        """Return the links between neighbours: along an axis, one less than NPUs in each line."""
+        npus = np.asarray(npus, dtype=np.int64)
+        pairs = sum(npus - npus // length for length in sides(npus, self.axes))
+        return assemble(npus, kit, links=np.asarray(pairs) / (2 * self.axes))
+
+
+BLOCKS = (Ring(), Torus("TO", "torus-2d", 2), Torus("TC", "torus-3d", 3), Mesh("ME", "mesh-2d", 2))

@@ -11,8 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Hops, assemble, radix_of, ring_steps, switched_cut
-from evo_libra.network.blocks.kit import Kit
+from evo_libra.network.blocks.block import Block, Counts, Hops, Kit, assemble, ring_steps, switched_cut
 
 _FIBRES = 2
 """Ports of the OCS that a port takes."""
@@ -34,11 +33,9 @@ class OcsRail(Block):
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether one OCS has ports for a ring of all NPUs."""
-        radix = radix_of(None if kit.switch is None else kit.switch.ports)
-        return np.asarray(_FIBRES * np.asarray(npus) <= radix)
+        return np.asarray(_FIBRES * np.asarray(npus) <= kit.radix)
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        """Return the share of groups that are rings of their own."""
         extent, *_ = np.broadcast_arrays(extent, stride, npus)
         return 2 / np.maximum(extent, 2) if pattern is Pattern.ALL_TO_ALL else np.ones(extent.shape)
 
@@ -47,7 +44,6 @@ class OcsRail(Block):
         return switched_cut(npus)
 
     def hops(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Hops:
-        """Return the links before and behind the OCS, and the OCS."""
         return np.full(np.shape(npus), 2.0), np.ones(np.shape(npus))
 
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
@@ -57,16 +53,8 @@ class OcsRail(Block):
     def counts(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> Counts:
         """Return a link and a transceiver for every port; an OCS holds as many ports as it has ports for."""
         npus = np.asarray(npus, dtype=np.int64)
-        radix = radix_of(None if kit.switch is None else kit.switch.ports)
-        rings = np.maximum(radix // (_FIBRES * npus), 1)
-        return assemble(
-            npus,
-            kit,
-            links=npus.astype(np.float64),
-            transceivers_per_link=1,
-            switch_step=np.ones(npus.shape),
-            switch_slope=1 / rings,
-        )
+        switches = np.ones(npus.shape), 1 / np.maximum(kit.radix // (_FIBRES * npus), 1)
+        return assemble(npus, kit, links=npus.astype(np.float64), transceivers_per_link=1, switches=switches)
 
 
 BLOCKS = (OcsRail(),)

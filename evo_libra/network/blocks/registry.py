@@ -1,4 +1,4 @@
-"""All building blocks: those of this package, one file each, and those that other packages register."""
+"""All building blocks: those of the files of this package, and those that other packages register."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from evo_libra.network.blocks.block import Block
 ENTRY_POINTS = "evo_libra.blocks"
 """Group under which a package registers its blocks: objects of `Block`, or tuples of them."""
 
-LIBRA = ("ring", "fully_connected", "switch")
-"""Files of the blocks of LIBRA, which come first."""
+LIBRA = ("ring", "fully-connected", "switch")
+"""Blocks of LIBRA, which come first."""
 
 
 def _packaged() -> list[Block]:
+    """Return LIBRA's blocks, then the others by name, whatever file each is in: fronts depend on the order."""
     names = (module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    others = sorted(name for name in names if name not in (*LIBRA, "registry"))
-    modules = (import_module(f"evo_libra.network.blocks.{name}") for name in (*LIBRA, *others))
-    return [block for module in modules for block in getattr(module, "BLOCKS", ())]
+    modules = (import_module(f"evo_libra.network.blocks.{name}") for name in names if name != "registry")
+    blocks = {block.name: block for module in modules for block in getattr(module, "BLOCKS", ())}
+    return [blocks[name] for name in (*LIBRA, *sorted(blocks.keys() - set(LIBRA)))]
 
 
 def _registered() -> list[Block]:
@@ -37,12 +38,7 @@ def _registered() -> list[Block]:
 
 
 def distinct(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """Return blocks as a tuple.
-
-    Raises
-    ------
-    InputError : two have one code or name, or a code is not of capital letters.
-    """
+    """Return blocks as a tuple; an InputError refuses two of one code or name, and codes of other than capitals."""
     blocks = tuple(blocks)
     for index, block in enumerate(blocks):
         if not (block.code.isascii() and block.code.isalpha() and block.code.isupper()):

@@ -12,19 +12,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from evo_libra.arrays import GIGA
-from evo_libra.errors import InputError, Mistake, suggestion, unknown
+from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.source import KeyPath, Source, StrictModel, named_by, read_source, validate
 from evo_libra.network.blocks import KINDS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.network.catalog.technologies import BlockName, Name
+from evo_libra.network.catalog.technologies import ENDINGS, BlockName, Name, catalog_names, named_file
 from evo_libra.units import seconds
 
-__all__ = [
-    "Kit", "Part", "PartsCatalog", "PartsSpec", "Range", "is_parts", "load_parts", "load_parts_spec", "parts_files",
-    "parts_names",
-]  # fmt: skip
-
-_FOLDER = Path(__file__).parent
 _PICO = 1e-12
 _WITH_PORTS = ("nic", "switch", "ocs")
 _ROLES = {
@@ -102,13 +96,7 @@ class PartsSpec(StrictModel):
 
 @dataclass(frozen=True)
 class PartsCatalog:
-    """Kits, the innermost technology first.
-
-    Attributes
-    ----------
-    name, source : of the catalogue.
-    kits : every technology with every block that can be built of it; kits of one technology have one rank.
-    """
+    """Every technology, the innermost first, with every block that can be built of it; one rank for a technology."""
 
     name: str
     source: str
@@ -122,33 +110,21 @@ class PartsCatalog:
 
 def parts_names() -> list[str]:
     """Return the names of the catalogues of parts that come with the package."""
-    return sorted(path.stem for path in _FOLDER.glob("*.yaml") if "\nkind: parts\n" in f"\n{path.read_text()}")
+    return catalog_names(parts=True)
 
 
 def is_parts(name: str, folder: Path = Path()) -> bool:
-    """Return whether a catalogue is one of parts, or means to be, by its name or by the keys of its file.
-
-    Raises
-    ------
-    InputError : the file cannot be read.
-    """
-    if not name.endswith((".yaml", ".yml", ".json")):
+    """Return whether a catalogue is one of parts, or means to be, by its name or by the keys of its file."""
+    if not name.endswith(ENDINGS):
         return name in parts_names()
     data = read_source(folder / name).data
     return isinstance(data, dict) and ("kind" in data or "parts" in data)
 
 
 def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
-    """Load a catalogue of parts.
+    """Load a catalogue that comes with the package, or a YAML file: a path that ends in .yaml, relative to a folder.
 
-    Parameters
-    ----------
-    name : name of a catalogue that comes with the package, or the path of a YAML file (anything ending in .yaml).
-    folder : what a relative path is relative to.
-
-    Raises
-    ------
-    InputError : no such catalogue, or its file is wrong.
+    An InputError says that there is no such catalogue, or what is wrong in its file.
     """
     spec = load_parts_spec(name, folder)
     parts = {name: _part(name, part) for name, part in spec.parts.items()}
@@ -161,17 +137,12 @@ def load_parts(name: str, folder: Path = Path()) -> PartsCatalog:
 
 
 def load_parts_spec(name: str, folder: Path = Path()) -> PartsSpec:
-    """Load a catalogue of parts as its file says it, with what it extends; the parameters are those of `load_parts`."""
+    """Load a catalogue of parts as its file says it, with what it extends; parameters as for `load_parts`."""
     return _spec_of(_path(name, folder))
 
 
 def parts_files(name: str, folder: Path = Path()) -> list[Path]:
-    """Return the paths of a catalogue of parts and of those that it extends; the parameters are those of `load_parts`.
-
-    Raises
-    ------
-    InputError : no such catalogue, or its file cannot be read.
-    """
+    """Return the paths of a catalogue of parts and of those that it extends; errors as for `load_parts`."""
     found = [_path(name, folder)]
     while (further := _extended(found[-1])) is not None and further not in found:
         found.append(further)
@@ -185,15 +156,7 @@ def _extended(path: Path) -> Path | None:
 
 
 def _path(name: str, folder: Path) -> Path:
-    if name.endswith((".yaml", ".yml", ".json")):
-        return folder / name
-    if name in parts_names():
-        return _FOLDER / f"{name}.yaml"
-    allowed = ", ".join(parts_names())
-    raise InputError(
-        f"unknown catalogue of parts '{name}'; allowed: {allowed}, or the path of a .yaml file"
-        f"{suggestion(name, parts_names())}"
-    )
+    return named_file("catalogue of parts", name, folder, parts_names(), parts_names())
 
 
 def _spec_of(path: Path, extending: tuple[Path, ...] = ()) -> PartsSpec:
@@ -273,18 +236,9 @@ def _kit(name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part]
     index = BLOCK_NAMES.index(block)
     kind = BLOCKS[index].switch_kind
     chosen = {role: parts[part] for role in _ROLES if (part := getattr(spec, role)) is not None}
+    link, nic = chosen.get("link"), chosen.get("nic")
+    rate, latency, energy = spec.port_GBps * GIGA, seconds(spec.latency_ns), spec.energy_pJ_per_bit * _PICO
     return Kit(
-        name,
-        index,
-        rank,
-        spec.port_GBps * GIGA,
-        spec.ports,
-        spec.domain_size,
-        seconds(spec.latency_ns),
-        spec.energy_pJ_per_bit * _PICO,
-        chosen.get("link"),
-        chosen.get("uplink", chosen.get("link")),
-        chosen.get("transceiver"),
-        chosen.get("nic"),
-        None if kind is None else chosen[kind],
-    )
+        name, index, rank, rate, spec.ports, spec.domain_size, latency, energy,
+        link, chosen.get("uplink", link), chosen.get("transceiver"), nic, None if kind is None else chosen[kind],
+    )  # fmt: skip

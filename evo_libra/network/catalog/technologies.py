@@ -1,21 +1,28 @@
-"""Catalogues of link technologies: prices, and the limits of what can be built of them."""
+"""Catalogues of link technologies: what networks of them cost (LIBRA, ISPASS 2024), and what can be built of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
+import numpy as np
 from pydantic import Field
 
-from evo_libra.arrays import GIGA
+from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.source import Source, StrictModel, read_source, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.units import seconds
 
+PARTS = ("link", "switch", "nic")
+"""What LIBRA has a price for, per NPU and unit of bandwidth."""
+
+ENDINGS = (".yaml", ".yml", ".json")
+"""Of names that are paths of files."""
+
 _FOLDER = Path(__file__).parent
-_NOT_CATALOGS = {"models"}
 
 PricedBlockName = Literal["ring", "fully-connected", "switch"]
 """Blocks that LIBRA has a price for."""
@@ -55,15 +62,13 @@ class CatalogSpec(StrictModel):
 
 @dataclass(frozen=True)
 class Technology:
-    """A link technology.
+    """A link technology, and the names of the blocks that can be built of it.
 
     Attributes
     ----------
-    name : what files and the notation call it.
     link, switch, nic : USD per NPU and B/s; None where the catalogue has no such part.
     largest_dimension : most NPUs in one dimension, or None.
     bandwidth_cap : most bandwidth per NPU in B/s, or None.
-    blocks : names of the blocks that can be built of it.
     latency : of a link in s, or None.
     rank : technologies never go back inwards, equal ranks come in any order; None is the place in the catalogue.
     """
@@ -87,12 +92,7 @@ class Technology:
         return f"{self.name} reaches {self.largest_dimension}"
 
     def price(self, part: str) -> float:
-        """Return the price of a part in USD per NPU and B/s.
-
-        Raises
-        ------
-        ValueError : the technology has no such part; a block that needs it is not in ``blocks``.
-        """
+        """Return the price of a part in USD per NPU and B/s; a ValueError where it has none: no block needs that."""
         price: float | None = {"link": self.link, "switch": self.switch, "nic": self.nic}[part]
         if price is None:
             raise ValueError(f"{self.name} has no price of a {part}")
@@ -118,55 +118,69 @@ class Catalog:
         return Catalog(self.name, self.source, tuple(by_name[name] for name in names))
 
 
-def catalog_names() -> list[str]:
-    """Return the names of the catalogues of linear prices that come with the package."""
+def part_prices(catalog: Catalog) -> FloatArray:
+    """Return (part, block, technology) USD per NPU and B/s; 0 where a block has no such part.
+
+    LIBRA counts links, switches and NICs of a block and the bandwidth of each; the counts cancel, and an NPU pays for
+    its bandwidth once per part that the block has.
+    """
+    prices = np.zeros((len(PARTS), len(BLOCKS), len(catalog.technologies)))
+    for t, technology in enumerate(catalog.technologies):
+        for b, block in enumerate(BLOCKS):
+            for part in block.parts if block.name in technology.blocks else ():
+                prices[PARTS.index(part), b, t] = technology.price(part)
+    return prices
+
+
+def cost_by_part(population: Population, prices: FloatArray) -> FloatArray:
+    """Return (part, d, n) USD of each part of each dimension, from `part_prices`."""
+    npus = np.prod(population.npus, axis=0)
+    return np.asarray(npus * prices[:, population.block, population.technology] * population.bandwidth)
+
+
+def network_cost(npus: IntArray | int, unit_price: FloatArray, bandwidth: FloatArray) -> FloatArray:
+    """Return (n,) USD of networks whose (d, n) unit prices are USD per NPU and B/s, with (d, n) B/s per NPU."""
+    return np.asarray((unit_price * bandwidth).sum(axis=0) * npus)
+
+
+def catalog_names(*, parts: bool = False) -> list[str]:
+    """Return the names of the catalogues of linear prices, or of parts, that come with the package."""
     return sorted(
-        path.stem
-        for path in _FOLDER.glob("*.yaml")
-        if path.stem not in _NOT_CATALOGS and "\nkind: parts\n" not in f"\n{path.read_text()}"
+        path.stem for path in _FOLDER.glob("*.yaml") if ("\nkind: parts\n" in f"\n{path.read_text()}") == parts
     )
 
 
 def load_catalog(name: str, folder: Path = Path()) -> Catalog:
-    """Load a catalogue.
+    """Load a catalogue that comes with the package, or a YAML file: a path that ends in .yaml, relative to a folder.
 
-    Parameters
-    ----------
-    name : name of a catalogue that comes with the package, or the path of a YAML file (anything ending in .yaml).
-    folder : what a relative path is relative to.
-
-    Raises
-    ------
-    InputError : no such catalogue, or its file is wrong.
+    An InputError says that there is no such catalogue, or what is wrong in its file.
     """
     return _catalog_of(read_source(catalog_file(name, folder)))
 
 
 def catalog_file(name: str, folder: Path = Path()) -> Path:
     """Return the path of a catalogue; parameters and errors are those of `load_catalog`."""
-    if name.endswith((".yaml", ".yml", ".json")):
+    linear = catalog_names()
+    return named_file("catalogue", name, folder, linear, sorted([*linear, *catalog_names(parts=True)]))
+
+
+def named_file(kind: str, name: str, folder: Path, names: Sequence[str], allowed: Sequence[str]) -> Path:
+    """Return the path of a catalogue; those of some names come with the package, and an error lists what is allowed."""
+    if name.endswith(ENDINGS):
         return folder / name
-    if name not in catalog_names():
-        allowed = sorted(path.stem for path in _FOLDER.glob("*.yaml") if path.stem not in _NOT_CATALOGS)
-        listed = ", ".join(allowed)
-        raise InputError(
-            f"unknown catalogue '{name}'; allowed: {listed}, or the path of a .yaml file{suggestion(name, allowed)}"
-        )
-    return _FOLDER / f"{name}.yaml"
+    if name in names:
+        return _FOLDER / f"{name}.yaml"
+    listed, nearest = ", ".join(allowed), suggestion(name, allowed)
+    raise InputError(f"unknown {kind} '{name}'; allowed: {listed}, or the path of a .yaml file{nearest}")
 
 
 def _catalog_of(source: Source) -> Catalog:
     spec = validate(CatalogSpec, source)
-    mistakes = [
-        mistake for name, technology in spec.technologies.items() for mistake in _unpriced(source, name, technology)
-    ]
+    rows = spec.technologies.items()
+    mistakes = [mistake for name, technology in rows for mistake in _unpriced(source, name, technology)]
     if mistakes:
         raise InputError(mistakes)
-    return Catalog(
-        spec.name,
-        spec.source,
-        tuple(_technology_of(name, technology) for name, technology in spec.technologies.items()),
-    )
+    return Catalog(spec.name, spec.source, tuple(_technology_of(name, technology) for name, technology in rows))
 
 
 def _missing_parts(block: str, spec: TechnologySpec) -> list[str]:

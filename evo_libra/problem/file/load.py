@@ -13,20 +13,17 @@ from evo_libra.files.source import KeyPath, Source
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.file.catalog import catalog_paths, technologies_of
-from evo_libra.problem.file.fabric import FabricLoader
+from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership
-from evo_libra.problem.pricing.kits import kits_of, port_constraints
+from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
-from evo_libra.problem.pricing.registry import pricing_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchSettings
-from evo_libra.problem.space import MAX_STRUCTURES, DimensionRule, Space, enumerate_structures
-from evo_libra.problem.space_size import CountedStructures, count_structures
+from evo_libra.problem.space import MAX_INDEX, MAX_STRUCTURES, CountedStructures, DimensionRule, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.workload.training import Merging
 
@@ -35,13 +32,9 @@ _PARTS = "a catalogue of parts: others have no watts"
 
 
 def problem_of(source: Source, folder: Path, *, open_box: bool = False) -> Problem:
-    """Build a problem from the data of a problem file.
+    """Build a problem from the data of a problem file; paths in it are relative to its folder.
 
-    Parameters
-    ----------
-    source : the data, with the place of every key.
-    folder : of the file, which paths in it are relative to.
-    open_box : solve for bandwidths; bounds that the file leaves out are 0 and infinity instead of the schema's.
+    With `open_box` bandwidths are solved for, and bounds that the file leaves out are 0 and infinity.
 
     Raises
     ------
@@ -88,13 +81,9 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
 
 
 def files_of(source: Source, folder: Path) -> list[Path]:
-    """Return every file that a problem is read from beside its own; the parameters are those of `problem_of`.
+    """Return every file that is there and that a problem is read from, beside its own.
 
-    Files that are not there are left out.
-
-    Raises
-    ------
-    InputError : the data does not follow the schema.
+    An `InputError` says that the data does not follow the schema.
     """
     file = ProblemFile.of(source, folder)
     return [*catalog_paths(file), *WorkloadLoader(file).paths()]
@@ -148,9 +137,13 @@ class _Loader:
 
     def check_mode(self, *, parts: bool) -> None:
         """Refuse a way to choose bandwidths, or an objective, that the catalogue or the time does not allow."""
-        mode = self.fabric.bandwidth().mode
-        if mode == "optimal" and time_spec(self.spec).model != "libra":
-            raise self.fail(("bandwidth",), f"bandwidths are solved for under LIBRA's time; {self._rescoring()}")
+        mode, model = self.fabric.bandwidth().mode, time_spec(self.spec).model
+        if mode == "optimal" and model != "libra":
+            raise self.fail(
+                ("bandwidth",),
+                f"bandwidths are solved for under LIBRA's time; with `time: {model}` they are searched, or a front of "
+                "LIBRA's time is rescored",
+            )
         traces = [index for index, workload in enumerate(self.spec.workloads) if workload.trace is not None]
         if mode == "optimal" and traces:
             raise self.fail(
@@ -175,20 +168,25 @@ class _Loader:
             raise self.fail((), f"the objective {asked[0]} needs the key 'tco': years, usd_per_kWh and pue")
         return None if given is None else TotalCostOfOwnership(given.years, given.usd_per_kWh, given.pue)
 
-    def _rescoring(self) -> str:
-        return f"with `time: {time_spec(self.spec).model}` they are searched, or a front of LIBRA's time is rescored"
-
     def _count(
         self, catalog: Catalog, choices: Sequence[DimensionChoice], pins: dict[int, PinSpec]
     ) -> CountedStructures:
         built = (tuple(t for t, blocks in enumerate(choice.blocks) if blocks) for choice in choices)
         rules = [DimensionRule(pins[d].npus if d in pins else None, mine) for d, mine in enumerate(built)]
-        one_each = self.spec.fabric.one_dimension_per_technology
-        try:
-            min_dimensions = self.fabric.min_dimensions(pins)
-            return count_structures(self.spec.npus, catalog.technologies, rules, min_dimensions, one_each=one_each)
-        except InputError as error:
-            raise self.fail(("fabric",), str(error)) from None
+        found = CountedStructures(
+            self.spec.npus,
+            catalog.technologies,
+            tuple(rules),
+            self.fabric.min_dimensions(pins),
+            self.spec.fabric.one_dimension_per_technology,
+        )
+        if found.total >= MAX_INDEX:
+            raise self.fail(
+                ("fabric",),
+                f"the space has {found.total:.3g} topologies, more than {MAX_INDEX:.3g}; fewer dimensions or "
+                "technologies, or a largest dimension in the catalogue, make it smaller",
+            )
+        return found
 
     def _space(
         self,
@@ -201,9 +199,7 @@ class _Loader:
         """Return the structures of the space: a table where it is small enough, else a counter."""
         if counted.total > MAX_STRUCTURES:
             return counted
-        structures = enumerate_structures(
-            counted.npus, counted.technologies, counted.rules, counted.min_dimensions, one_each=counted.one_each
-        )
+        structures = counted.listed()
         if not len(structures):
             place: KeyPath = ("fabric", "shape") if self.spec.fabric.shape is not None else ("npus",)
             raise self.fail(

@@ -25,14 +25,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True)
 class ProblemFile:
-    """A problem file by its schema, which knows the place of every key.
-
-    Attributes
-    ----------
-    source : the data, with the place of every key.
-    folder : of the file, which paths in it are relative to.
-    spec : the contents of the file.
-    """
+    """A problem file by its schema; its source knows the place of every key, and paths are relative to its folder."""
 
     source: Source
     folder: Path
@@ -40,12 +33,7 @@ class ProblemFile:
 
     @staticmethod
     def of(source: Source, folder: Path) -> ProblemFile:
-        """Return the file of some data.
-
-        Raises
-        ------
-        InputError : the data does not follow the schema.
-        """
+        """Return the file of some data; an `InputError` says that the data does not follow the schema."""
         return ProblemFile(source, folder, validate(ProblemSpec, source))
 
     def fail(self, path: KeyPath, message: str) -> InputError:
@@ -54,12 +42,7 @@ class ProblemFile:
 
 
 class Gather:
-    """Tries stages one after the other, and collects their mistakes.
-
-    Attributes
-    ----------
-    mistakes : found so far.
-    """
+    """Tries stages one after the other, and collects their mistakes."""
 
     def __init__(self) -> None:
         self.mistakes: list[Mistake] = []
@@ -73,12 +56,7 @@ class Gather:
             return None
 
     def check(self) -> None:
-        """Raise the mistakes that were found.
-
-        Raises
-        ------
-        InputError : there are some.
-        """
+        """Raise an `InputError` with the mistakes that were found, if any."""
         if self.mistakes:
             raise InputError(self.mistakes)
 
@@ -86,17 +64,8 @@ class Gather:
 class Stages:
     """Tries stages, and collects their mistakes and those that the schema finds.
 
-    Parameters
-    ----------
-    source : the data of a problem file, with the place of every key.
-
-    Attributes
-    ----------
-    spec : the contents of the file without the keys that have mistakes.
-
-    Raises
-    ------
-    InputError : the schema finds mistakes that leave nothing to go on with.
+    `spec` has the contents of the file without the keys that have mistakes. An `InputError` says that too little is
+    left.
     """
 
     def __init__(self, source: Source) -> None:
@@ -108,13 +77,7 @@ class Stages:
             self.spec, self._wrong = _what_is_right(source, error)
 
     def attempt(self, stage: Callable[[], T], *keys: str) -> T | None:
-        """Return the result of a stage; None where it finds mistakes, or where a key that it reads has some.
-
-        Parameters
-        ----------
-        stage : raises an InputError with its mistakes.
-        keys : paths of those that it reads.
-        """
+        """Return the result of a stage; None where it finds mistakes, or where a key that it reads has some."""
         if any(_overlap(wrong, key) for wrong in self._wrong for key in keys):
             return None
         return self._found.attempt(stage)
@@ -139,10 +102,6 @@ def _what_is_right(source: Source, error: InputError) -> tuple[ProblemSpec, froz
     """Return the contents of a file without the keys that have mistakes, and these keys.
 
     A key that is needed is left out with the workload, or the key at the top of the file, that holds it.
-
-    Raises
-    ------
-    InputError : the rest still has mistakes.
     """
     wrong = frozenset(one.key for one in error.mistakes)
     if "" in wrong:

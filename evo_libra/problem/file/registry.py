@@ -56,22 +56,19 @@ def load_problem(name: str, assignments: Sequence[str] = ()) -> Problem | Search
     """
     path = _find_file(name)
     if path is not None:
-        return _load_file(path, assignments)
+        from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
+
+        return problem_of(_source(path, assignments), path.parent)
     if assignments:
         raise InputError(f"--set changes the values of a problem file, and '{name}' is none")
     return load_python_problem(name)
 
 
 def with_time(problem: Problem, model: str) -> list[str]:
-    """Return the assignments that give a problem another model of time.
+    """Return the assignments that give a problem another model of time: libra, astra or themis.
 
-    What its time says of overlap and weights stays, and so does how collectives run unless the model is LIBRA's.
-    Bandwidths that were solved for, which only LIBRA's time allows, are searched under another one; of parts, in ports.
-
-    Parameters
-    ----------
-    problem : the problem as it is.
-    model : libra, astra or themis.
+    Overlap and weights of its time stay, and so does how collectives run unless the model is LIBRA's. Bandwidths that
+    were solved for, which only LIBRA's time allows, are searched under another one; of parts, in ports.
     """
     known = problem.spec["time"]
     known = {} if isinstance(known, str) else {key: value for key, value in known.items() if value is not None}
@@ -110,23 +107,10 @@ def _installed(_path: tuple[str, ...]) -> frozenset[str]:
     return frozenset(entry_points(group=ENTRY_POINTS).names)
 
 
-def _load_file(path: Path, assignments: Sequence[str]) -> Problem:
-    from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - only problem files need YAML
-
-    return problem_of(_source(path, assignments), path.parent)
-
-
 def problem_source(name: str, assignments: Sequence[str], folder: Path) -> tuple[Source, Path] | None:
-    """Return the data of a problem file and its path, or None when the name is that of a problem in Python.
+    """Return the data of a problem file and its path, relative to a folder; None for the name of a problem in Python.
 
-    Parameters
-    ----------
-    name, assignments : as for `load_problem`.
-    folder : which a path is relative to.
-
-    Raises
-    ------
-    InputError : as for `load_problem`, for mistakes that the text of the file alone shows.
+    An `InputError` is as for `load_problem`, for mistakes that the text of the file alone shows.
     """
     path = _find_file(name)
     if path is None:
@@ -148,15 +132,8 @@ def load_open_problem(
 ) -> Problem:
     """Load a problem file for `optimize`: bandwidths are solved for, bounds that it leaves out do not exist.
 
-    Parameters
-    ----------
-    name, assignments : as for `load_problem`.
-    shape : pins the network, in the notation; None leaves it as in the file.
-    constraints : added to those of the file.
-
-    Raises
-    ------
-    InputError : as for `load_problem`, or the problem is written in Python.
+    A shape in the notation pins the network; the constraints are added to those of the file. Errors are those of
+    `load_problem`, and there is one for a problem that is written in Python.
     """
     from evo_libra.files.source import set_value  # noqa: PLC0415 - only problem files need YAML
     from evo_libra.problem.file.load import problem_of  # noqa: PLC0415 - the same
@@ -180,16 +157,9 @@ def load_open_problem(
 
 
 def load_python_problem(name: str, folder: Path | None = None) -> SearchProblem:
-    """Load a problem written in Python, which runs its code.
+    """Load a problem written in Python by its entry point or as ``module:object``, which runs its code.
 
-    Parameters
-    ----------
-    name : of an entry point, or ``module:object``.
-    folder : as for `import_object`.
-
-    Raises
-    ------
-    InputError : it cannot be imported, or is none.
+    An `InputError` says that it cannot be imported, or is no problem; the folder is that of `import_object`.
     """
     found = entry_points(group=ENTRY_POINTS)
     try:
@@ -212,11 +182,8 @@ def is_code(name: str) -> bool:
 def import_object(name: str, folder: Path | None = None) -> object:
     """Return the object that ``module:object`` names.
 
-    Parameters
-    ----------
-    name : of it.
-    folder : where the module is looked for besides; the current folder when left out. It comes after all that is
-        installed, so that no file there stands in for a module of Python or of a library.
+    The module is looked for in the folder, too, the current one when left out. It comes after all that is installed, so
+    that no file there stands in for a module of Python or of a library.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
-from evo_libra.problem.pricing.kits import kits_of
+from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
@@ -38,12 +38,7 @@ def time_spec(spec: ProblemSpec) -> TimeSpec:
 
 
 def check_keys(spec: TimeSpec, source: Source) -> None:
-    """Refuse keys that do not belong to the model.
-
-    Raises
-    ------
-    InputError : LIBRA's time is given keys of the others.
-    """
+    """Refuse keys of the other models where the time is LIBRA's."""
     given = [key for key in TimeSpec.model_fields if key not in _ALWAYS and getattr(spec, key) is not None]
     if given and spec.model == "libra":
         message = "LIBRA's time has bandwidth only; this key belongs to astra and themis"
@@ -98,14 +93,7 @@ def time_model(
     fidelity: Fidelity | None,
     kits: tuple[Kit, ...],
 ) -> TimeModel:
-    """Return the time model of workloads.
-
-    Parameters
-    ----------
-    loops : compiles the workloads for a fidelity and a merging of collectives.
-    fidelity : how collectives are timed; None is LIBRA's time.
-    kits : of the catalogue.
-    """
+    """Return the time model of workloads, which `loops` compiles; a fidelity of None is LIBRA's time."""
     timed = None if fidelity is None else tuple(loops(fidelity, Merging.NONE))
     libra = LibraTime(tuple(loops(None, _merging(kits))), kits)
     return libra if fidelity is None or timed is None else AstraTime(timed, kits, collectives=fidelity, libra=libra)
@@ -119,12 +107,7 @@ def _merging(kits: Sequence[Kit]) -> Merging:
 
 
 def check_chunks(fidelity: Fidelity | None, workload: Workload | TracedWorkload) -> None:
-    """Raise an error for a workload with a collective that cannot be cut into the chunks.
-
-    Raises
-    ------
-    InputError : an all-gather has fewer bytes than chunks; ASTRA-sim would never end.
-    """
+    """Refuse a workload with an all-gather of fewer bytes than chunks; ASTRA-sim would never end."""
     max_chunks = 0 if fidelity is None else max(fidelity.chunks)
     for place, size in _all_gathers(workload):
         if size < max_chunks:

@@ -21,9 +21,7 @@ from evo_libra.problem.file.time import check_chunks, time_spec
 from evo_libra.problem.time_models.time_model import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import Accelerator, TracedWorkload, traced_workload
-from evo_libra.workload.generators.dlrm import dlrm
-from evo_libra.workload.generators.moe import Mixture, moe
-from evo_libra.workload.generators.transformer import transformer
+from evo_libra.workload.generators import dlrm, moe, transformer
 from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
 from evo_libra.workload.text_file import read_astra_sim_text
@@ -105,12 +103,7 @@ class WorkloadLoader:
         return [part for part in parts if part is not None]
 
     def workload(self, index: int) -> tuple[Workload | TracedWorkload, dict[str, int]]:
-        """Return a workload with its degrees.
-
-        Raises
-        ------
-        InputError : with every mistake of the workload that does not depend on another one.
-        """
+        """Return a workload with its degrees; an error has every mistake of it that does not depend on another one."""
         path, spec, found = ("workloads", index), self.spec.workloads[index], Gather()
         if spec.trace is not None and not (spec.model or spec.file or spec.generator):
             return self._traces(path, spec, self.folder / spec.trace), {}
@@ -194,8 +187,8 @@ class WorkloadLoader:
         size = IterationSize(model.layers, model.sequence, model.batch, self.spec.npus // degrees["tp"])
         if isinstance(model, TransformerSpec):
             return replace(transformer(name, tensor_parallel=degrees["tp"], rate=rate, **fields), size=size)
-        mixture, ep = Mixture(**fields), degrees.get("ep", 1)
-        return replace(moe(name, mixture, tensor_parallel=degrees["tp"], expert_parallel=ep, rate=rate), size=size)
+        ep = degrees.get("ep", 1)
+        return replace(moe(name, model, tensor_parallel=degrees["tp"], expert_parallel=ep, rate=rate), size=size)
 
     def _table(self, path: KeyPath, spec: WorkloadSpec, model: TableSpec) -> Workload:
         place = (*path, "file") if spec.file else (*path, "generator", "file")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases, columns
 from evo_libra.network.bill import counting, inner_npus, part_figures
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.constraints import TOLERANCE
-from evo_libra.problem.space import columns
 
 _ROUNDING = 1e-9
 
@@ -47,7 +45,7 @@ class Hardware:
 
     def select(self, designs: IntArray) -> Hardware:
         """Return the hardware of some designs."""
-        return Hardware(*(_columns(array, designs) for array in vars(self).values()))
+        return Hardware(*(columns(array, designs) for array in vars(self).values()))
 
     def part(self, designs: slice) -> Hardware:
         """Return the hardware of adjacent designs, without a copy."""
@@ -133,13 +131,11 @@ class HardwareTable:
         kind = columns(self.kind, structure)
         # A table of kinds stays in the cache, one of structures does not.
         found = {
-            name: _columns(array, kind.ravel()).reshape(*array.shape[:-1], *kind.shape)
-            for name, array in vars(self.kinds).items()
-            if name not in ("shared", "whole")
+            name: columns(array, kind) for name, array in vars(self.kinds).items() if name not in ("shared", "whole")
         }
         # Two passes are quicker than to look up one more row.
         whole = found["rate"] * found["quantum"]
-        return Hardware(**found, whole=np.maximum(whole, 1.0, out=whole), shared=_columns(self.shared, structure))
+        return Hardware(**found, whole=np.maximum(whole, 1.0, out=whole), shared=columns(self.shared, structure))
 
 
 def tabulated(
@@ -174,18 +170,8 @@ def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Ha
     price = per_port[0] + (per_step[0] * slope).sum(axis=0)
     price = np.divide(price, rate, out=np.zeros_like(price), where=rate > 0)
     shared = _shared(kits, np.where(used, technology, -1))
-    arrays = (
-        rate,
-        np.maximum(rate * quantum, 1.0),
-        quantum,
-        quantum.copy(),
-        max_ports,
-        per_port,
-        per_step,
-        slope,
-        price,
-        shared,
-    )
+    whole, min_ports = np.maximum(rate * quantum, 1.0), quantum.copy()
+    arrays = (rate, whole, quantum, min_ports, max_ports, per_port, per_step, slope, price, shared)
     # Look-ups are by row: rows that are not in one piece would all be copied each time.
     return Hardware(*map(np.ascontiguousarray, arrays))
 
@@ -195,12 +181,6 @@ def buildable(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Bool
     table = tabulated(kits, npus, technology, lambda sizes, chosen: hardware_of(kits, sizes, chosen))
     low = table.kinds.low[table.kind]
     return np.asarray(((table.shared * low).sum(axis=1) <= 1.0 + _ROUNDING).all(axis=0))
-
-
-def _columns(array: FloatArray, chosen: IntArray) -> FloatArray:
-    # Not -1: of no designs nothing can be inferred.
-    rows = columns(array.reshape(math.prod(array.shape[:-1]), array.shape[-1]), chosen)
-    return rows.reshape(*array.shape[:-1], len(chosen))
 
 
 def _shared(kits: Sequence[Kit], technology: IntArray) -> FloatArray:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population
-from evo_libra.network.bill import fits, relaxed_price
-from evo_libra.network.blocks import Kit
-from evo_libra.network.cost import network_cost
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.network.bill import bill, cost_by_item, fits, power_by_item, relaxed_price
+from evo_libra.network.blocks import ITEMS, Kit, Part
 from evo_libra.problem.constraints import Constraint, project, violation
-from evo_libra.problem.feasibility import reaching_structures
 from evo_libra.problem.pricing.hardware import Hardware, HardwareTable, buildable, hardware_of, tabulated
-from evo_libra.problem.pricing.pricing import Pricing, Rows, Topologies
+from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
 from evo_libra.problem.space import Structures, divisors_of
 
 _ROUNDING = 1e-9
@@ -25,42 +23,31 @@ _PORTS = Constraint("ports of a technology", "bandwidth", False, (), (), 0.0, 1.
 
 @dataclass(frozen=True)
 class BuiltTopologies(Topologies):
-    """Networks whose dimensions are built of parts, in any fraction.
-
-    Attributes
-    ----------
-    hardware : ports and parts.
-    """
+    """Networks whose dimensions are built of the parts of some hardware, in any fraction."""
 
     hardware: Hardware
 
     def select(self, designs: IntArray | slice) -> Self:
-        """Return some of the designs."""
         hardware = self.hardware.part(designs) if isinstance(designs, slice) else self.hardware.select(designs)
         arrays = {name: array[..., designs] for name, array in vars(self).items() if name != "hardware"}
         return type(self)(**arrays, hardware=hardware)
 
     @property
     def watts(self) -> FloatArray:
-        """(d, n) W per B/s of the whole network that no whole number of parts undercuts."""
         return self.hardware.relaxed_watts
 
     @property
     def shared_rows(self) -> Rows | None:
-        """Rows of the technologies that several dimensions share."""
         return port_rows(self.hardware.shared)
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) USD and (n,) W of parts in any fraction."""
         watts = (self.watts * bandwidth).sum(axis=0) if power else np.zeros(bandwidth.shape[1])
-        return network_cost(1, self.price, bandwidth), watts
+        return np.asarray((self.price * bandwidth).sum(axis=0)), watts
 
     def excess(self, bandwidth: FloatArray) -> FloatArray:
-        """Return (n,) the relative violation of the ports that dimensions of one technology share."""
         return self.hardware.excess(bandwidth)
 
     def repaired(self, bandwidth: FloatArray, rows: Rows) -> FloatArray:
-        """Return the (d, n) bandwidths moved into the ports and onto the constraints."""
         found = within_ports(self.hardware, bandwidth)
         if not rows:
             return found
@@ -71,15 +58,12 @@ class WholeTopologies(BuiltTopologies):
     """Networks whose dimensions are built of whole ports and whole parts."""
 
     def totals(self, bandwidth: FloatArray, *, power: bool) -> tuple[FloatArray, FloatArray]:
-        """Return (n,) USD and (n,) W of whole parts."""
         return self.hardware.totals(self.hardware.ports(bandwidth), power=power)
 
     def repaired(self, bandwidth: FloatArray, rows: Rows) -> FloatArray:
-        """Return the (d, n) bandwidths of whole ports."""
         return whole_ports(self.hardware, super().repaired(bandwidth, rows), rows)
 
     def nearest(self, bandwidth: FloatArray) -> FloatArray:
-        """Return the (d, n) B/s of the nearest numbers of ports."""
         return self.hardware.ports(bandwidth) * self.hardware.rate
 
     def equal_bandwidths(self, low: float, high: float, *, largest: bool) -> FloatArray:  # noqa: ARG002 - all are given
@@ -94,38 +78,29 @@ class WholeTopologies(BuiltTopologies):
 
 @dataclass(frozen=True)
 class BillOfMaterials(Pricing):
-    """Prices of parts.
-
-    Attributes
-    ----------
-    parts : of each technology of the space, each of one block.
-    fractional : whether parts come in any fraction.
-    """
+    """Prices of parts: those of each technology of the space, of one block each."""
 
     parts: tuple[Kit, ...]
     fractional: bool = False
 
     @property
     def kits(self) -> tuple[Kit, ...]:
-        """The parts of each technology."""
         return self.parts
 
     @property
     def whole(self) -> bool:
-        """Whether bandwidths come in whole ports."""
         return not self.fractional
 
     def topologies_of(
         self, npus: IntArray, technology: IntArray, gene: IntArray, structure: IntArray | None = None  # noqa: ARG002 - others have several blocks
     ) -> Topologies:  # fmt: skip
-        """Return the topologies of (d, n) sizes and technologies, each of one block."""
         known = self._table if structure is not None and (structure >= 0).all() else None
         index = np.full(npus.shape[1], -1) if structure is None else structure
         hardware = self.hardware_of(npus, technology) if known is None else known.select(index)
-        return self._topologies(index, npus, technology, np.take(self._kit_blocks, technology), hardware)
+        block = np.take(np.array([kit.block for kit in self.parts]), technology)
+        return self._topologies(index, npus, technology, block, hardware)
 
     def built(self, designs: Population) -> Topologies:
-        """Return the topologies of designs."""
         hardware = self.hardware_of(designs.npus, designs.technology)
         return self._topologies(np.full(len(designs), -1), designs.npus, designs.technology, designs.block, hardware)
 
@@ -142,25 +117,20 @@ class BillOfMaterials(Pricing):
         return hardware_of(self.parts, npus, technology).within(*self.box(technology))
 
     def cheapest(self, technology: IntArray) -> IntArray:
-        """Return (d, n) zeros: a technology has one block."""
         return np.zeros_like(technology)
 
     @cached_property
     def min_price(self) -> FloatArray:
-        """(d, t) USD per NPU and B/s of each technology at its cheapest size."""
         return np.broadcast_to(self._prices[0], self.low.shape)
 
     @property
     def lowest_price(self) -> float:
-        """USD per NPU and B/s of the cheapest kit that costs anything."""
         return float(self.min_price[(self.min_price > 0) & np.isfinite(self.min_price)].min())
 
     def max_cost(self) -> float:
-        """Return USD that no design exceeds: every dimension as expensive and as wide as it may be."""
         return float((self._prices[1] * self.high).max(axis=1).sum()) * self.npus
 
     def max_prices(self, designs: Topologies) -> FloatArray:
-        """Return (d, n) their prices: a technology has one block."""
         return designs.price
 
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
@@ -168,9 +138,56 @@ class BillOfMaterials(Pricing):
         mine = buildable(self.parts, structures.npus, structures.technology)
         structures = structures.select(mine) if mine.any() else structures
         # The cost of a kit depends on its size: no linear program holds for all structures of some kits.
+        linear = [c for c in constraints if c.linear and c.relaxed and not c.ports]
+        if not linear:
+            return structures
         left = replace(self, space=structures)
-        every, gene = np.arange(len(structures)), np.zeros_like(structures.npus)
-        return reaching_structures(structures, lambda: left.topologies(every, gene), constraints)
+        topologies = left.topologies(np.arange(len(structures)), np.zeros_like(structures.npus))
+        # Whole parts cost no less than fractions of them.
+        reach = [_reaches(constraint, topologies) for constraint in linear]
+        together = np.logical_and.reduce(reach)
+        if not together.any():
+            alone = [constraint for constraint, some in zip(linear, reach, strict=True) if not some.any()]
+            raise conflicting(alone[:1] or linear)
+        return structures.select(together)
+
+    def items(self, designs: Population) -> FloatArray:
+        """Return the (item, d, n) pieces of the bills of designs, with their ports from their bandwidths."""
+        ports = self.hardware_of(designs.npus, designs.technology).ports(designs.bandwidth)
+        return bill(self.parts, designs.technology, designs.npus, ports.astype(np.int64))
+
+    def bill(self, designs: Population) -> list[dict[str, Any]]:
+        return [] if self.fractional else self._bill(designs.select([0]))
+
+    def _bill(self, one: Population) -> list[dict[str, Any]]:
+        items = self.items(one)
+        usd, watts = cost_by_item(items, self.parts, one.technology), power_by_item(items, self.parts, one.technology)
+        rows = []
+        for d, i in [(d, i) for d in range(len(one.npus)) for i in range(len(ITEMS)) if items[i, d, 0] > 0]:
+            part = parts_in(self.parts[int(one.technology[d, 0])])[i]
+            rows.append({
+                "dimension": d, "item": ITEMS[i], "part": None if part is None else part.name,
+                "pieces": round(float(items[i, d, 0])), "unit_usd": None if part is None else part.price.value,
+                "cost_usd": float(usd[i, d, 0]), "power_W": float(watts[i, d, 0]),
+            })  # fmt: skip
+        return rows
+
+    def breakdown(self, designs: Population) -> list[dict[str, Any]]:
+        one = designs.select([0])
+        hardware, rows, found = self.hardware_of(one.npus, one.technology), self.bill(one), []
+        for d in np.flatnonzero(one.npus[:, 0] > 1).tolist():
+            bandwidth = float(one.bandwidth[d, 0])
+            ports = bandwidth / self.parts[int(one.technology[d, 0])].port_rate
+            if self.fractional:
+                each = (hardware.relaxed_price[d, 0], hardware.relaxed_watts[d, 0])
+                cost, power = (float(figure * bandwidth) for figure in each)
+            else:
+                ports = round(ports)
+                cost, power = (
+                    sum(row[key] for row in rows if row["dimension"] == d) for key in ("cost_usd", "power_W")
+                )
+            found.append({"ports": ports, "cost_usd": cost, "power_W": power})
+        return found
 
     @cached_property
     def _table(self) -> HardwareTable | None:
@@ -189,16 +206,22 @@ class BillOfMaterials(Pricing):
             found[:, t] = prices.min(initial=np.inf), prices.max(initial=0.0)
         return found
 
-    @cached_property
-    def _kit_blocks(self) -> IntArray:
-        return np.array([kit.block for kit in self.parts])
+
+def parts_in(kit: Kit) -> tuple[Part | None, ...]:
+    """Return the parts that a kit buys, in the order of `ITEMS`."""
+    return kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch
 
 
-def hardware_of_designs(pricing: Pricing, designs: Population) -> Hardware:
-    """Return the ports and parts of designs of a pricing that has some."""
-    found = pricing.built(designs)
-    assert isinstance(found, BuiltTopologies), "only parts are built"  # noqa: S101 - our mistake
-    return found.hardware
+def _reaches(constraint: Constraint, designs: Topologies) -> BoolArray:
+    """Return (n,) whether some bandwidths in the box of each design meet a constraint."""
+    found = np.ones(designs.npus.shape[1], dtype=np.bool_)
+    slack = SLACK * abs(constraint.limit)
+    for row in constraint.rows(designs):
+        ends = row * np.stack([designs.low, designs.high])
+        found &= ends.min(axis=0).sum(axis=0) <= constraint.limit + slack
+        if constraint.equality:
+            found &= ends.max(axis=0).sum(axis=0) >= constraint.limit - slack
+    return found
 
 
 def port_rows(shared: FloatArray) -> Rows:
@@ -209,11 +232,7 @@ def port_rows(shared: FloatArray) -> Rows:
 def whole_ports(hardware: Hardware, bandwidth: FloatArray, constraints: Rows) -> FloatArray:
     """Return the (d, n) bandwidths of the nearest numbers of ports; of fewer, or of more, where that breaks less.
 
-    Parameters
-    ----------
-    hardware : of the designs.
-    bandwidth : (d, n) B/s.
-    constraints : linear ones beside the ports of technologies, each with its (d, n) coefficients.
+    The constraints are linear ones beside the ports of technologies, each with its (d, n) coefficients.
     """
     found = hardware.ports(bandwidth) * hardware.rate
     broken = _broken(hardware, found, constraints)

@@ -6,15 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.errors import ConflictError
 from evo_libra.network.blocks import Kit
 from evo_libra.problem.constraints import TOLERANCE, Constraint
 from evo_libra.problem.objectives import cuts
 from evo_libra.problem.space import Space, Structures
+
+SLACK = 1e-9
+"""Of a limit, by which rounding may miss it."""
 
 Rows = Sequence[tuple[Constraint, FloatArray]]
 """Constraints that are linear in the bandwidths, each with its (d, n) coefficients."""
@@ -122,6 +126,17 @@ class Pricing(ABC):
         """The parts of each technology; empty where there are none."""
         return ()
 
+    @abstractmethod
+    def breakdown(self, designs: Population) -> list[dict[str, Any]]:
+        """Return what each used dimension of the first design costs, innermost first, with units in the keys."""
+
+    def bill(self, designs: Population) -> list[dict[str, Any]]:  # noqa: ARG002 - parts need it
+        """Return the bill of materials of the first design: parts by dimension, with pieces, USD and W.
+
+        The sums over all rows are the design's cost and power. There is no bill without whole parts.
+        """
+        return []
+
     @property
     def whole(self) -> bool:
         """Whether bandwidths come in whole ports."""
@@ -170,9 +185,7 @@ class Pricing(ABC):
     def feasible(self, structures: Structures, constraints: Sequence[Constraint]) -> Structures:
         """Return the structures that can be built and that some bandwidths within the linear constraints serve.
 
-        Raises
-        ------
-        ConflictError : no structure is left; the sentence names constraints that conflict.
+        A `ConflictError` names constraints that conflict, where no structure is left.
         """
 
     def box(self, technology: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -205,3 +218,10 @@ def choice_tables(choices: Sequence[DimensionChoice]) -> tuple[FloatArray, Float
     blocks = [[np.resize(np.array(blocks or (0,)), choices_each) for blocks in choice.blocks] for choice in choices]
     low, high = np.array([choice.low for choice in choices]), np.array([choice.high for choice in choices])
     return low, high, np.array(blocks, dtype=np.int64)
+
+
+def conflicting(constraints: Sequence[Constraint]) -> ConflictError:
+    """Return the error for constraints that no bandwidths within the allowed range can meet."""
+    texts = tuple(dict.fromkeys(constraint.text for constraint in constraints))
+    listed = ", ".join(f"'{text}'" for text in texts)
+    return ConflictError(f"no bandwidths within the allowed range can meet {listed}", texts)

@@ -7,16 +7,15 @@ pass on a good split at any cost: under LIBRA's time the best split does not dep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.problem.allocate import TrafficTable, allocate
-from evo_libra.problem.constraints import Constraint, linear_rows
-from evo_libra.problem.genome import Gene
-from evo_libra.problem.pricing.pricing import DimensionChoice
+from evo_libra.problem.allocate import allocate
+from evo_libra.problem.constraints import linear_rows
+from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
 
 _OVERSHOOT = 100.0
@@ -24,92 +23,64 @@ _OVERSHOOT = 100.0
 caps reaches the corner where every dimension is at its cap."""
 
 
+def bandwidth_section(rules: Rules) -> Section:
+    """Return the section of a problem."""
+    return SolvedBandwidths(rules) if rules.optimal else SearchedBandwidths(rules)
+
+
 class BandwidthSection(Section):
-    """A way to choose bandwidths, from which all designs are in the space."""
+    """A way to choose bandwidths, from which all designs are in the space: bandwidths are moved into it."""
 
     segment: ClassVar = Segment.BANDWIDTH
 
-    @staticmethod
-    def of(rules: Rules) -> BandwidthSection:
-        """Return the section of a problem."""
-        if rules.optimal:
-            return SolvedBandwidths(rules.traffic, rules.constraints, rules.budgets)
-        return SearchedBandwidths(rules.choices, rules.constraints)
-
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:  # noqa: ARG002 - others need them
-        """Return (n,) ones: bandwidths are moved into the space."""
         return np.ones(len(designs), dtype=np.bool_)
 
 
-@dataclass(frozen=True)
 class SearchedBandwidths(BandwidthSection):
     """The logarithm of the bandwidth level, and that of each dimension's share of it."""
 
-    choices: tuple[DimensionChoice, ...]
-    constraints: tuple[Constraint, ...]
-
     def genes(self) -> Sequence[Gene]:
-        """Return level and shares."""
-        depth = len(self.choices)
-        low = min(float(choice.low[choice.high > 0].min()) for choice in self.choices)
-        high = max(float(choice.high.max()) for choice in self.choices)
+        choices = self.rules.choices
+        low = min(float(choice.low[choice.high > 0].min()) for choice in choices)
+        high = max(float(choice.high.max()) for choice in choices)
         spread = -float(np.log(max(high / low, 1.0)))
-        level = Gene("level", float(np.log(low)), float(np.log(high * depth * _OVERSHOOT)), whole=False)
-        return [level, *(Gene(f"share{d}", spread, 0.0, whole=False) for d in range(depth))]
+        level = Gene("level", float(np.log(low)), float(np.log(high * len(choices) * _OVERSHOOT)), whole=False)
+        return [level, *(Gene(f"share{d}", spread, 0.0, whole=False) for d in range(len(choices)))]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with bandwidths that can be built and, where possible, meet the linear constraints."""
         networks = draft.networks
         share = np.exp(genes[1:]) * networks.used
         bandwidth = share * (np.exp(genes[0]) / share.sum(axis=0))
-        rows = linear_rows([constraint for constraint in self.constraints if not constraint.ports], networks)
+        rows = linear_rows([constraint for constraint in self.rules.constraints if not constraint.ports], networks)
         return replace(draft, bandwidth=networks.repaired(bandwidth, rows), in_box=networks.repairs_box)
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the bandwidths of designs."""
         return replace(draft, bandwidth=designs.bandwidth)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (1 + d, n) genes."""
-        bandwidth = draft.bandwidth
-        assert bandwidth is not None  # noqa: S101 - our mistake
-        share = bandwidth / bandwidth.max(axis=0)
+        share = draft.bandwidth / draft.bandwidth.max(axis=0)
         with np.errstate(divide="ignore"):
-            return np.vstack([np.log(bandwidth.sum(axis=0)), np.log(share)])
+            return np.vstack([np.log(draft.bandwidth.sum(axis=0)), np.log(share)])
 
 
-@dataclass(frozen=True)
 class SolvedBandwidths(BandwidthSection):
-    """The logarithm of the budget in USD; no gene where no cost is traded against time.
-
-    Attributes
-    ----------
-    traffic, constraints : of the problem.
-    budgets : the smallest and the largest budget in USD; None without a gene.
-    """
-
-    traffic: TrafficTable
-    constraints: tuple[Constraint, ...]
-    budgets: tuple[float, float] | None
+    """The logarithm of the budget in USD; no gene without budgets, where no cost is traded against time."""
 
     def genes(self) -> Sequence[Gene]:
-        """Return the level."""
-        if self.budgets is None:
+        if self.rules.budgets is None:
             return []
-        lower, upper = map(float, np.log(self.budgets))
+        lower, upper = map(float, np.log(self.rules.budgets))
         return [Gene("level", lower, upper, whole=False)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with the best bandwidths that the budget buys."""
         budget = np.exp(genes[0]) if len(genes) else None
-        return replace(draft, bandwidth=allocate(self.traffic, self.constraints, draft.networks, budget))
+        return replace(draft, bandwidth=allocate(self.rules.traffic, self.rules.constraints, draft.networks, budget))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the cost of designs, which is the budget for bandwidths that are no worse."""
+        # The cost of the designs is the budget for bandwidths that are no worse.
         budget = (draft.networks.price * designs.bandwidth).sum(axis=0)
         return replace(draft, bandwidth=designs.bandwidth, budget=budget)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (1, n) gene, or none."""
-        assert draft.budget is not None  # noqa: S101 - our mistake
-        return np.empty((0, len(draft.budget))) if self.budgets is None else np.log(draft.budget)[None]
+        return np.empty((0, len(draft.budget))) if self.rules.budgets is None else np.log(draft.budget)[None]

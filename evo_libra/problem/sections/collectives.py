@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.problem.genome import Gene
+from evo_libra.problem.protocol import Gene
 from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
 from evo_libra.timing.fidelity import Fidelity
 
@@ -19,37 +19,29 @@ class CollectiveSection(Section):
     """One gene for each open choice: chunks, scheduler, the algorithm of each dimension."""
 
     fidelity: Fidelity
-    depth: int
     segment: ClassVar = Segment.COLLECTIVES
 
     @staticmethod
     def of(rules: Rules) -> CollectiveSection | None:
         """Return the section of a problem; None under LIBRA's time."""
-        fidelity = rules.time.fidelity
-        return None if fidelity is None else CollectiveSection(fidelity, len(rules.choices))
+        return None if rules.time.fidelity is None else CollectiveSection(rules, rules.time.fidelity)
 
     def genes(self) -> Sequence[Gene]:
-        """Return the genes; numbers of chunks are in order."""
-        return [
-            Gene(name, 0.0, float(highest), ordered=name == "chunks")
-            for name, highest in self.fidelity.genes(self.depth)
-        ]
+        names = self.fidelity.genes(len(self.rules.choices))
+        return [Gene(name, 0.0, float(highest), ordered=name == "chunks") for name, highest in names]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with its schedule."""
         return replace(draft, schedule=self.fidelity.schedule(genes.astype(np.int64), draft.networks.block))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the schedule of designs."""
         return replace(draft, schedule=designs.schedule)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (k, n) genes."""
         assert draft.schedule is not None, "this time makes one"  # noqa: S101 - our mistake
         return self.fidelity.genes_of(draft.schedule, draft.networks.block)
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:
-        """Return (n,) whether the choices are open, those of unused dimensions aside."""
+        # The choices of unused dimensions do not matter.
         needed = np.ones(genes.shape, dtype=np.bool_)
         if self.fidelity.algorithms.shape[1] > 1:
             needed[-len(designs.npus) :] = designs.npus > 1

@@ -1,18 +1,21 @@
-"""The interface of a section of the genome."""
+"""The interface of a section of the genome, and a genome made of sections."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.constraints import Constraint
-from evo_libra.problem.genome import Gene
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
+from evo_libra.problem.protocol import Gene, Genome, genome_of
 from evo_libra.problem.time_models.time_model import TimeModel
 
 
@@ -22,6 +25,10 @@ class Segment(IntEnum):
     TOPOLOGY = 0
     COLLECTIVES = 1
     BANDWIDTH = 2
+
+
+def _nothing() -> Any:  # noqa: ANN401 - an array of any kind
+    return np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -39,12 +46,12 @@ class Draft:
     in_box : whether the bandwidths are known to be within their box.
     """
 
-    structure: IntArray | None = None
-    block: IntArray | None = None
+    structure: IntArray = field(default_factory=_nothing)
+    block: IntArray = field(default_factory=_nothing)
     topologies: Topologies | None = None
     schedule: Schedule | None = None
-    bandwidth: FloatArray | None = None
-    budget: FloatArray | None = None
+    bandwidth: FloatArray = field(default_factory=_nothing)
+    budget: FloatArray = field(default_factory=_nothing)
     in_box: bool = False
 
     @property
@@ -53,17 +60,18 @@ class Draft:
         assert self.topologies is not None, "sections are in order"  # noqa: S101 - our mistake
         return self.topologies
 
+    @property
+    def population(self) -> Population:
+        """The designs, once all is decided."""
+        networks = self.networks
+        return Population(networks.npus, networks.block, networks.technology, self.bandwidth, self.schedule)
+
 
 @dataclass(frozen=True)
 class Rules:
     """The parts of a problem that sections need.
 
-    Attributes
-    ----------
-    choices : the open choices of each dimension.
-    pricing, time, traffic, constraints : of the problem.
-    optimal : whether bandwidths are solved for.
-    budgets : smallest and largest useful budget in USD, where a budget is traded against time.
+    `budgets` are the smallest and the largest useful budget in USD, where a budget is traded against time.
     """
 
     choices: tuple[DimensionChoice, ...]
@@ -75,9 +83,11 @@ class Rules:
     budgets: tuple[float, float] | None
 
 
+@dataclass(frozen=True)
 class Section(ABC):
     """A section of the genome: some genes, and the decisions about a design that they stand for."""
 
+    rules: Rules
     segment: ClassVar[Segment]
 
     @abstractmethod
@@ -99,3 +109,44 @@ class Section(ABC):
     @abstractmethod
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:
         """Return (n,) whether every gene from `encode` that matters for a design is one of the choices."""
+
+
+@dataclass(frozen=True)
+class Sections:
+    """The sections of a problem's genome, in the order of their genes."""
+
+    sections: tuple[Section, ...]
+
+    @staticmethod
+    def of(rules: Rules, kinds: Sequence[Callable[[Rules], Section | None]]) -> Sections:
+        """Return the sections of a problem; a kind returns None for a problem that has no such section."""
+        return Sections(tuple(section for make in kinds if (section := make(rules)) is not None))
+
+    @cached_property
+    def genome(self) -> Genome:
+        """The genes of all sections."""
+        return genome_of([(section.segment, section.genes()) for section in self.sections])
+
+    def decode(self, genes: FloatArray) -> Draft:
+        """Return the designs of (g, n) legal genes."""
+        draft, start = Draft(), 0
+        for section, count in zip(self.sections, self._counts, strict=True):
+            draft = section.decode(genes[start : start + count], draft)
+            start += count
+        return draft
+
+    def encode(self, draft: Draft) -> FloatArray:
+        """Return the (g, n) legal genes of decisions."""
+        return self.genome.repair(np.vstack([section.encode(draft) for section in self.sections]).astype(np.float64))
+
+    def recognise(self, designs: Population) -> tuple[FloatArray, BoolArray]:
+        """Return the (g, n) legal genes of designs, and (n,) whether the designs are in the space."""
+        draft, covered = Draft(), np.ones(len(designs), dtype=np.bool_)
+        for section in self.sections:
+            draft = section.recognise(designs, draft)
+            covered &= section.covers(section.encode(draft), designs)
+        return self.encode(draft), covered
+
+    @cached_property
+    def _counts(self) -> tuple[int, ...]:
+        return tuple(len(section.genes()) for section in self.sections)

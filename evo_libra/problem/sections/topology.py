@@ -3,90 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
-from evo_libra.problem.genome import Gene
-from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing
-from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
-from evo_libra.problem.space import Space, padded
+from evo_libra.problem.protocol import Gene
+from evo_libra.problem.sections.section import Draft, Section, Segment
+from evo_libra.problem.space import padded
 
 
-@dataclass(frozen=True)
 class StructureSection(Section):
     """One gene: the index of the structure, the sizes and technologies of the dimensions."""
 
-    space: Space
     segment: ClassVar = Segment.TOPOLOGY
 
-    @classmethod
-    def of(cls, rules: Rules) -> Self:
-        """Return the section of a problem."""
-        return cls(rules.pricing.space)
-
     def genes(self) -> Sequence[Gene]:
-        """Return the one gene; structures with neighbouring numbers differ in their last dimensions only."""
-        return [Gene("structure", 0.0, len(self.space) - 1.0, ordered=True)]
+        # Structures with neighbouring numbers differ in their last dimensions only.
+        return [Gene("structure", 0.0, len(self.rules.pricing.space) - 1.0, ordered=True)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with its structures."""
         return replace(draft, structure=genes[0].astype(np.int64))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the structures of designs."""
-        found = self.space.find(designs.npus, padded(designs.npus, designs.technology))
+        found = self.rules.pricing.space.find(designs.npus, padded(designs.npus, designs.technology))
         return replace(draft, structure=found)
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (1, n) gene."""
-        assert draft.structure is not None  # noqa: S101 - our mistake
         return draft.structure[None]
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:  # noqa: ARG002 - others need them
-        """Return (n,) whether the space has the structures of designs."""
         return np.asarray(genes[0] >= 0)
 
 
-@dataclass(frozen=True)
 class BlockSection(Section):
     """One gene per dimension: the place of its block among those that can be built in its technology."""
 
-    pricing: Pricing
-    choices: tuple[DimensionChoice, ...]
     segment: ClassVar = Segment.TOPOLOGY
 
-    @classmethod
-    def of(cls, rules: Rules) -> Self:
-        """Return the section of a problem."""
-        return cls(rules.pricing, rules.choices)
-
     def genes(self) -> Sequence[Gene]:
-        """Return the genes, innermost dimension first."""
-        counts = (max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.choices)
+        counts = (max(len(blocks) for blocks in choice.blocks) - 1 for choice in self.rules.choices)
         return [Gene(f"block{d}", 0.0, float(highest)) for d, highest in enumerate(counts)]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
-        """Return the draft with its topologies."""
-        assert draft.structure is not None  # noqa: S101 - our mistake
         block = genes.astype(np.int64)
-        return replace(draft, block=block, topologies=self.pricing.topologies(draft.structure, block))
+        return replace(draft, block=block, topologies=self.rules.pricing.topologies(draft.structure, block))
 
     def recognise(self, designs: Population, draft: Draft) -> Draft:
-        """Return the draft with the blocks of designs."""
         technology = padded(designs.npus, designs.technology)
-        choices = self.pricing.blocks[np.arange(len(technology))[:, None], technology]
+        choices = self.rules.pricing.blocks[np.arange(len(technology))[:, None], technology]
         same = choices == designs.block[..., None]
         block = np.where(same.any(axis=2), same.argmax(axis=2), -1)
-        return replace(draft, block=block, topologies=self.pricing.built(designs))
+        return replace(draft, block=block, topologies=self.rules.pricing.built(designs))
 
     def encode(self, draft: Draft) -> FloatArray | IntArray:
-        """Return the (d, n) genes."""
-        assert draft.block is not None  # noqa: S101 - our mistake
         return draft.block
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:
-        """Return (n,) whether the blocks of all dimensions in use are among the choices."""
         return np.asarray(((genes >= 0) | (designs.npus <= 1)).all(axis=0))

@@ -9,43 +9,35 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
-from evo_libra.collective import Collective, SizedCollective
+from evo_libra.collective import Collective, Pattern, SizedCollective
+from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placement, bandwidth_share
-from evo_libra.problem.time_models.time_model import Channel, TimeModel
+from evo_libra.problem.time_models.time_model import Channel, Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.workload.training import Message
 
 
 @dataclass(frozen=True, kw_only=True)
 class AstraTime(TimeModel):
-    """Iteration time with chunks, latencies and a scheduler.
-
-    Attributes
-    ----------
-    collectives : how they run and are timed.
-    libra : LIBRA's time of the same workloads.
-    """
+    """Iteration time with chunks, latencies and a scheduler; `libra` is LIBRA's time of the same workloads."""
 
     collectives: Fidelity
     libra: TimeModel
 
     @property
     def fidelity(self) -> Fidelity | None:
-        """How collectives run and are timed."""
         return self.collectives
 
     @property
     def lower_bound(self) -> TimeModel | None:
-        """LIBRA's time.
+        """LIBRA's time, where chunks take the dimensions in order and cannot be faster.
 
-        Chunks that take the dimensions in order cannot be faster, if each dimension runs one at a time and a message
-        has at least 2 ns of latency or delay, which outweighs that ASTRA-sim rounds it down.
+        Each dimension must run one at a time, and a message have at least 2 ns of latency or delay, which outweighs
+        that ASTRA-sim rounds it down.
         """
         return self.libra if self.collectives.bounded else None
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:  # noqa: ARG002 - LIBRA's needs it
-        """Return (n,) seconds per unit of each channel."""
         placed = self.placed(designs.npus)
         found: dict[Channel, FloatArray] = {}
         for layout, group, load in self.channels:
@@ -57,22 +49,22 @@ class AstraTime(TimeModel):
         return found
 
     def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
-        """Return (n,) seconds of a collective of whole bytes."""
-        share = bandwidth_share(self.kits, placed, designs.npus, designs.technology) if self.kits else None
+        share = by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None
         return self.collectives.seconds(collective, round(size), placed.extent, designs, share)
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
-        """Return how collectives run on networks that people write."""
         return self.collectives.read(fabrics, block)
 
     def named(self, fabrics: list[Fabric], designs: Population) -> list[Fabric]:
-        """Return the records of networks with the options that say how collectives run on them."""
         return self.collectives.named(fabrics, designs)
 
     def columns(self, designs: Population) -> dict[str, list[Any]]:
-        """Return the columns of a front that say how collectives run."""
         return self.collectives.columns(designs)
 
     def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:  # noqa: ARG002 - LIBRA's needs it
-        """Return no traffic."""
         return np.empty((0, *npus.shape))
+
+
+def _share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
+    """Return which part of the bandwidth of its NPUs a group gets whose messages shrink."""
+    return block.share(Pattern.SHRINKING, extent, stride, size)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
 import numpy as np
 
@@ -13,8 +12,7 @@ from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.collective import Collective, SizedCollective, pattern_of, time_per_byte, traffic, unit_traffic
 from evo_libra.errors import InputError
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placement, relative_bytes
-from evo_libra.problem.time_models.time_model import Channel, Load, TimeModel, channel_of
+from evo_libra.problem.time_models.time_model import Channel, Load, Placement, TimeModel, channel_of
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import IterationTime, Message, Race
 
@@ -25,16 +23,14 @@ class LibraTime(TimeModel):
 
     @property
     def exact(self) -> bool:
-        """True."""
         return True
 
     @property
     def lower_bound(self) -> TimeModel | None:
-        """The time itself."""
         return self
 
     def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:
-        """Return the (c, d, n) bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
+        """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
         placed = self.placed(npus)
         rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
         return np.array(rows).reshape(len(rows), *npus.shape)
@@ -43,51 +39,34 @@ class LibraTime(TimeModel):
         if isinstance(load, Message):
             return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
         assert not isinstance(load, SizedCollective), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        collective = load if isinstance(load, Collective) else Collective.ALL_REDUCE
         pattern = pattern_of(load) if isinstance(load, Collective) else load
         unit = unit_traffic(pattern, placed.extent)
-        if not self.kits:
-            return unit
-        collective = load if isinstance(load, Collective) else Collective.ALL_REDUCE
-        return unit * relative_bytes(self.kits, pattern, collective, placed, npus, technology)
+        return unit * self.relative_bytes(collective, placed, npus, technology, pattern)
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds per unit of each channel; the traffic is computed unless it is known."""
         # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
         bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
         rows = self.traffic(designs.npus, designs.technology) if known is None else known
         return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
 
     def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
-        """Return (n,) seconds of a collective."""
         sent = traffic(collective, size, placed.extent)
-        if self.kits:
-            pattern = pattern_of(collective)
-            sent = sent * relative_bytes(self.kits, pattern, collective, placed, designs.npus, designs.technology)
+        sent = sent * self.relative_bytes(collective, placed, designs.npus, designs.technology)
         return time_per_byte(sent, np.where(designs.bandwidth > 0, designs.bandwidth, 1.0))
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:  # noqa: ARG002 - others need it
-        """Return None: nothing is left open of how collectives run.
-
-        Raises
-        ------
-        InputError : a network has options.
-        """
         for fabric in fabrics:
             if fabric.options:
                 raise InputError(f"the design '{fabric}' has options; under LIBRA's time there are none")
         return None
 
     def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:
-        """Return the convex program of the best bandwidths in a box, without linear constraints.
-
-        Raises
-        ------
-        InputError : a workload is a trace.
-        """
         size, base, races = np.zeros(len(self.channels)), 0.0, []
         for loop in self.loops:
             if not isinstance(loop.time, IterationTime):
-                _refuse_trace(loop.workload.name)
+                name = loop.workload.name
+                raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
             place = np.zeros((len(loop.time.streams), len(self.channels)))
             for s, stream in enumerate(loop.time.streams):
                 place[s, self.channels.index(channel_of(loop, stream))] = 1.0
@@ -99,7 +78,3 @@ class LibraTime(TimeModel):
         return BandwidthProgram(
             base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races)
         )
-
-
-def _refuse_trace(name: str) -> NoReturn:
-    raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")

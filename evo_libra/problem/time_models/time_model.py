@@ -1,9 +1,9 @@
-"""The interface of a time model, and the workloads that it times."""
+"""The interface of a time model, the workloads that it times, and their process groups on networks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -13,16 +13,41 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
 from evo_libra.bandwidth.program import BandwidthProgram
-from evo_libra.collective import Collective, Pattern, SizedCollective
+from evo_libra.collective import Collective, Pattern, SizedCollective, pattern_of
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.block import Block
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.process_groups import Placement, placed_groups
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
 from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
 from evo_libra.workload.training import IterationTime, Merging, Message, Stream, iteration_time
 from evo_libra.workload.workload import IterationSize, Workload
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the process groups of a kind lie: (d, n) NPUs of a dimension in a group, and how far apart they are."""
+
+    extent: IntArray
+    stride: IntArray
+
+
+Figure = Callable[[Block, IntArray, IntArray, IntArray], FloatArray]
+"""A figure of groups in a block: from their (k,) sizes and strides, and those of the dimensions."""
+
+
+def by_block(kits: Sequence[Kit], kit_index: IntArray, placed: Placement, npus: IntArray, of: Figure) -> FloatArray:
+    """Return (d, n) a figure of groups in the blocks of dimensions; 1 where they have no part in a dimension."""
+    block = np.array([kit.block for kit in kits])[kit_index].ravel()
+    found = np.ones(kit_index.size)
+    counted = ((placed.extent > 1) & (kit_index >= 0)).ravel()
+    for index in np.unique(block[counted]).tolist():
+        mine = np.flatnonzero(counted & (block == index))
+        extent, stride, size = (array.ravel()[mine] for array in (placed.extent, placed.stride, npus))
+        found[mine] = of(BLOCKS[index], extent, stride, size)
+    return found.reshape(kit_index.shape)
 
 
 @dataclass(frozen=True)
@@ -91,10 +116,7 @@ def channel_of(loop: WeightedLoop, stream: Stream) -> Channel:
 class TimeModel(ABC):
     """Iteration time of all workloads together.
 
-    Attributes
-    ----------
-    loops : the workloads.
-    kits : the parts of dimensions; without any, every group has all the bandwidth of its NPUs, as in LIBRA.
+    Without any kits, every group has all the bandwidth of its NPUs, as in LIBRA.
     """
 
     loops: tuple[WeightedLoop, ...]
@@ -126,13 +148,7 @@ class TimeModel(ABC):
 
     @abstractmethod
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
-        """Return (n,) seconds per unit of each channel.
-
-        Parameters
-        ----------
-        designs : the networks.
-        traffic : (c, d, n) from `traffic`, where it is known.
-        """
+        """Return (n,) seconds per unit of each channel; `traffic` is that of the designs, where it is known."""
 
     @abstractmethod
     def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
@@ -142,9 +158,7 @@ class TimeModel(ABC):
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
         """Return how collectives run on networks that people write, from their options and (d, n) blocks.
 
-        Raises
-        ------
-        InputError : an option is none of the choices.
+        An `InputError` says that an option is none of the choices.
         """
 
     def named(self, fabrics: list[Fabric], designs: Population) -> list[Fabric]:  # noqa: ARG002 - some models need it
@@ -158,13 +172,32 @@ class TimeModel(ABC):
     def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:  # noqa: ARG002 - exact ones need it
         """Return the convex program of the best bandwidths in a box, without linear constraints.
 
-        The parameters are those of `BandwidthProgram`; `traffic` is that of `traffic`.
-
-        Raises
-        ------
-        InputError : the time is not exact, or a workload is a trace.
+        An `InputError` says that the time is not exact, or that a workload is a trace.
         """
         raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
+
+    def relative_bytes(
+        self,
+        collective: Collective,
+        placed: Placement,
+        npus: IntArray,
+        kit_index: IntArray,
+        pattern: Pattern | None = None,
+    ) -> FloatArray:
+        """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
+
+        More where a group gets only a share of the bandwidth, less where the network itself reduces. The pattern is
+        that of the collective unless it is given. A dimension with a kit of -1 is still open, and costs no more.
+        """
+        if not self.kits:
+            return np.ones(npus.shape)
+        pattern = pattern_of(collective) if pattern is None else pattern
+
+        def relative(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
+            factor = block.traffic_factor(pattern, extent, collective)
+            return np.asarray(factor / block.share(pattern, extent, stride, size))
+
+        return by_block(self.kits, kit_index, placed, npus, relative)
 
     def fits(self, npus: IntArray) -> BoolArray:
         """Return (n,) whether (d, n) dimensions can hold every process group."""
@@ -174,8 +207,20 @@ class TimeModel(ABC):
         return fits
 
     def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placement]:
-        """Return where each process group lies on (d, n) dimensions."""
-        return placed_groups({(layout, group) for layout, group, _ in self.channels}, npus)
+        """Return where each process group lies on (d, n) dimensions, and all NPUs together."""
+        found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
+        laid = dict[Layout, IntArray]()
+        for layout, group, _ in self.channels:
+            if group == ALL or (layout, group) in found:
+                continue
+            if layout not in laid:
+                laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
+            # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
+            mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
+            extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
+            # Groups of several parts lie as far apart as the innermost one.
+            found[layout, group] = Placement(extent, laid[layout][: mine[0]].prod(axis=0))
+        return found
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""

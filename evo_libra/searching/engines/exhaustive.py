@@ -13,10 +13,9 @@ from evo_libra.front.archive import non_dominated
 from evo_libra.optimality.bounds import VariantBounds
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
 from evo_libra.optimality.pruning import prune
-from evo_libra.problem.genome import Genome
 from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.engine import Engine, EngineState
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import Genome
 from evo_libra.searching.engine import Engine, EngineState
 from evo_libra.searching.engines.variation import is_new, offspring
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.engine import Arrays, Engine, EngineState
 from evo_libra.searching.engines.niching import Niches
 from evo_libra.searching.engines.survival import Crowding

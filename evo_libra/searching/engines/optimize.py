@@ -8,10 +8,9 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
 from evo_libra.problem.allocation import Allocation
 from evo_libra.problem.designs import genes_of
-from evo_libra.problem.genome import Genome
 from evo_libra.problem.optimize import GOALS, every_network, optimize
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.problem.protocol import COST, TIME, Genome, SearchProblem
 from evo_libra.searching.engine import Engine, EngineState, evaluate
 
 ACCURACY = 1e-9

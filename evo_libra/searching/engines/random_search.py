@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import SearchProblem
+from evo_libra.problem.protocol import Genome, SearchProblem
 from evo_libra.searching.engine import Engine, EngineState
 
 

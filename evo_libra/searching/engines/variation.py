@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns
-from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import Genome
 
 HashArray = NDArray[np.uint64]
 

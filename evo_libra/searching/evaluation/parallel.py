@@ -14,8 +14,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError
-from evo_libra.problem.genome import Genome
-from evo_libra.problem.protocol import Evaluation, Objective, SearchProblem, SearchSettings
+from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchProblem, SearchSettings
 from evo_libra.searching.evaluation.cache import Cache, DesignEvaluation
 from evo_libra.searching.evaluation.workers import Workers
 

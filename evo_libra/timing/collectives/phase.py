@@ -26,16 +26,10 @@ from evo_libra.units import bytes_per_ns, reading_ns
 def windowed_time(
     collective: Collective, npus: int, window: int, endpoint: float, transfer: Callable[[int], float], reduction: float
 ) -> float:
-    """Return the ns of one phase.
+    """Return the ns of one phase with a window of messages under way.
 
-    Parameters
-    ----------
-    collective : what runs.
-    npus : in the dimension.
-    window : messages that may be under way.
-    endpoint : ns before each message.
-    transfer : ns of a message to the NPU at an offset from 1 to ``npus - 1``.
-    reduction : ns to reduce a received message.
+    There are ``endpoint`` ns before each message, ``transfer`` gives the ns of a message to the NPU at an offset from 1
+    to ``npus - 1``, and a received message takes some ns to reduce.
     """
     peers = npus - 1
     twice = collective is Collective.ALL_REDUCE
@@ -159,12 +153,7 @@ class Implementation:
 
     @staticmethod
     def read(name: str) -> Implementation:
-        """Read ASTRA-sim's name.
-
-        Raises
-        ------
-        InputError : there is no such algorithm.
-        """
+        """Read ASTRA-sim's name; an InputError says which names there are."""
         match = re.fullmatch(r"direct([1-9]\d*)", name)
         if match is not None:
             return Implementation(CollectiveAlgorithm.DIRECT, int(match[1]))
@@ -181,20 +170,11 @@ IMPLEMENTATIONS = tuple(Implementation(algorithm) for algorithm in CollectiveAlg
 def phase_time(
     implementation: Implementation, collective: Collective, size: FloatArray, link: Link, overheads: Overheads
 ) -> FloatArray:
-    """Return (n,) ns of a phase.
+    """Return (n,) ns of a phase that (n,) bytes enter: the message, for an all-gather the shard.
 
-    Parameters
-    ----------
-    implementation : of the dimension.
-    collective : what runs in this phase.
-    size : (n,) bytes that enter the phase: the message, for an all-gather the shard.
-    link, overheads : the dimension and its NPUs.
-
-    Raises
-    ------
-    ValueError : the algorithm cannot run the collective, or not on this number of NPUs: ASTRA-sim would hang; or no
-        exact time is known: of a double binary tree on a ring, and where messages share links, of halving-doubling on a
-        ring and of a window.
+    A ValueError says that the algorithm cannot run the collective, or not on this number of NPUs: ASTRA-sim would hang;
+    or that no exact time is known: of a double binary tree on a ring, and where messages share links, of
+    halving-doubling on a ring and of a window.
     """
     algorithm = implementation.algorithm
     run = _TABLE.get((algorithm, collective))

@@ -25,7 +25,6 @@ class Joining:
 
     Attributes
     ----------
-    policy : where chunks join.
     kind : (p, k) what each phase does.
     size : (p, k, n) the larger one of the bytes that enter and that leave it; only policies of sizes look at it.
     """
@@ -179,13 +178,8 @@ class NumpyQueues:
     ) -> None:
         """Move chunk phases from the end of queues in which others wait to where the policy wants them.
 
-        Parameters
-        ----------
-        policy : where chunks join.
-        place, designs : (n,) the queues, as the flat arrays have them, and their designs.
-        item : (n,) the chunk phases that join.
-        ahead : (n,) chunk phases that wait in each queue.
-        busy : (n,) whether each queue runs a chunk.
+        The queues are (n,) places in the flat arrays; in each of them (n,) chunk phases wait ahead of the one that
+        joins, and the queue may be busy: it runs a chunk.
         """
         column = np.arange(ahead.max() + 1)
         cells = (place * self.length + self.head.take(place))[:, None] + column

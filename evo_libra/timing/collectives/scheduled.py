@@ -23,9 +23,7 @@ _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL
 def scheduled_time(collective: Collective, chunks: Chunks, part: DesignGroup, system: System) -> FloatArray:
     """Return (n,) ns of collectives whose chunks a scheduler orders, each design's in its own way.
 
-    Raises
-    ------
-    ValueError : dimensions have several queues, or an implementation cannot run it.
+    A ValueError says that dimensions have several queues, or an implementation cannot run it.
     """
     if system.queues > 1:
         raise ValueError("schedulers and policies are known with one queue a dimension only")
@@ -72,14 +70,9 @@ def _way(collective: Collective, order: SmallArray, system: System) -> tuple[lis
 def _phase_times(
     kinds: list[Collective], dims: SmallArray, size: FloatArray, chunk: FloatArray, part: DesignGroup
 ) -> FloatArray:
-    """Return the (p, k, n) ns of phases.
+    """Return the (p, k, n) ns of phases of (p,) kinds in (p, k, n) dimensions; (p, k, 1) where designs do not differ.
 
-    Parameters
-    ----------
-    kinds : (p,) what runs.
-    dims : (p, k, n) where; (p, k, 1) where designs do not differ.
-    size : (k, n) bytes of each chunk, most of them those of (n,) `chunk`.
-    part : the designs.
+    Most of the (k, n) sizes are those of the (n,) chunks.
     """
     if dims.shape[2] == 1:
         ways, which = np.unique(dims[:, :, 0], axis=1, return_inverse=True)

@@ -21,17 +21,7 @@ _SHARED = "links that messages share: no exact time is known of"
 
 @dataclass(frozen=True)
 class Choice:
-    """Implementations of a dimension that differ by design.
-
-    Attributes
-    ----------
-    options : what there is.
-    index : (n,) which of them each design has.
-
-    Raises
-    ------
-    ValueError : an index is of none of the options.
-    """
+    """Implementations of a dimension that differ by design: of the options, each has that of its (n,) index."""
 
     options: tuple[Implementation, ...]
     index: IntArray
@@ -52,7 +42,6 @@ class System:
     active : chunks that a dimension runs at a time (``active-chunks-per-dimension``).
     shrinking : whether an all-reduce scatters inwards and gathers back (``localBWAware``) or runs whole in each
         dimension (``baseline``).
-    overheads : of the NPUs.
     queues : of each dimension; the chunks at a time are spread over them.
     scheduler : which dimensions a chunk takes first; `policy` : which chunk a dimension takes first. ASTRA-sim has
         both, though no released version reads them from its files.
@@ -69,20 +58,13 @@ class System:
 
     @property
     def slots(self) -> int:
-        """Return how many chunks a queue runs at a time."""
+        """How many chunks a queue runs at a time."""
         return -(-self.active // self.queues)
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """How collectives are cut.
-
-    Attributes
-    ----------
-    size : (n,) bytes of a chunk.
-    count : (n,) chunks; a remainder is one more whole chunk.
-    whole : (n,) bytes of the collective.
-    """
+    """How n collectives of `whole` bytes are cut: bytes of a chunk, and chunks; a remainder is one more whole chunk."""
 
     size: IntArray
     count: IntArray
@@ -94,18 +76,9 @@ class Chunks:
 
 
 def cut(collective: Collective, size: int | IntArray, npus: IntArray, splits: int | IntArray) -> Chunks:
-    """Return the chunks of n collectives.
+    """Return the chunks of n collectives of some bytes that are to be split; bytes and splits are a number or (n,).
 
-    Parameters
-    ----------
-    collective : what is cut.
-    size : bytes, a number or (n,).
-    npus : (n,) the least bytes of a chunk, but of an all-gather's.
-    splits : chunks wanted, a number or (n,).
-
-    Raises
-    ------
-    ValueError : there are no chunks, or they are empty.
+    A chunk has as many bytes as there are (n,) NPUs at least, but an all-gather's: a ValueError refuses empty ones.
     """
     shape, least, splits, whole = npus.shape, npus, np.atleast_1d(splits), np.atleast_1d(size)
     if (npus == npus[:1]).all():
@@ -131,15 +104,15 @@ class DesignGroup:
     designs : (n,) which designs of the population these are.
     dimensions : (d, n) which dimension of its network each is.
     links : of each dimension, n designs each.
-    implementations : of each dimension; the dimensions behind are not used.
+    index : (d, n) which of the options each dimension has; any where it does not take part.
     used : (d, n) whether a dimension takes part.
-    overheads : of the NPUs.
     """
 
     designs: IntArray
     dimensions: IntArray
     links: Sequence[Link]
-    implementations: Sequence[Implementation | Choice]
+    options: tuple[Implementation, ...]
+    index: IntArray
     used: BoolArray
     overheads: Overheads
 
@@ -148,24 +121,21 @@ class DesignGroup:
         collective: Collective, links: Sequence[Link], system: System, involved: Sequence[bool] | None
     ) -> DesignGroup:
         """Return all designs, with the dimensions that a collective uses in each."""
-        implementations = system.implementations[collective]
+        rows = system.implementations[collective]
         used = np.array([link.npus > 1 for link in links])
-        used[len(implementations) :] = False
+        used[len(rows) :] = False
         if involved is not None:
             used &= np.array([bool(involved[d]) for d in range(len(links))])[:, None]
         dimensions = np.broadcast_to(np.arange(len(links))[:, None], used.shape)
-        return DesignGroup(np.arange(used.shape[1]), dimensions, links, implementations, used, system.overheads)
+        options, index = _options(rows, used.shape)
+        return DesignGroup(np.arange(used.shape[1]), dimensions, links, options, index, used, system.overheads)
 
     def select(self, places: IntArray) -> DesignGroup:
         """Return some of these designs."""
-        rows = [
-            row if isinstance(row, Implementation) else replace(row, index=row.index[places])
-            for row in self.implementations
-        ]
-        links = [link.select(places) for link in self.links]
-        return DesignGroup(
-            self.designs[places], self.dimensions[:, places], links, rows, self.used[:, places], self.overheads
-        )
+        return replace(
+            self, designs=self.designs[places], dimensions=self.dimensions[:, places], used=self.used[:, places],
+            links=[link.select(places) for link in self.links], index=self.index[:, places],
+        )  # fmt: skip
 
     def packed(self, kept: BoolArray) -> Iterator[DesignGroup]:
         """Give the designs without the dimensions that are not kept, those with the same numbers of them together.
@@ -184,7 +154,6 @@ class DesignGroup:
         """Return some designs with some of the dimensions of each."""
         if len(places) == len(self.designs) and len(dims) == len(self.links):
             return self
-        options, index = self._choices()
         fields = {
             name: np.array([getattr(link, name) for link in self.links])[dims, places]
             for name in ("block", "npus", "bandwidth", "latency")
@@ -192,34 +161,17 @@ class DesignGroup:
         links = [
             replace(self.links[0], **{name: values[d] for name, values in fields.items()}) for d in range(len(dims))
         ]
-        rows = [Choice(options, row) for row in index[dims, places]]
-        used = self.used[dims, places]
-        return DesignGroup(self.designs[places], self.dimensions[dims, places], links, rows, used, self.overheads)
-
-    def _choices(self) -> tuple[tuple[Implementation, ...], IntArray]:
-        """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
-        rows = [(row,) if isinstance(row, Implementation) else row.options for row in self.implementations]
-        options = tuple(dict.fromkeys(option for row in rows for option in row))
-        index = np.zeros(self.used.shape, dtype=np.int64)
-        for d, (row, own) in enumerate(zip(self.implementations[: len(index)], rows, strict=False)):
-            which = np.array([options.index(option) for option in own])
-            index[d] = which[0 if isinstance(row, Implementation) else row.index]
-        return options, index
+        return replace(
+            self, designs=self.designs[places], dimensions=self.dimensions[dims, places], used=self.used[dims, places],
+            links=links, index=self.index[dims, places],
+        )  # fmt: skip
 
     def time(self, dimension: int, kind: Collective, size: FloatArray) -> FloatArray:
-        """Return (n,) ns of a phase in a dimension; 0 in designs that do not use it.
-
-        Raises
-        ------
-        ValueError : the implementation of a design cannot run it.
-        """
-        row, used = self.implementations[dimension], self.used[dimension]
+        """Return (n,) ns of a phase in a dimension, 0 in designs that do not use it; errors as of `phase_time`."""
+        used, index = self.used[dimension], self.index[dimension]
         time = np.zeros(len(used))
-        if isinstance(row, Implementation):
-            having = [(row, used)]
-        else:
-            having = [(option, used & (row.index == index)) for index, option in enumerate(row.options)]
-        for option, taken in having:
+        for number, option in enumerate(self.options):
+            taken = used & (index == number)
             if taken.all():
                 return self._time(dimension, option, kind, size, np.arange(len(used)))
             if taken.any():
@@ -248,25 +200,33 @@ class DesignGroup:
         return False
 
 
-def refuse_untimed(chunks: Chunks, part: DesignGroup, system: System) -> None:
-    """Raise an error for designs of which no exact time is known, whatever the sizes of their phases.
+def _options(
+    rows: Sequence[Implementation | Choice], shape: tuple[int, ...]
+) -> tuple[tuple[Implementation, ...], IntArray]:
+    """Return all implementations, and (d, n) which of them each dimension has; any one where it has none."""
+    choices = [Choice((row,), np.zeros(1, np.int64)) if isinstance(row, Implementation) else row for row in rows]
+    options = tuple(dict.fromkeys(option for choice in choices for option in choice.options))
+    index = np.zeros(shape, dtype=np.int64)
+    for own, choice in zip(index, choices, strict=False):
+        own[:] = np.array([options.index(option) for option in choice.options])[choice.index]
+    return options, index
 
-    Raises
-    ------
-    ValueError : several chunks go over a double binary tree; or messages share links, and there are several dimensions
-        or several chunks at a time. What a single phase cannot run, `.phase.phase_time` refuses.
+
+def refuse_untimed(chunks: Chunks, part: DesignGroup, system: System) -> None:
+    """Raise a ValueError for designs of which no exact time is known, whatever the sizes of their phases.
+
+    Several chunks go over a double binary tree; or messages share links, and there are several dimensions or several
+    chunks at a time. What a single phase cannot run, `phase_time` refuses.
     """
     if any(link.shared for link in part.links):
         depth = part.used.sum(axis=0)
         under_way = np.minimum(chunks.count, system.queues * system.slots) * (depth > 0)
         _refuse(part, depth > 1, f"{_SHARED} {depth.max()} dimensions")
         _refuse(part, under_way > 1, f"{_SHARED} several chunks at a time")
-    for d, row in enumerate(part.implementations[: len(part.links)]):
-        options = (row,) if isinstance(row, Implementation) else row.options
-        for index, option in enumerate(options):
-            if option.algorithm is CollectiveAlgorithm.DOUBLE_BINARY_TREE:
-                having = True if isinstance(row, Implementation) else row.index == index
-                _refuse(part, part.used[d] & having & (chunks.count > 1), SEVERAL_IN_A_TREE, d)
+    for number, option in enumerate(part.options):
+        if option.algorithm is CollectiveAlgorithm.DOUBLE_BINARY_TREE:
+            for d, index in enumerate(part.index):
+                _refuse(part, part.used[d] & (index == number) & (chunks.count > 1), SEVERAL_IN_A_TREE, d)
 
 
 def _refuse(part: DesignGroup, wrong: BoolArray, reason: str, dimension: int | None = None) -> None:

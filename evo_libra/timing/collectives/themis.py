@@ -27,14 +27,7 @@ SmallArray = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Network:
-    """What a scheduler knows of n networks.
-
-    Attributes
-    ----------
-    npus : (d, n), above 1.
-    bandwidth : (d, n) of a link, in any unit.
-    involved : (d,) which dimensions take part; at least one.
-    """
+    """What a scheduler knows of n networks; the bandwidth of a link is in any unit, and some dimension takes part."""
 
     npus: IntArray
     bandwidth: FloatArray
@@ -43,13 +36,10 @@ class Network:
 
 @dataclass(frozen=True)
 class Plan:
-    """The chunks of n collectives in the order in which they are issued.
+    """The (n,) chunks of n collectives in the order in which they are issued, of (k, n) bytes, 0 behind the last.
 
-    Attributes
-    ----------
-    size : (k, n) bytes of each chunk, 0 behind the last one of a design.
-    order : (d, k, n) the dimensions that take part, as each chunk takes them; (d, k, 1) where designs do not differ.
-    count : (n,) chunks of each design.
+    The order is (d, k, n) the dimensions that take part, as each chunk takes them; (d, k, 1) where designs do not
+    differ.
     """
 
     size: FloatArray
@@ -58,14 +48,9 @@ class Plan:
 
 
 def plan(scheduler: Scheduler, collective: Collective, size: IntArray, chunk: IntArray, network: Network) -> Plan:
-    """Return the chunks of collectives and their ways.
+    """Return the chunks of collectives of (n,) bytes and their ways.
 
-    Parameters
-    ----------
-    scheduler, collective : what runs, and how.
-    size : (n,) bytes of the collective; `chunk` : of a chunk. A greedy scheduler gives the last chunk what is left, the
-        others a whole one.
-    network : the dimensions.
+    A greedy scheduler gives the last chunk what is left, the others a whole one.
     """
     if scheduler.greedy and collective is not Collective.ALL_TO_ALL:
         flexible = scheduler is Scheduler.OFFLINE_GREEDY_FLEX
@@ -90,13 +75,7 @@ def products(npus: IntArray | FloatArray) -> FloatArray:
 
 
 class _Greedy:
-    """Loads of the dimensions, and the list of dimensions that the simulator sorts again and again, stably.
-
-    Attributes
-    ----------
-    load : (d, n).
-    place : (d, n) of each dimension in the list.
-    """
+    """(d, n) loads of the dimensions, and their places in the list that the simulator sorts again and again, stably."""
 
     def __init__(self, network: Network, *, gathers: bool) -> None:
         depth, self.designs = network.npus.shape

@@ -89,11 +89,8 @@ def paper_time(
     involved : dimensions that take part; all when left out.
     chunks : equal parts that the message is cut into, a number or (n,).
     greedy : whether chunks go from the least loaded dimension to the most loaded one, or all from the inside out.
-    policy : which chunk a dimension takes first; FIFO, or the one with the least bytes in it.
-
-    Raises
-    ------
-    ValueError : the paper has no such policy.
+    policy : which chunk a dimension takes first; FIFO, or the one with the least bytes in it. A ValueError refuses
+        others.
     """
     if policy not in {Policy.FIFO, Policy.SMALLEST_CHUNK_FIRST}:
         raise ValueError(f"Themis' paper has no policy {policy.value}")
@@ -110,18 +107,6 @@ def paper_time(
     return time
 
 
-def all_reduce_time(
-    size: float,
-    fabrics: Fabrics,
-    *,
-    chunks: int | IntArray = 64,
-    greedy: bool = True,
-    policy: Policy = Policy.SMALLEST_CHUNK_FIRST,
-) -> FloatArray:
-    """Return (n,) ns of an all-reduce, which the paper's figures are of: `paper_time` has the parameters."""
-    return paper_time(_AR, size, fabrics, chunks=chunks, greedy=greedy, policy=policy)
-
-
 def ideal_time(
     collective: Collective, size: float, fabrics: Fabrics, involved: Sequence[bool] | None = None
 ) -> FloatArray:
@@ -131,9 +116,7 @@ def ideal_time(
     dimension sends least of them when it comes last: ``size (n_d - 1) / N``. An all-gather is the same of the gathered
     message, an all-reduce twice the same; in an all-to-all every dimension has the whole message.
 
-    Parameters
-    ----------
-    collective, size, fabrics, involved : as of `paper_time`.
+    The parameters are those of `paper_time`.
     """
     fabrics = fabrics.involved(involved)
     used = fabrics.npus > 1

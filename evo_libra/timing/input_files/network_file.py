@@ -1,26 +1,38 @@
-"""ASTRA-sim's network file: the dimensions of a network, their links, and what of the file counts."""
+"""ASTRA-sim's network file and its file of remote memory.
+
+All of ASTRA-sim's files are read as ASTRA-sim 2.0 reads them. Where it would hang, crash, or take a value that nobody
+wrote, reading is an error; what it passes over is accepted, with a notice.
+"""
 
 from __future__ import annotations
 
 import difflib
+import json
 import math
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from evo_libra.errors import InputError, counted, printable, suggestion
 from evo_libra.files.mistakes import short
 from evo_libra.files.source import Source, StrictModel, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.timing.collectives.phase import Link
+from evo_libra.timing.machine import MemoryKind, RemoteMemory
 from evo_libra.units import bandwidth_in_file, bandwidth_of_file
 
 TOPOLOGIES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
 """Names of blocks by ASTRA-sim's names."""
 
 MOST_NPUS = 10**9
+
+
+class HyphenModel(StrictModel):
+    """A model of a file whose keys have hyphens."""
+
+    model_config = ConfigDict(alias_generator=lambda key: key.replace("_", "-"))
 
 
 class _NetworkSpec(StrictModel):
@@ -32,15 +44,9 @@ class _NetworkSpec(StrictModel):
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """What a network file says of each dimension, the innermost first.
+    """What a network file says of each dimension, the innermost first: index of the block, B/s and ns of a link.
 
-    Attributes
-    ----------
-    block : index into `evo_libra.network.blocks.registry.BLOCKS`.
-    npus : in the dimension.
-    bandwidth : B/s of a link in each direction.
-    latency : ns of a link.
-    notices : what ASTRA-sim passes over, a sentence each.
+    Notices say what ASTRA-sim passes over, a sentence each.
     """
 
     block: tuple[int, ...]
@@ -52,20 +58,16 @@ class NetworkFile:
     @property
     def links(self) -> tuple[Link, ...]:
         """Links of each dimension, of one design."""
-        rows = zip(self.block, self.npus, self.bandwidth, self.latency, strict=True)
-        return tuple(
-            Link(np.array([block]), np.array([npus]), np.array([bandwidth]), np.array([latency]))
-            for block, npus, bandwidth, latency in rows
-        )
+        columns = (np.array(values)[:, None] for values in (self.block, self.npus, self.bandwidth, self.latency))
+        block, npus, bandwidth, latency = columns
+        return tuple(Link(*row) for row in zip(block, npus, bandwidth, latency, strict=True))
 
 
 def parse_network(source: Source) -> NetworkFile:
     """Return what a network file says.
 
-    Raises
-    ------
-    InputError : a key is missing or wrong, lists are not of one length, a dimension has fewer than two NPUs, a
-        bandwidth is not above 0, a latency is below 0. All mistakes of a kind are listed.
+    An InputError lists all mistakes of a kind: keys that are missing or wrong, lists that are not of one length,
+    dimensions of fewer than two NPUs, bandwidths not above 0, latencies below 0.
     """
     known, notices = known_keys(source, _NetworkSpec, "network file")
     spec = validate(_NetworkSpec, known)
@@ -74,12 +76,8 @@ def parse_network(source: Source) -> NetworkFile:
         for key in ("npus_count", "bandwidth", "latency")
         if len(values := getattr(spec, key)) != len(spec.topology)
     ]
-    if not mistakes and math.prod(spec.npus_count) > MOST_NPUS:
-        mistakes.append(
-            source.mistake(
-                ("npus_count",), f"found {math.prod(spec.npus_count)} NPUs in all, at most {MOST_NPUS} are read"
-            )
-        )
+    if not mistakes and (total := math.prod(spec.npus_count)) > MOST_NPUS:
+        mistakes.append(source.mistake(("npus_count",), f"found {total} NPUs in all, at most {MOST_NPUS} are read"))
     if mistakes:
         raise InputError(mistakes)
     block = tuple(BLOCK_NAMES.index(TOPOLOGIES[topology]) for topology in spec.topology)
@@ -99,20 +97,48 @@ def network_text(network: NetworkFile) -> str:
     return "".join(f"{key}: [ {', '.join(items)} ]{units.get(key, '')}\n" for key, items in rows.items())
 
 
+class _MemorySpec(HyphenModel):
+    memory_type: Literal["NO_MEMORY_EXPANSION", "PER_NPU_MEMORY_EXPANSION", "PER_NODE_MEMORY_EXPANSION", "MEMORY_POOL"]
+    remote_mem_latency: Annotated[float, Field(ge=0, le=1e15)] | None = None
+    remote_mem_bw: Annotated[float, Field(gt=0, le=1e15)] | None = None
+    num_nodes: Annotated[int, Field(ge=1, le=MOST_NPUS)] | None = None
+    num_npus_per_node: Annotated[int, Field(ge=1, le=MOST_NPUS)] | None = None
+
+
+def parse_memory(source: Source) -> tuple[RemoteMemory, tuple[str, ...]]:
+    """Return what a file of remote memory says, and notices of what ASTRA-sim passes over."""
+    known, notices = known_keys(source, _MemorySpec, "file of remote memory")
+    spec = validate(_MemorySpec, known)
+    kind = MemoryKind(spec.memory_type)
+    if kind is MemoryKind.NONE:
+        return RemoteMemory(), notices
+    needed = {"remote-mem-latency": spec.remote_mem_latency, "remote-mem-bw": spec.remote_mem_bw}
+    if kind is MemoryKind.PER_NODE:
+        needed |= {"num-nodes": spec.num_nodes, "num-npus-per-node": spec.num_npus_per_node}
+    missing = [key for key, value in needed.items() if value is None]
+    if missing:
+        raise InputError(
+            source.mistake((key,), f"a required key is missing; memory-type is {kind.value}") for key in missing
+        )
+    latency, bandwidth = spec.remote_mem_latency or 0.0, spec.remote_mem_bw or 1.0
+    return RemoteMemory(kind, latency, bandwidth, spec.num_npus_per_node or 1), notices
+
+
+def memory_text(memory: RemoteMemory, npus: int = 1) -> str:
+    """Return the file that says this of the remote memory of some NPUs, of which the number of nodes follows."""
+    keys: dict[str, object] = {"memory-type": memory.kind.value}
+    if memory.kind is not MemoryKind.NONE:
+        keys |= {"remote-mem-latency": memory.latency, "remote-mem-bw": memory.bandwidth}
+    if memory.kind is MemoryKind.PER_NODE:
+        keys |= {"num-nodes": -(-npus // memory.npus_per_node), "num-npus-per-node": memory.npus_per_node}
+    return json.dumps(keys, indent=2) + "\n"
+
+
 def known_keys(source: Source, model: type[BaseModel], what: str) -> tuple[Source, tuple[str, ...]]:
     """Return a file without the keys that a model does not have, and a notice of each.
 
-    A key that resembles a required one that is missing stays: it is a slip of the pen, and validation says so.
-
-    Parameters
-    ----------
-    source : the file.
-    model : the keys that it may have.
-    what : it should be, as errors call it.
-
-    Raises
-    ------
-    InputError : the file has other keys only: it is a file of something else.
+    A key that resembles a required one that is missing stays: it is a slip of the pen, and validation says so. An
+    InputError refuses a file that has other keys only: it is not what it should be.
     """
     if not isinstance(source.data, dict):
         return source, ()

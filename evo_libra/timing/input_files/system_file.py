@@ -6,18 +6,19 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.files.source import KeyPath, Source, validate
+from evo_libra.files.source import KeyPath, Source, read_source, validate
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, Implementation, Overheads, phase_time
 from evo_libra.timing.collectives.system import SEVERAL_IN_A_TREE, Choice, System
-from evo_libra.timing.input_files.network_file import NetworkFile, known_keys
-from evo_libra.timing.machine import ComputeModel
+from evo_libra.timing.input_files.network_file import HyphenModel, NetworkFile, known_keys, parse_memory, parse_network
+from evo_libra.timing.machine import ComputeModel, Machine, RemoteMemory
 from evo_libra.timing.names import (
     ASTRA_POLICIES,
     ASTRA_SCHEDULERS,
@@ -46,11 +47,7 @@ _Switch = Annotated[int, Field(ge=0, le=1)]
 _Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class _SystemSpec(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, allow_inf_nan=False, alias_generator=lambda key: key.replace("_", "-")
-    )
-
+class _SystemSpec(HyphenModel):
     scheduling_policy: Literal["LIFO", "FIFO", "EXPLICIT"] = "LIFO"
     endpoint_delay: Annotated[int, Field(ge=0, le=LONGEST_ENDPOINT_NS)] = _ENDPOINT_NS
     active_chunks_per_dimension: _Chunks = 1
@@ -84,14 +81,10 @@ class _SystemSpec(BaseModel):
 
 @dataclass(frozen=True)
 class SystemFile:
-    """What a system file says.
+    """What a system file says: how collectives run in released versions of ASTRA-sim 2, and how long computations take.
 
-    Attributes
-    ----------
-    system : how collectives run in released versions of ASTRA-sim 2, which know neither scheduler nor policy.
-    compute : how long computations take.
-    scheduler, policy : what ``inter-dimension-scheduling`` and ``intra-dimension-scheduling`` ask for.
-    notices : what ASTRA-sim passes over, or leaves undefined, a sentence each.
+    Scheduler and policy are what ``inter-dimension-scheduling`` and ``intra-dimension-scheduling`` ask for. Notices say
+    what ASTRA-sim passes over, or leaves undefined, a sentence each.
     """
 
     system: System
@@ -107,21 +100,12 @@ class SystemFile:
 
 
 def parse_system(source: Source, network: NetworkFile) -> SystemFile:
-    """Return what a system file says.
+    """Return what a system file of a network says.
 
     An algorithm that cannot run a collective at all, such as halving-doubling an all-to-all, leaves the system without
-    that collective, which a notice tells.
-
-    Parameters
-    ----------
-    source : the file.
-    network : that it is for.
-
-    Raises
-    ------
-    InputError : a key is missing or wrong; an algorithm is unknown, of one flat group, written as a trace, or cannot
-        run on the NPUs of its dimension, or no exact time is known of it; there are more algorithms than
-        dimensions; the memory bus is modelled; a roofline lacks a roof. All mistakes of a kind are listed.
+    that collective, which a notice tells. An InputError lists all mistakes of a kind: a key is missing or wrong; an
+    algorithm is unknown, of one flat group, written as a trace, or cannot run on the NPUs of its dimension, or no exact
+    time is known of it; there are more algorithms than dimensions; the memory bus is modelled; a roofline lacks a roof.
     """
     known, notices = known_keys(source, _SystemSpec, "system file")
     spec = validate(_SystemSpec, known)
@@ -153,6 +137,19 @@ def parse_system(source: Source, network: NetworkFile) -> SystemFile:
         Policy.of(spec.intra_dimension_scheduling or "FIFO"),
         tuple(all_notices),
     )  # fmt: skip
+
+
+def read_machine(network: Path, system: Path, memory: Path | None = None) -> tuple[Machine, tuple[str, ...]]:
+    """Read a cluster as released versions of ASTRA-sim 2 read it, without schedulers, and the notices of its files.
+
+    Without a file of remote memory there is none. An InputError says what is wrong with a file.
+    """
+    links = parse_network(read_source(network))
+    file = parse_system(read_source(system), links)
+    remote, notices = (RemoteMemory(), ()) if memory is None else parse_memory(read_source(memory))
+    all_notices = [(network, links.notices), (system, file.notices), (memory, notices)]
+    machine = Machine(links.links, file.system, file.compute, remote)
+    return machine, tuple(f"{path}: {notice}" for path, some in all_notices for notice in some)
 
 
 _UNREAD = ("inter-dimension-scheduling", "intra-dimension-scheduling")

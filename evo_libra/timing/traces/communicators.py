@@ -16,14 +16,9 @@ from evo_libra.timing.traces.process_groups import ProcessGroups, group_shape
 
 @dataclass(frozen=True)
 class Meetings:
-    """The meetings of all NPUs, communicators first.
+    """The meetings of all NPUs, communicators first, with the scopes and members of these.
 
-    Attributes
-    ----------
-    meetings : communicators and memories.
-    scopes, members : of each communicator.
-    communicator_of : of each NPU, the communicator of each scope of its script.
-    memory_of : of each NPU, the memory that it shares, or None.
+    Each NPU has a communicator for each scope of its script, and the memory that it shares, or None.
     """
 
     meetings: list[Meeting]
@@ -36,10 +31,8 @@ class Meetings:
 def find_meetings(scripts: Sequence[Script], groups: ProcessGroups) -> Meetings:
     """Return where NPUs meet.
 
-    Raises
-    ------
-    InputError : an NPU runs a collective of a group that it is not in, or on links for which its algorithm is not
-        known; or it has no remote memory for what it loads or stores.
+    An InputError names NPUs that run a collective of a group that they are not in, or on links for which its algorithm
+    is not known, or that have no remote memory for what they load or store.
     """
     scopes, members, communicator_of = _communicators(scripts, groups)
     known_by = [{communicator: number for number, communicator in enumerate(row)} for row in communicator_of]
@@ -126,13 +119,9 @@ def _memories(scripts: Sequence[Script], groups: ProcessGroups) -> list[list[int
 
 @dataclass(frozen=True)
 class Peer:
-    """The other end of a channel.
+    """The other end of a channel: its NPU, and the channel's number there, -1 where nobody receives what is sent.
 
-    Attributes
-    ----------
-    npu : where it is.
-    number : of the channel there; -1 where nobody receives what is sent, which does no harm.
-    label : all that tells the channel from others of the same classes.
+    The label is all that tells the channel from others of the same classes.
     """
 
     npu: int
@@ -143,9 +132,7 @@ class Peer:
 def peers_of(scripts: Sequence[Script], machine: Machine | None) -> list[list[Peer]]:
     """Return the other end of every channel of every NPU.
 
-    Raises
-    ------
-    InputError : a message to or from an NPU that is not there, or a receive of what is not sent.
+    An InputError refuses a message to or from an NPU that is not there, and a receive of what is not sent.
     """
     if not any(script.channels for script in scripts):
         return [[] for _ in scripts]

@@ -24,20 +24,13 @@ Traces = Sequence[Sequence[Node]]
 
 
 def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> TraceProgram:
-    """Return what all NPUs do as one program.
+    """Return what all NPUs do as one program, from the nodes of each, or of all of them.
 
-    Parameters
-    ----------
-    traces : the nodes of each NPU, or of all of them.
-    groups : communicator groups.
-    network : the cluster; or just how many NPUs it has, for a program whose times the caller gives: then links and
-        algorithms do not tell NPUs apart, remote memory is not shared, and nothing is replayed.
-
-    Raises
-    ------
-    InputError : the number of traces is neither 1 nor that of the NPUs, or something in a trace cannot run (see
-        `read_script`, `peers_of`, `find_meetings` and `ProcessGroups`). That traces wait for each other for ever is
-        only seen when they run.
+    The network is a cluster; or just how many NPUs it has, for a program whose times the caller gives: then links and
+    algorithms do not tell NPUs apart, remote memory is not shared, and nothing is replayed. An InputError says that the
+    number of traces is neither 1 nor that of the NPUs, or that something in a trace cannot run (see `read_script`,
+    `peers_of`, `find_meetings` and `ProcessGroups`). That traces wait for each other for ever is only seen when they
+    run.
     """
     machine = network if isinstance(network, Machine) else None
     total = network if isinstance(network, int) else int(np.prod(network.npus))

@@ -23,18 +23,8 @@ from evo_libra.units import roofline_ns
 def durations(program: TraceProgram, machine: Machine, times: CollectiveTimes | None = None) -> FloatArray:
     """Return (o,) ns of each operation; of a collective, until the last of members that begin together ends.
 
-    A receive takes no time once its message is there. All is rounded down to a ns, as ASTRA-sim does it.
-
-    Parameters
-    ----------
-    program : compiled for the machine.
-    machine : the cluster.
-    times : of the program's communicators on the machine; made when left out.
-
-    Raises
-    ------
-    InputError : a computation lacks what the roofline needs, or a collective cannot run. All operations that are wrong
-        are listed.
+    A receive takes no time once its message is there. All is rounded down to a ns, as ASTRA-sim does it. An InputError
+    lists all computations that lack what the roofline needs, and all collectives that cannot run.
     """
     times = CollectiveTimes(machine, program.communicators) if times is None else times
     found, mistakes = np.zeros(len(program)), list[Mistake]()
@@ -80,14 +70,10 @@ def _told(number: int) -> str:
 
 
 def ring_ends(starts: FloatArray, links: FloatArray, steps: int, own: float) -> FloatArray:
-    """Return when the members of a ring end.
+    """Return when the m members of a ring end, which begin at (m,) times.
 
-    Parameters
-    ----------
-    starts : (m,) when each begins; m is at least 2.
-    links : (m,) time of a message to the next member, and from the last to the first.
-    steps : messages that each sends, at least ``m - 1``.
-    own : time that each spends besides, all steps together.
+    A message to the next member, and from the last to the first, takes one of (m,) times; each member sends some steps
+    of them, at least ``m - 1``, and spends some time of its own besides, all steps together.
     """
     members = len(starts)
     around = np.concatenate([[0.0], np.cumsum(links)])
@@ -122,13 +108,7 @@ class _Ring:
 
 
 class CollectiveTimes:
-    """Times of the collectives of some communicators; what members that begin together take is kept.
-
-    Parameters
-    ----------
-    machine : the cluster.
-    communicators : that the methods name by number.
-    """
+    """Times of the collectives of some communicators, by number; what members that begin together take is kept."""
 
     def __init__(self, machine: Machine, communicators: Sequence[Communicator]) -> None:
         self.machine, self.communicators = machine, communicators
@@ -139,9 +119,8 @@ class CollectiveTimes:
     def together(self, number: int, exchange: SizedCollective) -> FloatArray:
         """Return (r,) the ns that each role of a communicator takes when all begin together.
 
-        Raises
-        ------
-        ValueError : an algorithm cannot run the collective, or its chunks would be empty: ASTRA-sim would hang.
+        A ValueError says that an algorithm cannot run the collective, or its chunks would be empty: ASTRA-sim would
+        hang.
         """
         key, communicator = (number, exchange), self.communicators[number]
         if key not in self._together:
@@ -156,19 +135,10 @@ class CollectiveTimes:
         return self._together[key]
 
     def ends(self, number: int, exchange: SizedCollective, starts: FloatArray) -> tuple[FloatArray, bool]:
-        """Return (r,) when each role ends, and whether that is exact.
+        """Return (r,) when each role ends that begins at (r,) times, and whether that is exact.
 
         It is where all begin together or the collective is a single ring; otherwise all end together, which is right
-        for the last ones but late for the others.
-
-        Parameters
-        ----------
-        number, exchange : where and what.
-        starts : (r,) when each role begins.
-
-        Raises
-        ------
-        ValueError : as for `together`.
+        for the last ones but late for the others. Errors are those of `together`.
         """
         last = starts.max()
         together = self.together(number, exchange)

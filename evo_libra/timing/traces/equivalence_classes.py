@@ -62,12 +62,9 @@ def _period(rows: Sequence[Hashable]) -> int:
 
 @dataclass(frozen=True)
 class Partition:
-    """Classes of NPUs.
+    """The class of each NPU, numbered by their first NPUs, and the kind of each meeting.
 
-    Attributes
-    ----------
-    colours : class of each NPU; classes are numbered by their first NPU.
-    kinds : of each meeting, the number of its kind: meetings of one kind are the same to their classes.
+    Meetings of one kind are the same to their classes.
     """
 
     colours: tuple[int, ...]
@@ -79,11 +76,8 @@ def partition(
 ) -> Partition:
     """Return the coarsest partition in which NPUs of a class do the same.
 
-    Parameters
-    ----------
-    initial : of each NPU: what its trace says.
-    meetings : where NPUs meet.
-    peers : of each NPU: the other ends of its channels, and what tells those channels from others.
+    Of each NPU there is what its trace says, and the other ends of its channels with what tells those channels from
+    others.
     """
     at: list[list[tuple[int, int]]] = [[] for _ in initial]
     for number, meeting in enumerate(meetings):

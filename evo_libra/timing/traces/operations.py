@@ -48,15 +48,8 @@ MESSAGES = (Action.SEND, Action.RECEIVE)
 class TraceOperation:
     """One operation, without anything that tells its NPU from others that do the same.
 
-    Attributes
-    ----------
-    action, resource : what it does, and takes.
-    waits_for : places of the operations that must end first, ascending.
-    duration : recorded, in ns.
-    work : FLOP of a computation; -1 where it has none.
-    size : bytes of a tensor, a message, a collective; -1 where it has none.
-    collective : which one.
-    number : of a collective, which of the trace's `Scope`s; of a message, which of its `Channel`s; else -1.
+    It waits for places, ascending; its recorded duration is in ns, its work in FLOP, its size in bytes of a tensor, a
+    message or a collective, each -1 where it has none. The number is that of the trace's `Scope` or `Channel`, or -1.
     """
 
     action: Action
@@ -71,12 +64,9 @@ class TraceOperation:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where collectives of a trace run.
+    """Where collectives of a trace run: the name of a communicator group, "" for all NPUs.
 
-    Attributes
-    ----------
-    group : name of the communicator group; "" for all NPUs.
-    dimensions : of the network that take part, where all NPUs do; None where the group decides, or nothing.
+    The dimensions are those that take part, where all NPUs do; None where the group decides, or nothing.
     """
 
     group: str
@@ -85,14 +75,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """Messages of one trace that only their order tells apart.
-
-    Attributes
-    ----------
-    peer : the NPU at the other end.
-    tag, size : of each message.
-    sends : whether they go there or come from there.
-    """
+    """Messages of one trace, to or from a peer, that only their order tells apart."""
 
     peer: int
     tag: int
@@ -102,14 +85,10 @@ class Channel:
 
 @dataclass(frozen=True)
 class Script:
-    """What one NPU does.
+    """What one NPU does, in the order of the ids of its nodes.
 
-    Attributes
-    ----------
-    operations : in the order of the ids of their nodes.
-    nodes, names : ids and names of the nodes.
-    scopes, channels : what the operations name by number, in the order in which they are first named.
-    collectives : of each scope, those that it has.
+    Operations name scopes and channels by number, in the order in which they are first named; each scope has
+    collectives.
     """
 
     operations: tuple[TraceOperation, ...]
@@ -137,19 +116,9 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
     """Return what an NPU does.
 
     Nodes of metadata, and those of no kind, take no time and nothing else: what waits for them waits for what they wait
-    for. A broadcast takes its recorded time, as ASTRA-sim has none; recorded times of 0 are 1 ns.
-
-    Parameters
-    ----------
-    trace : its nodes.
-    npu : its number.
-    dimensions : of each collective.
-    replay : whether all nodes take their recorded time.
-
-    Raises
-    ------
-    InputError : what `evo_libra.chakra.check.mistakes_in` finds; a collective that ASTRA-sim does not have;
-        communication on the CPU; a message of another NPU or to itself. All wrong nodes are listed.
+    for. A broadcast takes its recorded time, as ASTRA-sim has none; recorded times of 0 are 1 ns. In a replay, all
+    nodes take their recorded time. An InputError lists all wrong nodes: what `evo_libra.chakra.check.mistakes_in`
+    finds; collectives that ASTRA-sim does not have; communication on the CPU; messages of another NPU or to itself.
     """
     mistakes = mistakes_in(trace, _file(npu))
     if mistakes:

@@ -28,17 +28,10 @@ _WITHOUT_INVOLVED = 4
 
 @dataclass(frozen=True)
 class ProcessGroups:
-    """NPUs, their communicator groups, and the network between them.
+    """NPUs, their communicator groups in the order of their rings, and the network between them.
 
-    Attributes
-    ----------
-    total : number of NPUs.
-    groups : members of each communicator group, in the order of their ring.
-    machine : None where the network is left open: every collective then is a barrier of its group.
-
-    Raises
-    ------
-    InputError : a group has no members, or one that is not there, or one twice.
+    Where there is no machine, the network is left open: every collective then is a barrier of its group. An InputError
+    refuses a group without members, or with one that is not there, or one twice.
     """
 
     total: int
@@ -61,9 +54,8 @@ class ProcessGroups:
     ) -> tuple[int, ...] | None:
         """Return the dimensions that a collective uses, or None where its group or nothing decides that.
 
-        Raises
-        ------
-        ValueError : the group is unknown or of one NPU; there is no algorithm; the dimensions are not given, or none.
+        A ValueError says that the group is unknown or of one NPU, there is no algorithm, or the dimensions are not
+        given, or none.
         """
         if group and not self.groups:
             raise ValueError(f"unknown communicator group '{group}'; no groups are given; give their file as 'groups:'")
@@ -102,9 +94,7 @@ class ProcessGroups:
     def members(self, scope: Scope, npu: int) -> tuple[int, ...]:
         """Return the NPUs that run a collective together with one, in the order of their ring.
 
-        Raises
-        ------
-        ValueError : the NPU is not of the group.
+        A ValueError says that the NPU is not of the group.
         """
         if scope.dimensions is None:
             members = self.groups[scope.group] if scope.group else self.all
@@ -150,13 +140,9 @@ class ProcessGroups:
 
 @dataclass(frozen=True)
 class GroupShape:
-    """How the members of a group lie to each other, where that is the same for all of them.
+    """How the members of a group lie to each other in one dimension, where that is the same for all of them.
 
-    Attributes
-    ----------
-    dimension : in which they differ.
-    hops : from a member to every other one; where they lie around a ring, to the next one.
-    around : whether they lie evenly around a ring.
+    Hops are from a member to every other one; where they lie evenly around a ring, to the next one.
     """
 
     dimension: int
@@ -167,9 +153,7 @@ class GroupShape:
 def group_shape(members: Sequence[int], machine: Machine) -> GroupShape:
     """Return how the members of a group lie to each other.
 
-    Raises
-    ------
-    ValueError : not the same for all; then ASTRA-sim's time of a ring is known, but of nothing else.
+    A ValueError says that it is not the same for all; then ASTRA-sim's time of a ring is known, but of nothing else.
     """
     digits = np.unravel_index(np.array(members), machine.npus, order="F")
     dimension = next(d for d, digit in enumerate(digits) if np.ptp(digit) > 0)

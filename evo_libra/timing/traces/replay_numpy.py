@@ -9,24 +9,16 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.errors import InputError
-from evo_libra.timing.traces.program import disagreement, waiting_for_ever
-from evo_libra.timing.traces.program_arrays import ProgramArrays
+from evo_libra.timing.traces.program import ProgramArrays, disagreement, waiting_for_ever
 
 _BITS = 64
 _ONE = np.uint64(1)
 
 
 def replay_numpy(schedule: ProgramArrays, durations: FloatArray) -> FloatArray:
-    """Return (c, n) when each class of NPUs ends in each design.
+    """Return (c, n) when each class of NPUs ends in each design, from (o, n) times of the operations.
 
-    Parameters
-    ----------
-    schedule : what is executed.
-    durations : (o, n) times of the operations.
-
-    Raises
-    ------
-    InputError : members of a group come to different collectives, or traces wait for each other for ever.
+    An InputError says that members of a group come to different collectives, or traces wait for each other for ever.
     """
     return _NumpyReplay(schedule, durations).run()
 
@@ -35,7 +27,7 @@ class _NumpyReplay:
     """The state of n executions; operations that may begin are bits in the words of their slot."""
 
     def __init__(self, schedule: ProgramArrays, durations: FloatArray) -> None:
-        self.schedule, self.durations = schedule, durations
+        self.schedule, self.program, self.durations = schedule, schedule.program, durations
         operations, designs = durations.shape
         slots, most = schedule.on_slot.shape
         self.every = np.arange(designs)
@@ -48,12 +40,12 @@ class _NumpyReplay:
         self.begun = np.zeros((slots, designs))
         self.running = np.full((slots, designs), -1)
         self.now = np.zeros(designs)
-        self.finish = np.zeros((len(schedule.program.classes), designs))
+        self.finish = np.zeros((len(self.program.classes), designs))
         self.new_receives: list[tuple[IntArray, IntArray]] = []
         messages = (len(schedule.receives), designs)
         self.expected, self.arrived, self.there = (np.zeros(messages, dtype=np.bool_) for _ in range(3))
         self.joined = np.zeros((len(schedule.roles), designs), dtype=np.int64)
-        self.memory_free = np.zeros((int(schedule.server.max(initial=-1)) + 1, designs))
+        self.memory_free = np.zeros((int(self.program.server.max(initial=-1)) + 1, designs))
 
     def run(self) -> FloatArray:
         start = np.full(len(self.every), len(self.durations))
@@ -105,10 +97,10 @@ class _NumpyReplay:
         tied = np.flatnonzero((ends == first).sum(axis=0) > 1)
         if not len(tied):
             return np.asarray(slot)
-        schedule, places = self.schedule, designs[tied]
-        left = (ends[:, tied] == first[tied]) & (schedule.slots[:, None] == schedule.slots[slot[tied]])
+        slots, places = self.program.slots, designs[tied]
+        left = (ends[:, tied] == first[tied]) & (slots[:, None] == slots[slot[tied]])
         running, begun = self.running[:, places], self.begun[:, places]
-        for key in (schedule.is_collective[running].astype(np.float64), begun, running.astype(np.float64)):
+        for key in (self.schedule.is_collective[running].astype(np.float64), begun, running.astype(np.float64)):
             least = np.where(left, key, np.inf)
             left &= least == least.min(axis=0)
         slot[tied] = left.argmax(axis=0)
@@ -116,7 +108,7 @@ class _NumpyReplay:
 
     def complete(self, operation: IntArray, designs: IntArray) -> None:
         """Note the end of an operation in some designs."""
-        self.finish[self.schedule.owner[operation], designs] = self.now[designs]
+        self.finish[self.program.owner[operation], designs] = self.now[designs]
         self.left[designs] -= 1
         self.free_followers(operation, designs)
 
@@ -136,7 +128,7 @@ class _NumpyReplay:
     def release(self, operation: IntArray, designs: IntArray) -> None:
         """Let operations of some designs begin when their slot is idle."""
         schedule = self.schedule
-        slot = schedule.slot[operation]
+        slot = self.program.slot[operation]
         receives = slot < 0
         if receives.any():
             self.new_receives.append((schedule.receive[operation[receives]], designs[receives]))
@@ -171,7 +163,7 @@ class _NumpyReplay:
         self.running[slot, designs] = operation
         self.begun[slot, designs] = self.now[designs]
         self.ends[slot, designs] = self.now[designs] + self.durations[operation, designs]
-        shared = schedule.server[operation] >= 0
+        shared = self.program.server[operation] >= 0
         if shared.any():
             self.queue_up(slot[shared], operation[shared], designs[shared])
         joins = schedule.communicator[operation] >= 0
@@ -183,7 +175,7 @@ class _NumpyReplay:
         """Let transfers wait for shared memories, of those that begin at once by class and id."""
         order = np.argsort(operation, kind="stable")
         slot, operation, designs = slot[order], operation[order], designs[order]
-        server = self.schedule.server[operation]
+        server = self.program.server[operation]
         while len(slot):
             _, first = np.unique(server * len(self.every) + designs, return_index=True)
             mine, where = (server[first], designs[first]), (slot[first], designs[first])
@@ -213,14 +205,14 @@ class _NumpyReplay:
 
     def check_alike(self, operation: IntArray, there: BoolArray) -> None:
         """Refuse members of a communicator that come to different collectives."""
-        exchange = self.schedule.exchange[operation]
+        exchange = self.program.exchange[operation]
         differ = ((exchange != exchange[:, :1]) & there).any(axis=1)
         if differ.any():
             row = int(differ.argmax())
-            raise disagreement(self.schedule.program, operation[row][there[row]].tolist())
+            raise disagreement(self.program, operation[row][there[row]].tolist())
 
     def deadlock(self, design: int) -> InputError:
         """Return the error that tells what a design waits for."""
         receives = self.schedule.receives[self.expected[:, design]].tolist()
         running = self.running[~self.idle[:, design], design].tolist()
-        return waiting_for_ever(self.schedule.program, sorted([*running, *receives]))
+        return waiting_for_ever(self.program, sorted([*running, *receives]))

@@ -76,8 +76,8 @@ def bench(  # noqa: PLR0913 - each is an option of the command
         Print one JSON object and nothing else.
     """
     from evo_libra.experiment.results.benchmark import compare, exact_front
-    from evo_libra.experiment.run.provenance import canonical_hash
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.files.integrity import canonical_hash
     from evo_libra.problem.file.registry import load_problem
 
     loaded = load_problem(problem, assignments)

@@ -51,8 +51,8 @@ def certify(
     """
     from rich.status import Status
 
-    from evo_libra.experiment.execution.executor import catching_interrupts
     from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.experiment.store.messages import catching_interrupts
     from evo_libra.optimality.certificate import certificates
 
     if seconds is not None and not 0 <= seconds < math.inf:

@@ -22,8 +22,7 @@ from evo_libra.ui.texts import (
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
     from evo_libra.experiment.results.catalogue import Catalogue
-    from evo_libra.experiment.results.comparable import Subject
-    from evo_libra.experiment.results.comparison import Comparison
+    from evo_libra.experiment.results.comparison import Comparison, Subject
     from evo_libra.experiment.run.record import RunRecord
     from evo_libra.front.front import Front
     from evo_libra.ui.plots.axes import Series
@@ -110,7 +109,7 @@ class _Problem:
 
 def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
     """Return runs by what they may be ranked against."""
-    from evo_libra.experiment.results.comparable import Subject, by_problem
+    from evo_libra.experiment.results.comparison import Subject, by_problem
     from evo_libra.experiment.store.folder import RunFolder
 
     subjects = [Subject.of_run(RunFolder(run.folder)) for run in runs]
@@ -123,7 +122,7 @@ def _problems(runs: Sequence[RunRecord]) -> list[_Problem]:
 
 def _problem(runs: Sequence[RunRecord], subjects: Sequence[Subject]) -> _Problem:
     from evo_libra.experiment.results.catalogue import read_front
-    from evo_libra.experiment.results.comparable import PER_ITERATION, sequences
+    from evo_libra.experiment.results.comparison import PER_ITERATION, sequences
     from evo_libra.problem.protocol import TIME
 
     columns, work = subjects[0].objectives, sequences(subjects)
@@ -147,7 +146,7 @@ def _objectives(front: Front, columns: Sequence[str], sequences: float) -> Float
     """Return (m, k) objectives, those of an iteration divided by its sequences."""
     import numpy as np
 
-    from evo_libra.experiment.results.comparable import PER_ITERATION
+    from evo_libra.experiment.results.comparison import PER_ITERATION
 
     values = front.frame.select(columns).to_numpy().T
     per = np.array([sequences if column in PER_ITERATION else 1.0 for column in columns])
@@ -180,7 +179,7 @@ def _note(groups: Mapping[str, Sequence[RunRecord]], works: Mapping[str, float],
 
 def _unlike(problems: Sequence[_Problem]) -> str:
     """Return the sentence that problems are not ranked against one another, with the keys in which they differ."""
-    from evo_libra.experiment.results.comparable import differing
+    from evo_libra.experiment.results.comparison import differing
     from evo_libra.files.mistakes import short
 
     first = problems[0]
@@ -194,7 +193,7 @@ def _unlike(problems: Sequence[_Problem]) -> str:
 def _chosen(names: Sequence[str], results: Path) -> list[RunRecord]:
     """Return the runs that are named by paths, ids or parts of ids, and those that fit all of the filters there are."""
     from evo_libra.experiment.results.catalogue import Catalogue
-    from evo_libra.experiment.results.filters import is_filter
+    from evo_libra.experiment.results.listing import is_filter
     from evo_libra.experiment.store.folder import is_run
 
     catalogues: dict[Path, Catalogue] = {}

@@ -92,8 +92,8 @@ _FAILED = 1
 
 def _of_result(name: str, number_: int, assignments: Sequence[str]) -> tuple[SearchProblem, str]:
     """Return the problem of a result as its run built it, wherever its file is by now, and a design of its front."""
+    from evo_libra.experiment.run.spec import problem_as_run
     from evo_libra.experiment.store.folder import RunFolder
-    from evo_libra.experiment.store.manifest import problem_as_run
 
     if assignments:
         raise InputError("--set belongs to --design; a design of a result is evaluated as its run did")

@@ -30,10 +30,12 @@ def import_cluster(*, network: Path, system: Path, problem: Path | None = None, 
         Print one JSON object and nothing else.
     """
     from evo_libra.astra_sim.importing import imported
-    from evo_libra.timing.input_files.files import read_network, read_system
+    from evo_libra.files.source import read_source
+    from evo_libra.timing.input_files.network_file import parse_network
+    from evo_libra.timing.input_files.system_file import parse_system
 
-    links = read_network(network)
-    file = read_system(system, links)
+    links = parse_network(read_source(network))
+    file = parse_system(read_source(system), links)
     found = imported(links, file)
     notices = [*(f"{network}: {n}" for n in links.notices), *(f"{system}: {n}" for n in file.notices)]
     written = [] if problem is None else _write(found, problem)

@@ -79,8 +79,7 @@ def show(run: str, *, results: Out = DEFAULT, as_json: Json = False) -> int:
     """
     from rich.text import Text
 
-    from evo_libra.experiment.store.damage import damaged_files
-    from evo_libra.experiment.store.folder import RunFolder
+    from evo_libra.experiment.store.folder import RunFolder, damaged_files
 
     folder = RunFolder(run_folder(run, results))
     damaged = damaged_files(folder)

@@ -127,10 +127,10 @@ def run(  # noqa: PLR0913 - each is an option of the command
         Print one JSON object and nothing else.
     """
     from evo_libra.experiment.execution.batch import run_batch
-    from evo_libra.experiment.execution.executor import catching_interrupts
     from evo_libra.experiment.execution.plan import plan_of, wanted
     from evo_libra.experiment.execution.scheduler import Tls
     from evo_libra.experiment.file.expansion import load_experiment
+    from evo_libra.experiment.store.messages import catching_interrupts
 
     again = tuple(name for name, asked in (("failed", retry_failed), ("stale", rerun_stale)) if asked)
     options = RunOptions(results, workers, scheduler, Tls(tls_ca_file, tls_cert, tls_key), again)
@@ -390,8 +390,8 @@ def _query(experiment: Experiment, options: RunOptions) -> str:
 def _detach(experiment: Experiment, options: RunOptions, *, as_json: bool) -> int:
     """Start the batch as a program of its own that no terminal can end."""
     from evo_libra.experiment.execution.plan import batch_folder
-    from evo_libra.experiment.store.folder import make_folder
     from evo_libra.experiment.store.records import RUNNER_LOG
+    from evo_libra.experiment.store.staging import make_folder
 
     folder = batch_folder(options.results, experiment.name)
     log = folder.path / RUNNER_LOG

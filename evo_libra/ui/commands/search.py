@@ -63,12 +63,12 @@ def search(
     """
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-    from evo_libra.experiment.execution.executor import Job, catching_interrupts
-    from evo_libra.experiment.execution.search_loop import in_processes
+    from evo_libra.experiment.execution.executor import Job
+    from evo_libra.experiment.execution.search_loop import in_processes, planned_run
     from evo_libra.experiment.execution.worker import perform
-    from evo_libra.experiment.file.expansion import planned_run
     from evo_libra.experiment.run.origin import build, origin_of
     from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
+    from evo_libra.experiment.store.messages import catching_interrupts
     from evo_libra.ui.plots.pictures import figure_of
 
     origin = origin_of(problem, assignments)
@@ -160,8 +160,8 @@ class Watch:
 
 def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
     from evo_libra.experiment.run.record import ending_text
-    from evo_libra.experiment.store.evaluated import read_failures
     from evo_libra.experiment.store.folder import DONE, FAILURES, PLOT
+    from evo_libra.experiment.store.search_state import read_failures
     from evo_libra.front.explain import sizes_of
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import Warned, warnings_of

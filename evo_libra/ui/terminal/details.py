@@ -16,7 +16,7 @@ from evo_libra.ui.terminal.queue_view import bar, clipped
 from evo_libra.ui.texts import time_unit
 
 if TYPE_CHECKING:
-    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Subject
     from evo_libra.problem.problem import Problem
 
 
@@ -71,7 +71,7 @@ class Breakdown:
 def _unlike(design: Design, baseline: Design | None) -> str:
     if baseline is None or baseline.run == design.run:
         return ""
-    from evo_libra.experiment.results.comparable import unlike
+    from evo_libra.experiment.results.comparison import unlike
 
     return unlike(design.subject, baseline.subject)
 
@@ -255,7 +255,7 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
     ------
     InputError : as for `problem_as_run`.
     """
-    from evo_libra.experiment.store.manifest import problem_as_run
+    from evo_libra.experiment.run.spec import problem_as_run
     from evo_libra.problem.problem import Problem
 
     if "data" in (source := folder.read_json(MANIFEST).get("source", {})) and source["data"] is None:
@@ -267,7 +267,7 @@ def problem_of_run(folder: RunFolder) -> Problem | None:
 
 def break_down(folder: RunFolder, design: Design) -> Breakdown:
     """Return where the worth of a design comes from; what is wrong is in the note."""
-    from evo_libra.experiment.store.records import stale
+    from evo_libra.experiment.store.records import is_stale
     from evo_libra.front.explain import explain
 
     try:
@@ -281,13 +281,13 @@ def break_down(folder: RunFolder, design: Design) -> Breakdown:
         equal, note = _equal(problem, design, population)
     except EvoLibraError as error:
         return Breakdown(note=str(error))
-    said = " ".join(text for text in (_STALE if stale(folder) else "", note) if text)
+    said = " ".join(text for text in (_STALE if is_stale(folder.read_json(MANIFEST)) else "", note) if text)
     return Breakdown(parts, equal, said, design.notation)
 
 
 def _notation(folder: RunFolder, problem: Problem, design: Design) -> str:
     """Return a design of a run at work, which its last checkpoint has as genes."""
-    from evo_libra.experiment.store.checkpoint import read_checkpoint
+    from evo_libra.experiment.store.search_state import read_checkpoint
 
     snapshot = read_checkpoint(folder, folder.read_json(MANIFEST)["search"])
     if snapshot is None:

@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING
 from evo_libra.errors import InputError
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log
 from evo_libra.experiment.run.record import BatchRecord, RunRecord
-from evo_libra.experiment.store.control import all_requested
-from evo_libra.experiment.store.events import Progress
 from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, EVENTS, FRONT, LOG, RunFolder
+from evo_libra.experiment.store.messages import Progress, all_requested
 from evo_libra.experiment.store.records import file_stamp
 from evo_libra.files.integrity import DamagedError
 from evo_libra.ui.terminal.queue_view import run_names
 
 if TYPE_CHECKING:
     from evo_libra.arrays import FloatArray
-    from evo_libra.experiment.results.comparable import Subject
+    from evo_libra.experiment.results.comparison import Subject
     from evo_libra.front.front import Front
 
-from evo_libra.experiment.store.events import add_progress
+from evo_libra.experiment.store.messages import add_progress
 from evo_libra.files.integrity import open_regular, parse_line
 
 
 class ProgressReader:
-    """Follows the events of a run; see `evo_libra.experiment.store.events.read_progress` for what it finds.
+    """Follows the events of a run; see `evo_libra.experiment.store.messages.read_progress` for what it finds.
 
     Parameters
     ----------
@@ -279,7 +278,7 @@ def _with_front(run: RunRecord, data: RunData) -> RunData:
 
 
 def _subject(run: RunRecord) -> Subject | None:
-    from evo_libra.experiment.results.comparable import Subject  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparison import Subject  # noqa: PLC0415 - the first plot does not wait for problems
 
     try:
         return Subject.of_run(RunFolder(run.folder))
@@ -291,7 +290,7 @@ def _designs(run: RunRecord, front: Front | None) -> dict[str, FloatArray]:
     """Return an even sample of all designs that a run has kept."""
     import polars as pl  # noqa: PLC0415 - only runs that keep designs have them
 
-    from evo_libra.experiment.store.evaluated import designs_files, kept_designs  # noqa: PLC0415 - the same
+    from evo_libra.experiment.store.search_state import designs_files, kept_designs  # noqa: PLC0415 - the same
 
     if front is None or not designs_files(run.folder):
         return {}

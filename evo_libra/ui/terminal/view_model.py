@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.run.record import RunRecord, ending_text
-from evo_libra.experiment.store.events import Progress
+from evo_libra.experiment.store.messages import Progress
 from evo_libra.ui.terminal.details import Design, amount
 from evo_libra.ui.terminal.plot_view import MOST_FRONTS, Picture, PlotView, Points, picture_of
 from evo_libra.ui.terminal.queue_view import GLYPHS, Column, Row, overall, short_count, short_time, sort_name, summary
@@ -156,7 +156,7 @@ def _label(state: State, scene: Scene, run_id: str) -> str:
     selected = scene.data.get(state.run)
     if selected is None or run_id == state.run:
         return name
-    from evo_libra.experiment.results.comparable import unlike  # noqa: PLC0415 - the first plot does not wait for problems
+    from evo_libra.experiment.results.comparison import unlike  # noqa: PLC0415 - the first plot does not wait for problems
 
     reason = unlike(selected.subject, scene.data[run_id].subject)
     return f"{name} ({reason})" if reason else name

@@ -16,9 +16,9 @@ from evo_libra.errors import EvoLibraError
 from evo_libra.experiment.execution import search_run as runner
 from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import execute, perform
+from evo_libra.experiment.run import spec as run_spec
 from evo_libra.experiment.run.origin import origin_of
 from evo_libra.experiment.run.spec import RunSpec, run_of
-from evo_libra.experiment.store import manifest
 from evo_libra.experiment.store.folder import DONE, FAILED, FRONT, LOG
 from evo_libra.front.front import Front
 from evo_libra.front.front import front_of as true_front
@@ -66,7 +66,7 @@ def test_a_manifest_that_loses_an_order_fails_the_run(job: Job, monkeypatch: pyt
     def lost(data: Any) -> Any:
         return json.loads(json.dumps(data, sort_keys=True))
 
-    monkeypatch.setattr(manifest, "ordered", lost)
+    monkeypatch.setattr(run_spec, "ordered", lost)
     report = execute(spec.data(), job)
     assert report.ending == "failed"
     assert "another problem" in report.error

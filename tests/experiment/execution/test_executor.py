@@ -27,8 +27,8 @@ from evo_libra.experiment.execution.private_cluster import new_credentials
 from evo_libra.experiment.execution.scheduler import OnScheduler, Silence, Tls, join
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.run.spec import Experiment, RunSpec
-from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.folder import FAILED
+from evo_libra.experiment.store.messages import request
 
 Make = Callable[..., RunSpec]
 

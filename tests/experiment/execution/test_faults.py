@@ -21,8 +21,8 @@ from evo_libra.experiment.execution import worker as attempts
 from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import ATTEMPTS, abandon, count_attempt, execute, perform
 from evo_libra.experiment.run.spec import RunSpec
-from evo_libra.experiment.store.control import request
 from evo_libra.experiment.store.folder import RunFolder
+from evo_libra.experiment.store.messages import request
 from evo_libra.faults import StorageError, machine_fault
 from evo_libra.searching.evaluation.cache import Cache
 

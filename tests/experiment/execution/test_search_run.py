@@ -20,10 +20,7 @@ from evo_libra.experiment.execution.worker import ATTEMPTS, count_attempt, execu
 from evo_libra.experiment.results.reproduction import reproduce
 from evo_libra.experiment.run.origin import build
 from evo_libra.experiment.run.spec import RunSpec
-from evo_libra.experiment.store.control import request, settle
-from evo_libra.experiment.store.evaluated import kept_designs, kept_genes
-from evo_libra.experiment.store.events import read_events
-from evo_libra.experiment.store.folder import (
+from evo_libra.experiment.store.folder import (  # fmt: skip
     CHECKPOINT,
     DONE,
     EVENTS,
@@ -32,8 +29,10 @@ from evo_libra.experiment.store.folder import (
     LOG,
     MANIFEST,
     RunFolder,
-    checksum,
-)  # fmt: skip
+)
+from evo_libra.experiment.store.messages import read_events, request, settle
+from evo_libra.experiment.store.search_state import kept_designs, kept_genes
+from evo_libra.files.integrity import checksum
 from evo_libra.front.front import Front
 
 Make = Callable[..., RunSpec]

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import EngineError, InputError
-from evo_libra.experiment.file.expansion import load_experiment, planned_run
-from evo_libra.experiment.file.include import read_with_includes
+from evo_libra.experiment.execution.search_loop import planned_run
+from evo_libra.experiment.file.expansion import load_experiment
+from evo_libra.experiment.file.schema import read_with_includes
 from evo_libra.experiment.results.estimate import estimate
 from evo_libra.experiment.run.origin import build, origin_of
 from evo_libra.experiment.run.spec import Experiment, RunSpec
@@ -162,7 +163,7 @@ def test_files_begin_with_others(tmp_path: Path) -> None:
 def test_mistakes_are_told_with_their_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, parts: list[str]
 ) -> None:
-    monkeypatch.setattr("evo_libra.experiment.file.expansion.MOST_RUNS", 150)
+    monkeypatch.setattr("evo_libra.experiment.file.expansion.MAX_RUNS", 150)
     found = mistakes(tmp_path, text)
     for part in parts:
         assert part in found

@@ -22,16 +22,14 @@ from evo_libra.experiment.execution.plan import plan_of, tidy, write_plan
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.results import index as index_module
 from evo_libra.experiment.results.catalogue import Catalogue, read_front, read_log, read_manifest, request
-from evo_libra.experiment.results.filters import parse_filter, sort_runs
 from evo_libra.experiment.results.index import cache_folder, kind_of, on_network
+from evo_libra.experiment.results.listing import parse_filter, sort_runs
 from evo_libra.experiment.run.record import counts
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store import claim as claims
-from evo_libra.experiment.store import control
-from evo_libra.experiment.store.control import all_requested, requested
-from evo_libra.experiment.store.damage import damaged_files
-from evo_libra.experiment.store.events import read_progress
-from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder
+from evo_libra.experiment.store import messages
+from evo_libra.experiment.store.folder import CHECKPOINT, DONE, FRONT, RunFolder, damaged_files
+from evo_libra.experiment.store.messages import all_requested, read_progress, requested
 
 Make = Callable[..., RunSpec]
 LISTED = """
@@ -317,7 +315,7 @@ def test_runs_of_a_batch_at_work_wait_for_workers_or_to_be_resumed(make: Make, j
     (batch,) = catalogue.batches()
 
     def seen(target: str, action: str) -> tuple[str, ...]:
-        control.request(Path(job.results), target, action)
+        messages.request(Path(job.results), target, action)
         catalogue.refresh()
         assert opened(job).runs() == catalogue.runs()
         return tuple(found.status for found in catalogue.runs(sort="seed"))
@@ -368,7 +366,7 @@ def test_a_plan_tells_what_is_there(make: Make, job: Job, newer_program: Callabl
 def test_network_file_systems_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mounts = "/dev/sda / ext4 rw 0 0\nserver:/home /home nfs4 rw 0 0\nx /home/fast\\040disk xfs rw 0 0\n"
     monkeypatch.setattr(Path, "read_text", lambda *_, **__: mounts)
-    monkeypatch.setattr(Path, "exists", lambda _: True)
+    monkeypatch.setattr(os.path, "exists", lambda _: True)
     monkeypatch.setattr(Path, "resolve", lambda self: self)
     assert kind_of(Path("/home/me/cache")) == "nfs4"
     assert on_network(Path("/home"))

@@ -12,11 +12,10 @@ from command import call
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.worker import execute
-from evo_libra.experiment.results.comparable import Subject, by_problem, sequences
+from evo_libra.experiment.results.comparison import Subject, by_problem, sequences
 from evo_libra.experiment.run.origin import build, origin_of
-from evo_libra.experiment.run.spec import run_of
+from evo_libra.experiment.run.spec import manifest_of, run_of
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.experiment.store.manifest import manifest_of
 from evo_libra.ui.terminal.details import detail_lines
 from evo_libra.ui.terminal.session import Session, Wanted
 from evo_libra.ui.terminal.view_model import State, picture, selected_design, wanted

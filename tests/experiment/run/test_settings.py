@@ -14,19 +14,19 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.executor import Job, Report
+from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import load_experiment, planned_run
+from evo_libra.experiment.file.expansion import load_experiment
 from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.results.reproduction import reproduce
 from evo_libra.experiment.run.origin import build, origin_of
 from evo_libra.experiment.run.settings import read_settings, settings_json
-from evo_libra.experiment.run.spec import RunSpec
-from evo_libra.experiment.store import evaluated as designs_module
-from evo_libra.experiment.store.evaluated import Record, designs_files, keep_first, kept_designs, kept_genes
-from evo_libra.experiment.store.events import read_events
+from evo_libra.experiment.run.spec import RunSpec, planned_json, spec_of
+from evo_libra.experiment.store import search_state as designs_module
 from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
-from evo_libra.experiment.store.manifest import planned_json, spec_of
+from evo_libra.experiment.store.messages import read_events
 from evo_libra.experiment.store.records import read_run
+from evo_libra.experiment.store.search_state import Record, designs_files, keep_first, kept_designs, kept_genes
 from evo_libra.searching.engine import EVALUATIONS, EXHAUSTED, GAP, SECONDS, STAGNATION
 from evo_libra.ui.terminal.view_model import status_line
 

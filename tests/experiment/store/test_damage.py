@@ -19,15 +19,14 @@ from damage_stores import DAMAGES, Store, as_somebody, damage_cache, damage_stor
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.executor import Job
 from evo_libra.experiment.execution.plan import plan_of
-from evo_libra.experiment.execution.start import genes_from
+from evo_libra.experiment.execution.search_loop import genes_from
 from evo_libra.experiment.execution.worker import perform
 from evo_libra.experiment.results import index
 from evo_libra.experiment.results.catalogue import Catalogue
 from evo_libra.experiment.run.spec import Experiment, RunSpec
 from evo_libra.experiment.store.claim import acquire, current_claim, release
-from evo_libra.experiment.store.damage import damaged_files
-from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder
-from evo_libra.experiment.store.json_files import checker
+from evo_libra.experiment.store.folder import DONE, FRONT, MANIFEST, RunFolder, damaged_files
+from evo_libra.files.checked_json import checker
 from evo_libra.files.integrity import DamagedError, parse_json, parse_line, read_bytes, seal_json, seal_line
 from evo_libra.front.front import Front
 from evo_libra.problem.file.registry import load_problem

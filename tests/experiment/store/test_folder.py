@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
-from evo_libra.experiment.store import folder as store
-from evo_libra.experiment.store.checkpoint import checkpoint_evaluations, read_checkpoint, write_checkpoint
-from evo_libra.experiment.store.events import Progress, last_progress, read_events, read_progress, tell, tell_progress
-from evo_libra.experiment.store.folder import CHECKPOINT, EVENTS, RunFolder, create_text
-from evo_libra.experiment.store.staging import Staging
+from evo_libra.experiment.store import staging
+from evo_libra.experiment.store.folder import CHECKPOINT, EVENTS, RunFolder
+from evo_libra.experiment.store.messages import Progress, last_progress, read_events, read_progress, tell, tell_progress
+from evo_libra.experiment.store.search_state import checkpoint_evaluations, read_checkpoint, write_checkpoint
+from evo_libra.experiment.store.staging import Staging, create_text
 from evo_libra.faults import StorageError
 from evo_libra.front.archive import Archive, Collection
 from evo_libra.searching.engine import EngineState
@@ -88,7 +88,7 @@ def test_a_link_that_fails_for_want_of_space_is_no_missing_link(
 
 
 def test_what_a_killed_writer_left_is_swept(tmp_path: Path) -> None:
-    (tmp_path / f"{store.TEMPORARY}x.json").write_text("half")
+    (tmp_path / f"{staging.TEMPORARY}x.json").write_text("half")
     (tmp_path / "manifest.json").write_text("{}")
     (tmp_path / "attempt-dead" / "removed").mkdir(parents=True)
     (tmp_path / "attempt-mine").mkdir()
@@ -142,7 +142,7 @@ def test_a_checkpoint_of_another_search_or_program_is_refused(tmp_path: Path, mo
     write_checkpoint(folder, snapshot(1), "search")
     with pytest.raises(InputError, match="another run"):
         read_checkpoint(folder, "other")
-    monkeypatch.setattr("evo_libra.experiment.store.checkpoint.program", lambda: "newer")
+    monkeypatch.setattr("evo_libra.experiment.store.search_state.program", lambda: "newer")
     with pytest.raises(InputError, match="another version of the program"):
         read_checkpoint(folder, "search")
 

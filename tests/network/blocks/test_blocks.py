@@ -15,10 +15,10 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import ITEMS, Counts, Kit
-from evo_libra.network.blocks.clos import switches, tiers
 from evo_libra.network.blocks.conformance import faults, groups, sample_kit
+from evo_libra.network.blocks.grid import Ring
 from evo_libra.network.blocks.registry import BLOCKS, distinct
-from evo_libra.network.blocks.ring import Ring
+from evo_libra.network.blocks.switch import switches, tiers
 from evo_libra.network.fabric import parse_fabric
 
 BY_NAME = {block.name: block for block in BLOCKS}
@@ -255,7 +255,7 @@ def test_names_and_codes_are_distinct() -> None:
 
 OWN = """
 from evo_libra.network.blocks import Kit
-from evo_libra.network.blocks.ring import Ring
+from evo_libra.network.blocks.grid import Ring
 
 class Star(Ring):
     code, name = "ST", "star"

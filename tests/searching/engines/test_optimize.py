@@ -12,8 +12,8 @@ import pytest
 from evo_libra import load_problem, optimize, search
 from evo_libra.errors import InputError
 from evo_libra.experiment.execution.executor import Job
+from evo_libra.experiment.execution.search_loop import planned_run
 from evo_libra.experiment.execution.worker import perform
-from evo_libra.experiment.file.expansion import planned_run
 from evo_libra.experiment.results.benchmark import Task, run_task
 from evo_libra.experiment.results.estimate import estimate
 from evo_libra.experiment.run.origin import origin_of

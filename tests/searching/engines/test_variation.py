@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
-from evo_libra.problem.genome import Genome
+from evo_libra.problem.protocol import Genome
 from evo_libra.searching.engines.variation import Operators, _hits, is_new, offspring
 
 KINDS = np.array([False, True, True, False, True, False])

@@ -20,17 +20,14 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
 from evo_libra.timing.collectives.system import System
-from evo_libra.timing.input_files.files import (
+from evo_libra.timing.input_files.network_file import (
     NetworkFile,
-    SystemFile,
     memory_text,
     network_text,
     parse_memory,
     parse_network,
-    parse_system,
-    read_machine,
-    system_text,
 )
+from evo_libra.timing.input_files.system_file import SystemFile, parse_system, read_machine, system_text
 from evo_libra.timing.machine import ComputeModel, MemoryKind, RemoteMemory
 from evo_libra.timing.names import ASTRA_POLICIES, ASTRA_SCHEDULERS, CollectiveAlgorithm, Policy, Scheduler
 from evo_libra.units import GIBI

@@ -22,8 +22,7 @@ from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute, execute_program
 from evo_libra.timing.traces.operations import Action
-from evo_libra.timing.traces.program import TraceProgram
-from evo_libra.timing.traces.program_arrays import arrays_of_program
+from evo_libra.timing.traces.program import TraceProgram, arrays_of_program
 from evo_libra.timing.traces.replay import replay_population
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -108,7 +107,7 @@ class Reference:
     def __init__(self, program: TraceProgram, times: np.ndarray) -> None:
         self.program, self.times, self.now = program, times, 0.0
         schedule = arrays_of_program(program)
-        sends = [at for at in np.flatnonzero(schedule.receive >= 0).tolist() if schedule.slot[at] >= 0]
+        sends = [at for at in np.flatnonzero(schedule.receive >= 0).tolist() if program.slot[at] >= 0]
         self.sender = {int(schedule.receives[schedule.receive[at]]): at for at in sends}
         base = [int(np.flatnonzero(program.owner == c)[0]) for c in program.owner]
         self.waits = [
@@ -209,7 +208,7 @@ def chains(program: TraceProgram, times: np.ndarray) -> float:
     """Return the longest chain of operations that wait for each other, messages included."""
     schedule = arrays_of_program(program)
     receive_of = {
-        s: int(schedule.receives[r]) for s, r in enumerate(schedule.receive) if r >= 0 and schedule.slot[s] >= 0
+        s: int(schedule.receives[r]) for s, r in enumerate(schedule.receive) if r >= 0 and program.slot[s] >= 0
     }
     longest = np.array([t if slot >= 0 else 0.0 for t, slot in zip(times, program.slot, strict=True)])
     own = longest.copy()

@@ -1,8 +1,8 @@
-"""Kits of a catalogue of parts as the technologies of a space: a kit is one technology with one block."""
+"""The pricing of a catalogue, and kits of a catalogue of parts as the technologies of a space, one block each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -13,19 +13,18 @@ from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import PartsCatalog
-from evo_libra.network.catalog.technologies import Catalog, Technology
+from evo_libra.network.catalog.technologies import Catalog, Technology, part_prices
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.pricing.parts import BillOfMaterials
+from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
+from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, choice_tables
+from evo_libra.problem.space import Space
 
 
 @dataclass(frozen=True)
 class KitTechnology(Technology):
-    """A kit as a technology, whose cost is that of its parts.
-
-    Attributes
-    ----------
-    kit : the parts.
-    """
+    """A kit as a technology, whose cost is that of its parts."""
 
     kit: Kit | None = None
 
@@ -47,14 +46,7 @@ def _fits(kit: Kit, npus: int, inside: int) -> bool:
 
 
 def catalog_of(parts: PartsCatalog, technologies: Sequence[str] | None, blocks: Sequence[str] | None) -> Catalog:
-    """Return the kits of a catalogue as technologies.
-
-    Parameters
-    ----------
-    parts : the catalogue.
-    technologies : names of those that may be used, the innermost first; None for all.
-    blocks : names of the blocks that may be used; None for all.
-    """
+    """Return the kits of a catalogue as technologies: of some names, the innermost first, and blocks; None for all."""
     names = tuple(technologies or parts.technologies)
     kits = [kit for name in names for kit in parts.kits if kit.technology == name]
     allowed = [kit for kit in kits if blocks is None or BLOCK_NAMES[kit.block] in blocks]
@@ -90,3 +82,28 @@ def with_kits(population: Population, catalog: Catalog) -> Population:
     for d, n in np.argwhere(population.npus > 1):
         technology[d, n] = place[kits[technology[d, n]].technology, int(population.block[d, n])]
     return replace(population, technology=technology)
+
+
+def _per_bandwidth(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool  # noqa: ARG001 - parts need it
+) -> Pricing | None:  # fmt: skip
+    return PerBandwidth(space, npus, *choice_tables(choices), part_prices(catalog))
+
+
+def _bill_of_materials(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool
+) -> Pricing | None:
+    kits = kits_of(catalog)
+    return BillOfMaterials(space, npus, *choice_tables(choices), kits, fractional) if kits else None
+
+
+PRICINGS: tuple[Callable[..., Pricing | None], ...] = (_bill_of_materials, _per_bandwidth)
+"""The first one that is for a catalogue is its pricing; the others return None."""
+
+
+def pricing_of(
+    catalog: Catalog, choices: Sequence[DimensionChoice], npus: int, space: Space, *, fractional: bool
+) -> Pricing:
+    """Return the pricing of a catalogue; `fractional` says that parts come in any fraction."""
+    made = (make(catalog, choices, npus, space, fractional=fractional) for make in PRICINGS)
+    return next(pricing for pricing in made if pricing is not None)

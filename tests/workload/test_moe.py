@@ -12,9 +12,10 @@ from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.time_model import weighted_loop
-from evo_libra.workload.generators.moe import Mixture, moe
+from evo_libra.workload.generators import moe
+from evo_libra.workload.language_models import MoeSpec
 
-MODEL = Mixture(hidden=64, expert_hidden=256, experts=8, top_k=2, layers=3, sequence=32, batch=4)
+MODEL = MoeSpec(kind="moe", hidden=64, expert_hidden=256, experts=8, top_k=2, layers=3, sequence=32, batch=4)
 TOKENS = 32 * 4
 RATE = 1e9
 

@@ -1,7 +1,12 @@
-"""Every design that a run evaluates, in files of as many designs each, which depend on the run alone."""
+"""What a search leaves in the folder of its run while it runs: checkpoint, evaluated designs and failures.
+
+A checkpoint is a search between two generations: arrays and plain data, nothing that could run when it is loaded.
+"""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -12,28 +17,83 @@ import polars as pl
 from numpy.typing import NDArray
 
 from evo_libra.arrays import FloatArray
-from evo_libra.experiment.store.folder import DESIGNS, FAILURES, RunFolder, read_file
-from evo_libra.files.integrity import DamagedError, check_table, read_bytes
-from evo_libra.front.table import read_table, write_table
+from evo_libra.errors import InputError
+from evo_libra.experiment.run.record import program
+from evo_libra.experiment.store.folder import CHECKPOINT, DESIGNS, FAILURES, RunFolder, read_file
+from evo_libra.files.integrity import DamagedError, check_table, read_archive, read_bytes, seal_archive
+from evo_libra.front.archive import Archive, Collection
+from evo_libra.front.front import read_table, write_table
 from evo_libra.problem.protocol import Evaluation, SearchProblem
+from evo_libra.searching.engine import EngineState
 from evo_libra.searching.evaluation.parallel import ExpensiveProblem
+from evo_libra.searching.loop import Snapshot
+from evo_libra.searching.stopping import Mark
 
 PART = 100_000
 """Designs of a file, of all but the last one; so many and those of a generation are held in memory."""
-
 _GENE = "gene:"
+_FORMAT = 3
+_SEARCH = ("evaluations", "exhausted", "ended", "restarts", "seconds")
+
+
+def write_checkpoint(folder: RunFolder, snapshot: Snapshot, search: str) -> None:
+    """Save a search; `search` is the hash of problem, engine and settings, whatever the number of evaluations."""
+    arrays: dict[str, Any] = {
+        "archive/genes": snapshot.archive.genes,
+        "archive/objectives": snapshot.archive.objectives,
+        "mark/objectives": snapshot.mark.objectives,
+        **{f"engine/{name}": np.asarray(values) for name, values in snapshot.engine.arrays.items()},
+    }
+    head = {
+        "format": _FORMAT,
+        "program": program(),
+        "search": search,
+        **{name: getattr(snapshot, name) for name in _SEARCH},
+        "mark": snapshot.mark.evaluations,
+        "random": dict(snapshot.engine.random),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, head=np.frombuffer(json.dumps(head).encode(), dtype=np.uint8), **arrays)
+    folder.write(CHECKPOINT, seal_archive(buffer.getvalue()))
+
+
+def read_checkpoint(folder: RunFolder, search: str) -> Snapshot | None:
+    """Return where a search stopped, or None when it never wrote a checkpoint.
+
+    Raises an `InputError` where the checkpoint is damaged, or of another search, format or version of the program.
+    """
+    path = folder.path / CHECKPOINT
+    found = read_archive(path)
+    if found is None:
+        return None
+    head, arrays = found
+    if head["format"] != _FORMAT or head["search"] != search:
+        raise InputError(f"the checkpoint {path} belongs to another run or format; search again without --resume")
+    if head["program"] != program():
+        raise InputError(f"the checkpoint {path} is of another version of the program; search again without --resume")
+    engine = {name.removeprefix("engine/"): values for name, values in arrays.items() if name.startswith("engine/")}
+    return Snapshot(
+        EngineState(engine, head["random"]),
+        Collection(Archive(arrays["archive/genes"], arrays["archive/objectives"])),
+        mark=Mark(head["mark"], arrays["mark/objectives"]),
+        **{name: head[name] for name in _SEARCH},
+    )
+
+
+def checkpoint_evaluations(folder: RunFolder) -> int | None:
+    """Return the designs evaluated by the last checkpoint; None when there is no sound one."""
+    try:
+        found = read_archive(folder.path / CHECKPOINT)
+    except InputError:
+        return None
+    return None if found is None else int(found[0]["evaluations"])
 
 
 class Record:
-    """Writes the designs that it is called with to files of a run's folder.
+    """Writes the designs that it is called with to files of a run's folder, which depend on the run alone.
 
-    A row is a design: its number, its objectives in their units, its violation and its genes.
-
-    Parameters
-    ----------
-    folder : of the run.
-    problem : that is searched.
-    evaluations : designs that the files hold already, see `keep_first`.
+    A row is a design: its number, its objectives in their units, its violation and its genes. The files hold
+    `evaluations` designs already; see `keep_first`.
     """
 
     def __init__(self, folder: RunFolder, problem: SearchProblem, evaluations: int = 0) -> None:
@@ -70,17 +130,27 @@ class Record:
         self._held = [held.clone()] if held.height else []
 
 
+def _frame(problem: SearchProblem, first: int, genes: FloatArray, evaluation: Evaluation) -> pl.DataFrame:
+    genome = problem.genome
+    columns: dict[str, NDArray[Any]] = {"evaluation": np.arange(first, first + genes.shape[1])}
+    columns |= {o.column: row / o.scale for o, row in zip(problem.objectives, evaluation.objectives, strict=True)}
+    columns |= {"violation": evaluation.violation}
+    kinds = zip(genome.names, genes, genome.categorical, strict=True)
+    columns |= {f"{_GENE}{name}": values.astype(np.int64) if whole else values for name, values, whole in kinds}
+    return pl.DataFrame(columns)
+
+
+def _part(folder: RunFolder, start: int) -> Path:
+    return folder.path / f"designs-{start:015d}.parquet"
+
+
 def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -> bool:
     """Make the files of a folder those of the first `count` designs; return whether there are so many, and sound.
 
-    Parameters
-    ----------
-    folder : of the run.
-    count : designs that its checkpoint has seen.
-    source : the run whose files they are, where it is another one of the same search.
+    The files are those of the source, where that is another run of the same search.
     """
     files = designs_files((source or folder).path)
-    starts = [_first(path) for path in files]
+    starts = [int(path.stem.partition("-")[2]) for path in files]
     try:
         if count and (starts != [n * PART for n in range(len(starts))] or _count(files) < count):
             return False
@@ -97,6 +167,10 @@ def keep_first(folder: RunFolder, count: int, source: RunFolder | None = None) -
     return True
 
 
+def _count(files: Sequence[Path]) -> int:
+    return sum(read_table(path)[0].height for path in files)
+
+
 def designs_files(folder: Path) -> list[Path]:
     """Return the files of all designs that a run has kept, in order."""
     return sorted(path for path in folder.glob(DESIGNS) if path.stem.partition("-")[2].isdecimal())
@@ -105,9 +179,7 @@ def designs_files(folder: Path) -> list[Path]:
 def kept_designs(folder: Path) -> pl.LazyFrame:
     """Return every design that a run has kept, in the order of their evaluation, to be read as far as it is needed.
 
-    Raises
-    ------
-    DamagedError : a file is not what the run wrote.
+    Raises a `DamagedError` where a file is not what the run wrote.
     """
     files = designs_files(folder)
     for path in files:
@@ -121,35 +193,14 @@ def kept_genes(frame: pl.DataFrame) -> FloatArray:
     return np.ascontiguousarray(frame.select(genes).cast(pl.Float64).to_numpy().T)
 
 
-def _frame(problem: SearchProblem, first: int, genes: FloatArray, evaluation: Evaluation) -> pl.DataFrame:
-    genome = problem.genome
-    columns: dict[str, NDArray[Any]] = {"evaluation": np.arange(first, first + genes.shape[1])}
-    columns |= {o.column: row / o.scale for o, row in zip(problem.objectives, evaluation.objectives, strict=True)}
-    columns |= {"violation": evaluation.violation}
-    kinds = zip(genome.names, genes, genome.categorical, strict=True)
-    columns |= {f"{_GENE}{name}": values.astype(np.int64) if whole else values for name, values, whole in kinds}
-    return pl.DataFrame(columns)
-
-
-def _part(folder: RunFolder, start: int) -> Path:
-    return folder.path / f"designs-{start:015d}.parquet"
-
-
-def _first(path: Path) -> int:
-    return int(path.stem.partition("-")[2])
-
-
-def _count(files: Sequence[Path]) -> int:
-    return sum(read_table(path)[0].height for path in files)
-
-
 def keep_failures(folder: RunFolder, problem: SearchProblem) -> list[dict[str, Any]]:
     """Write which designs of a run could not be evaluated, with those of the run that it resumes, and return them.
 
     Each has its ``genes``, the ``reason``, and what the problem says of the design. Problems that are evaluated in this
     process have no such designs: an error ends the search.
     """
-    known = read_failures(folder)
+    before = read_failures(folder)
+    known = list(before)
     if isinstance(problem, ExpensiveProblem) and problem.failures:
         genes = np.stack([failure.genes for failure in problem.failures], axis=1)
         described = problem.describe(genes)
@@ -159,18 +210,13 @@ def keep_failures(folder: RunFolder, problem: SearchProblem) -> list[dict[str, A
     by_genes = {tuple(row["genes"]): row for row in known}
     # In an order that does not depend on which was done first.
     different = [by_genes[genes] for genes in sorted(by_genes)]
-    if different != read_failures(folder):
+    if different != before:
         folder.write_json(FAILURES, {"designs": different})
     return different
 
 
 def read_failures(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the designs of a run that could not be evaluated.
-
-    Raises
-    ------
-    DamagedError : the list of them is not what the run wrote.
-    """
+    """Return the designs of a run that could not be evaluated. Raises a `DamagedError` where their list is damaged."""
     found = read_file(folder.path, FAILURES)
     return [] if found is None else list(found["designs"])
 

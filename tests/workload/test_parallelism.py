@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evo_libra.workload.group_members import members_of
-from evo_libra.workload.parallelism import lay_groups
+from evo_libra.workload.parallelism import lay_groups, members_of
 
 SIZES = st.lists(st.sampled_from([2, 3, 4, 6, 8]), min_size=1, max_size=4).filter(lambda npus: np.prod(npus) <= 1024)
 
