@@ -16,7 +16,7 @@ PART = 5
 
 def costly(examples: int, **options: Any) -> Callable[[Test], Test]:
     """Try a property that takes seconds on a fifth of its examples; with EVO_LIBRA_THOROUGH=1, on all of them."""
-    tried = settings(max_examples=examples if THOROUGH else examples // PART, **options)
+    tried = settings(max_examples=examples if THOROUGH else max(examples // PART, 2), **options)
 
     def marked(test: Test) -> Test:
         return pytest.mark.costly(tried(test))
