@@ -204,7 +204,7 @@ def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(wo
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to the whole group
     _, message = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the same command goes on" in message
+    assert "the same command continues" in message
     assert "Traceback" not in message
     assert done(work) < 4
     assert not leftovers(work)

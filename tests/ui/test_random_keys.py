@@ -100,7 +100,7 @@ def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str,
 def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[..., None]) -> None:
     async def body(driver: Any) -> None:
         await driver.press("ctrl+p")
-        await driver.type("stand still")
+        await driver.type("freeze")
         await driver.until(lambda: driver.app.screen.query_one(CommandList).option_count == 1)
         await driver.press("down")
         press_at_once(driver.app, ["enter"] * 3)
