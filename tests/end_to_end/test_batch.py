@@ -139,6 +139,7 @@ def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path, m
     assert "two runs or more" in run(tmp_path, "compare", listed[0]["id"], code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_longer_budget_goes_on_and_two_workers_give_what_one_process_gives(tmp_path: Path) -> None:
     text = "problem: gpt3-4k\npopulation: 100\nevaluations: [{}]\nseeds: [3, 4]\n"
     (tmp_path / "a.yaml").write_text(text.format("1050"))
@@ -285,6 +286,7 @@ def scheduler_with_workers(work: Path, count: int, *tls: str) -> Iterator[tuple[
             one.wait()
 
 
+@pytest.mark.slow
 def test_a_scheduler_whose_workers_are_killed_loses_nothing(work: Path) -> None:
     expected = straight(work)
     (work / "sleep").write_text("0.1")

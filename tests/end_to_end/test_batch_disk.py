@@ -79,6 +79,7 @@ def test_a_run_whose_designs_do_not_fit_is_executed_when_there_is_space_again(wo
     assert (second["done"], second["skipped"], second["failed"]) == (1, 1, 0)
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_told_in_one_sentence(work: Path) -> None:
     done = alone("""
         mount -t tmpfs none disk

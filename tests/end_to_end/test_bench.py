@@ -54,6 +54,7 @@ def test_engines_are_compared_with_a_table_a_plot_and_figures(tmp_path: Path) ->
             assert {key: row[key] for key in FIGURES[:3]} == {key: before[key] for key in FIGURES[:3]}
 
 
+@pytest.mark.slow
 def test_an_exact_front_is_not_beaten(tmp_path: Path) -> None:
     words = ("bench", "gpt3-4k", "--engines", "nsga2", "--seeds", "1", "--evaluations", "600", "--exact", "--json")
     found = json.loads(run(tmp_path, *words).stdout)
@@ -97,6 +98,7 @@ def alive(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_interrupted_it_ends_with_its_processes(tmp_path: Path) -> None:
     words = [COMMAND, "bench", "gpt3-4k", "--engines", "nsga2", "--evaluations", "100000000", "--workers", "2"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)

@@ -192,6 +192,7 @@ def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path:
     assert (resumed / "front.parquet").read_bytes() == (straight / "front.parquet").read_bytes()
 
 
+@pytest.mark.slow
 def test_resume_goes_on_with_an_interrupted_run_in_its_folder(tmp_path: Path) -> None:
     words = ["search", "gpt3-4k", "--population", "50", "--evaluations", "60000"]
     process = subprocess.Popen([COMMAND, *words], cwd=tmp_path, stderr=subprocess.DEVNULL)

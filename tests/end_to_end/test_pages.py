@@ -135,9 +135,12 @@ def _is_there(group: int) -> bool:
     return True
 
 
+FIRST_PAGES = ("README", "tutorial", "own-engine")
+"""Pages whose commands run in every run of the tests; those of the others run under `.ci/run`."""
+
+
 @pytest.mark.parametrize("page", [
-    # What it says of `quick.yaml`, the README says as well.
-    pytest.param(page, marks=[pytest.mark.slow] if page.stem == "batches" else [])
+    pytest.param(page, marks=[] if page.stem in FIRST_PAGES else [pytest.mark.slow])
     for page in PAGES if blocks_of(page)
 ], ids=lambda page: page.stem)  # fmt: skip
 def test_every_command_of_a_page_does_its_work(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,7 @@ def listening(program: psutil.Process) -> list[tuple[str, int]]:
     ]
 
 
+@pytest.mark.slow
 def test_no_foreigner_gets_into_a_batch_that_runs(work: Path) -> None:
     with at_work(work, "--workers", "2") as program:
         found = listening(program)

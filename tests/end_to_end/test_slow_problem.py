@@ -94,6 +94,7 @@ def test_a_killed_search_goes_on_to_the_same_bytes(folder: Path) -> None:
     assert resumed["failures"] == straight["failures"]
 
 
+@pytest.mark.slow
 def test_an_asynchronous_search_is_interrupted_and_resumed(folder: Path) -> None:
     words = (*WORDS, "--asynchronous")
     assert killed(folder, signal.SIGINT, *words, "--evaluations", "100000", after=30) == 130

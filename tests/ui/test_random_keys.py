@@ -84,7 +84,9 @@ def test_no_keys_end_the_ui(drive: Callable[..., None], seed: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["n", "e", "O", "c", "ctrl+x", "r", "question_mark", "ctrl+p"])
-@pytest.mark.parametrize("answer", [pytest.param("enter", marks=pytest.mark.slow), "escape", "ctrl+s"])
+@pytest.mark.parametrize(
+    "answer", [pytest.param("enter", marks=pytest.mark.slow), "escape", pytest.param("ctrl+s", marks=pytest.mark.slow)]
+)
 @pytest.mark.usefixtures("store")
 def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str, answer: str) -> None:
     async def body(driver: Any) -> None:
