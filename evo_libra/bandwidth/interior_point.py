@@ -14,7 +14,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
-from evo_libra.bandwidth.scaled import Iterate, Scaled, State, first_iterate, scaled, state_of
+from evo_libra.bandwidth.scaled import Iterate, Remainder, Scaled, first_iterate, scaled, state_of
 
 _SMALLEST = 1e-300
 _EPSILON = 1e-16
@@ -133,7 +133,7 @@ def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArr
     return _unscaled(program, whole, result)
 
 
-def _step(part: Scaled, it: Iterate, state: State) -> Iterate:
+def _step(part: Scaled, it: Iterate, state: Remainder) -> Iterate:
     """Return the iterate after one predictor-corrector step."""
     # With r = dw / w and a target t for the products, dy / y = t / (w y) - 1 - r; the predictor has t = 0.
     inverse_w = 1.0 / it.w
@@ -192,7 +192,7 @@ def _step(part: Scaled, it: Iterate, state: State) -> Iterate:
 
 
 def _factorised(
-    part: Scaled, it: Iterate, ratio: FloatArray, state: State
+    part: Scaled, it: Iterate, ratio: FloatArray, state: Remainder
 ) -> tuple[DiagonalHead | DenseHead, FloatArray]:
     """Return the Newton system over times of races and rates (the head) and bandwidths (the tail)."""
     # Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it

@@ -150,7 +150,7 @@ class Iterate:
 
 
 @dataclass(frozen=True)
-class State:
+class Remainder:
     """What is left to do at an iterate.
 
     Attributes
@@ -189,7 +189,7 @@ def first_iterate(part: Scaled) -> Iterate:
     return Iterate(s, b, z, w, y * part.active, np.zeros((len(part.equal), count)))
 
 
-def state_of(part: Scaled, it: Iterate) -> State:
+def state_of(part: Scaled, it: Iterate) -> Remainder:
     """Return what is left to do at an iterate."""
     residual = part.curved(it.s, it.b, it.z) - it.w[part.parts[3].start :]
     equal_residual = part.equal_limit - (part.equal * it.b).sum(axis=1)
@@ -218,7 +218,7 @@ def state_of(part: Scaled, it: Iterate) -> State:
     if len(equal_residual):
         primal = np.maximum(primal, np.abs(equal_residual).max(axis=0))
     merit = np.maximum(np.maximum(products, dual) / np.where(work > 0, work, 1.0), primal)
-    return State(residual, equal_residual, slope, product, count, products / count, pull, push, dual, merit)
+    return Remainder(residual, equal_residual, slope, product, count, products / count, pull, push, dual, merit)
 
 
 def scaled(program: BandwidthProgram) -> Scaled:

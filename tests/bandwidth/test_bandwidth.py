@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from effort import costly
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
@@ -20,10 +21,6 @@ from evo_libra.workload.training import Race
 
 SEEDS = st.integers(0, 2**32 - 1)
 ROUNDING = 1e-12
-
-
-def examples(count: int) -> settings:
-    return settings(max_examples=count)
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ def same(first: FloatArray, second: FloatArray, rtol: float) -> None:
 
 
 @given(SEEDS)
-@examples(40)
+@costly(40)
 def test_the_bound_is_below_and_the_optimum_is_best(seed: int) -> None:
     drawn, rng = case(seed), np.random.default_rng(seed)
     program, optimum = drawn.program, optimal_bandwidth(drawn.program)
@@ -150,7 +147,7 @@ def test_the_bound_is_below_and_the_optimum_is_best(seed: int) -> None:
 
 
 @given(SEEDS)
-@examples(30)
+@costly(30)
 def test_no_point_of_budgets_is_below_the_bound(seed: int) -> None:
     drawn, rng = case(seed, budgets=True, general=False), np.random.default_rng(seed)
     program = replace(drawn.program, equality=np.zeros(2, dtype=np.bool_))
@@ -165,7 +162,7 @@ def test_no_point_of_budgets_is_below_the_bound(seed: int) -> None:
 
 
 @given(SEEDS)
-@examples(30)
+@costly(30)
 def test_the_answer_is_feasible_and_proven(seed: int) -> None:
     program = case(seed, 100).program
     optimum = optimal_bandwidth(program)
@@ -176,7 +173,7 @@ def test_the_answer_is_feasible_and_proven(seed: int) -> None:
 
 
 @given(SEEDS)
-@examples(15)
+@costly(15)
 def test_clarabel_agrees_with_both_sides(seed: int) -> None:
     program = case(seed, 8).program
     optimum = optimal_bandwidth(program)
@@ -192,7 +189,7 @@ def test_clarabel_agrees_with_both_sides(seed: int) -> None:
 
 
 @given(SEEDS, st.floats(0.01, 100.0))
-@examples(30)
+@costly(30)
 def test_without_floors_time_is_inverse_to_the_budget(seed: int, factor: float) -> None:
     program = budget_case(seed, 60).program
     before = optimal_bandwidth(program)
@@ -207,7 +204,7 @@ def test_without_floors_time_is_inverse_to_the_budget(seed: int, factor: float) 
 
 
 @given(SEEDS)
-@examples(15)
+@costly(15)
 def test_order_does_not_matter(seed: int) -> None:
     program, rng = case(seed, 25).program, np.random.default_rng(seed)
     optimum = optimal_bandwidth(program)
@@ -229,7 +226,7 @@ def test_order_does_not_matter(seed: int) -> None:
 
 
 @given(SEEDS)
-@examples(15)
+@costly(15)
 def test_a_constraint_never_helps(seed: int) -> None:
     drawn, rng = case(seed, 25), np.random.default_rng(seed)
     program, feasible = drawn.program, drawn.feasible
@@ -254,7 +251,7 @@ def test_a_constraint_never_helps(seed: int) -> None:
 
 
 @given(SEEDS)
-@examples(15)
+@costly(15)
 def test_merging_changes_nothing(seed: int) -> None:
     drawn, rng = case(seed, 20, patterns=3), np.random.default_rng(seed)
     sizes = np.append(drawn.program.size, [rng.uniform(0.1, 1) * drawn.program.size[0], drawn.program.size[0], 0.0])
@@ -279,7 +276,7 @@ def test_merging_changes_nothing(seed: int) -> None:
 
 
 @given(SEEDS, st.sampled_from([1e-3, 1.0, 1e3]))
-@examples(40)
+@costly(40)
 def test_any_multipliers_prove_a_bound(seed: int, spread: float) -> None:
     drawn, rng = case(seed), np.random.default_rng(seed)
     program, optimum = drawn.program, optimal_bandwidth(drawn.program)
@@ -305,7 +302,7 @@ def test_any_multipliers_prove_a_bound(seed: int, spread: float) -> None:
 
 
 @given(SEEDS, st.floats(0.1, 10.0))
-@examples(30)
+@costly(30)
 def test_the_hyperbola_is_below_at_any_budget(seed: int, factor: float) -> None:
     drawn, rng = case(seed, 30, priced=False, general=False), np.random.default_rng(seed)
     program, price = drawn.program, drawn.price
@@ -320,7 +317,7 @@ def test_the_hyperbola_is_below_at_any_budget(seed: int, factor: float) -> None:
 
 
 @given(SEEDS)
-@examples(20)
+@costly(20)
 def test_the_ascent_nearly_reaches_the_optimum_of_a_budget(seed: int) -> None:
     drawn = budget_case(seed)
     program, optimum = drawn.program, optimal_bandwidth(drawn.program)
@@ -331,7 +328,7 @@ def test_the_ascent_nearly_reaches_the_optimum_of_a_budget(seed: int) -> None:
 
 
 @given(SEEDS, st.booleans(), st.booleans())
-@examples(40)
+@costly(40)
 def test_closed_forms_agree_with_the_interior_point(seed: int, boxes: bool, equality: bool) -> None:  # noqa: FBT001
     rng = np.random.default_rng(seed)
     drawn = budget_case(seed, patterns=int(rng.integers(1, 3)))
@@ -355,7 +352,7 @@ def test_closed_forms_agree_with_the_interior_point(seed: int, boxes: bool, equa
 
 
 @given(SEEDS)
-@examples(10)
+@costly(10)
 def test_interior_point_agrees_with_clarabel(seed: int) -> None:
     program = case(seed, 6, general=False).program
     bandwidth, multipliers = interior_point(program, ACCURACY)
@@ -373,7 +370,7 @@ def test_interior_point_agrees_with_clarabel(seed: int) -> None:
 
 
 @given(SEEDS)
-@examples(4)
+@costly(4)
 def test_the_least_product_is_least(seed: int) -> None:
     drawn, rng = budget_case(seed, 10), np.random.default_rng(seed)
     total, ones = drawn.feasible.sum(axis=0), np.ones(drawn.feasible.shape)
@@ -398,7 +395,7 @@ def test_the_least_product_is_least(seed: int) -> None:
 
 
 @given(SEEDS)
-@examples(15)
+@costly(15)
 def test_what_cannot_be_met_is_infinite_and_leaves_the_others_alone(seed: int) -> None:
     drawn, rng = case(seed, 30, general=False, races=False), np.random.default_rng(seed)
     program, feasible = drawn.program, drawn.feasible
@@ -424,7 +421,7 @@ def test_what_cannot_be_met_is_infinite_and_leaves_the_others_alone(seed: int) -
 
 
 @given(SEEDS)
-@examples(30)
+@costly(30)
 def test_unlimited_names_what_nothing_limits(seed: int) -> None:
     rng = np.random.default_rng(seed)
     depth = int(rng.integers(1, 7))

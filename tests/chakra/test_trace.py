@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import costly
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -105,7 +106,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return gzip.compress(bytes(data), 1) if draw(st.integers(0, 9)) == 0 else bytes(data)
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=2000)
+@costly(400, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=2000)
 @given(data=damaged())
 def test_damage_is_an_input_error_or_another_trace(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "t.et"
@@ -124,7 +125,7 @@ def test_damage_is_an_input_error_or_another_trace(tmp_path: Path, data: bytes) 
     assert repr(read_trace(tmp_path / "again.et")[1]) == repr(nodes)
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=2000)
+@costly(200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=2000)
 @given(data=st.binary(max_size=60) | st.binary(max_size=30).map(lambda data: struct.pack("<H", 0x8B1F) + data))
 def test_anything_else_is_an_input_error(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "t.et"

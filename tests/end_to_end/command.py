@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -42,12 +42,26 @@ def _words(words: tuple[object, ...]) -> list[str]:
     return [str(word) for word in (*words, *plain)]
 
 
+@contextlib.contextmanager
+def own_modules(folder: Path) -> Iterator[None]:
+    """Forget what was imported from a folder: the next command imports it again, as a process of its own does."""
+    path = sys.path.copy()
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name, module in list(sys.modules.items()):
+            if str(getattr(module, "__file__", "")).startswith(str(folder)):
+                del sys.modules[name]
+
+
 def run(folder: Path, *words: object, code: int = 0) -> Done:
     """Run the program in a folder and in this process; it ends with a code, and never by surprise."""
     buffers = _Kept(), _Kept()
     out, err = (io.TextIOWrapper(buffer, "utf-8", newline="") for buffer in buffers)
     with (
         contextlib.chdir(folder),
+        own_modules(folder),
         mock.patch.object(sys, "argv", ["evo-libra", *_words(words)]),
         mock.patch.multiple(sys, stdout=out, stderr=err),
         pytest.raises(SystemExit) as end,
@@ -55,6 +69,7 @@ def run(folder: Path, *words: object, code: int = 0) -> Done:
         main()
     ended, texts = end.value.code, [buffer.getvalue().decode() for buffer in buffers]
     assert ended == code, texts[1]
+    assert "Traceback" not in texts[1]
     return Done(*texts, code)
 
 

@@ -14,9 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, wait_for
-from command import process_json as run_json
-from command import run_process as run
+from command import COMMAND, process_json, run, run_json, run_process, wait_for
 
 from evo_libra.experiment.execution.private_cluster import new_credentials
 from evo_libra.experiment.store.messages import request
@@ -92,7 +90,8 @@ def straight(folder: Path) -> dict[str, bytes]:
     return fronts(folder, "straight")
 
 
-def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -> None:
+def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "study.yaml").write_text(
         "problem: gpt3-4k\ngrid: {npus: [1024, 4096]}\nengines: [nsga2, random]\nevaluations: 1500\nrepeats: 2\n"
     )
@@ -100,7 +99,7 @@ def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -
     assert (len(plan["runs"]), plan["to_run"], plan["evaluations"]) == (8, 8, 8 * 1500)
     assert {one["state"] for one in plan["runs"]} == {"new"}
     assert list(tmp_path.iterdir()) == [tmp_path / "study.yaml"]
-    first = run(tmp_path, "run", "study.yaml", "--workers", "2")
+    first = run_process(tmp_path, "run", "study.yaml", "--workers", "2")
     lines = first.stderr.splitlines()
     assert len([line for line in lines if "] done gpt3-4k/" in line]) == 8
     assert "\x1b" not in first.stderr + first.stdout
@@ -140,6 +139,7 @@ def test_a_batch_from_its_plan_to_the_comparison_of_its_fronts(tmp_path: Path) -
     assert "two runs or more" in run(tmp_path, "compare", listed[0]["id"], code=2).stderr
 
 
+@pytest.mark.slow
 def test_a_longer_budget_goes_on_and_two_workers_give_what_one_process_gives(tmp_path: Path) -> None:
     text = "problem: gpt3-4k\npopulation: 100\nevaluations: [{}]\nseeds: [3, 4]\n"
     (tmp_path / "a.yaml").write_text(text.format("1050"))
@@ -185,6 +185,7 @@ def test_a_run_without_memory_has_not_failed_and_the_others_end(work: Path) -> N
     assert not leftovers(work)
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_its_workers_is_given_up_and_the_others_end(work: Path) -> None:
     runs = "runs:\n  deadly: {population: 77}\n  harmless: {population: 50, seeds: [1, 2]}\n"
     (work / "batch.yaml").write_text(f"problem: steered:problem\nengines: random\nevaluations: 231\n{runs}")
@@ -194,7 +195,7 @@ def test_a_run_that_kills_its_workers_is_given_up_and_the_others_end(work: Path)
     assert "died 3 times" in found["failures"][0]["error"]
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.slow)])
 def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(work: Path, workers: str) -> None:
     expected = straight(work)
     (work / "sleep").write_text("0.1")
@@ -204,7 +205,7 @@ def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(wo
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: to the whole group
     _, message = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "the same command goes on" in message
+    assert "the same command continues" in message
     assert "Traceback" not in message
     assert done(work) < 4
     assert not leftovers(work)
@@ -214,6 +215,7 @@ def test_ctrl_c_keeps_the_work_and_the_same_command_goes_on_to_the_same_bytes(wo
     assert any("resumed" in path.read_text() for path in work.glob("results/*/*/run.log"))
 
 
+@pytest.mark.slow  # as `kill_batches.py`, with kills
 def test_two_batches_share_runs_that_are_executed_once(work: Path) -> None:
     (work / "sleep").write_text("0.03")
     (work / "other.yaml").write_text(BATCH.replace("[1, 2, 3, 4]", "[4, 3, 2, 1, 5]"))
@@ -284,6 +286,7 @@ def scheduler_with_workers(work: Path, count: int, *tls: str) -> Iterator[tuple[
             one.wait()
 
 
+@pytest.mark.slow
 def test_a_scheduler_whose_workers_are_killed_loses_nothing(work: Path) -> None:
     expected = straight(work)
     (work / "sleep").write_text("0.1")
@@ -313,7 +316,7 @@ def test_a_scheduler_that_is_not_there_is_wrong_input(work: Path) -> None:
 
 def test_a_detached_batch_runs_without_its_terminal(work: Path) -> None:
     (work / "sleep").write_text("0.05")
-    started = run_json(work, "run", "batch.yaml", "--workers", "1", "--detach")
+    started = process_json(work, "run", "batch.yaml", "--workers", "1", "--detach")
     assert started["experiment"] == "batch"
     assert psutil.pid_exists(started["pid"])
     assert os.getsid(started["pid"]) == started["pid"]
@@ -334,7 +337,7 @@ def test_an_experiment_that_ships_can_be_planned(tmp_path: Path) -> None:
     assert len(run_json(tmp_path, "plan", str(ROOT / "experiments" / "quick.yaml"))["runs"]) == 12
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, None])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), None])
 def test_a_batch_on_a_scheduler_without_workers_ends_when_it_is_told_to(work: Path, number: int | None) -> None:
     with scheduler_with_workers(work, 0) as (file, _):
         process = subprocess.Popen(

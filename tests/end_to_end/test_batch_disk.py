@@ -36,7 +36,7 @@ def work(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_full_disk_ends_the_batch_with_one_sentence_and_keeps_what_was_finished(work: Path, workers: int) -> None:
     done = alone(f"""
         mount -t tmpfs -o size=500k none disk
@@ -79,6 +79,7 @@ def test_a_run_whose_designs_do_not_fit_is_executed_when_there_is_space_again(wo
     assert (second["done"], second["skipped"], second["failed"]) == (1, 1, 0)
 
 
+@pytest.mark.slow
 def test_a_read_only_folder_is_told_in_one_sentence(work: Path) -> None:
     done = alone("""
         mount -t tmpfs none disk

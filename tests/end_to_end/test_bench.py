@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import COMMAND
-from command import run_process as run
+from command import COMMAND, run, run_process
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import EvoLibraError, InputError
@@ -28,7 +27,7 @@ BENCH = ("bench", "gpt3-4k", "--seeds", "3", "--evaluations", "600", "--populati
 
 def test_engines_are_compared_with_a_table_a_plot_and_figures(tmp_path: Path) -> None:
     words = (*BENCH, "--engines", "nsga2", "deap:nsga2", "random")
-    found = json.loads(run(tmp_path, *words, "--json").stdout)
+    found = json.loads(run_process(tmp_path, *words, "--json").stdout)
     folder = tmp_path / found["result"]
     assert json.loads((folder / "bench.json").read_text()) == found
     assert (folder / "attainment.png").read_bytes().startswith(b"\x89PNG")
@@ -55,6 +54,7 @@ def test_engines_are_compared_with_a_table_a_plot_and_figures(tmp_path: Path) ->
             assert {key: row[key] for key in FIGURES[:3]} == {key: before[key] for key in FIGURES[:3]}
 
 
+@pytest.mark.slow
 def test_an_exact_front_is_not_beaten(tmp_path: Path) -> None:
     words = ("bench", "gpt3-4k", "--engines", "nsga2", "--seeds", "1", "--evaluations", "600", "--exact", "--json")
     found = json.loads(run(tmp_path, *words).stdout)
@@ -98,6 +98,7 @@ def alive(pid: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_interrupted_it_ends_with_its_processes(tmp_path: Path) -> None:
     words = [COMMAND, "bench", "gpt3-4k", "--engines", "nsga2", "--evaluations", "100000000", "--workers", "2"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)

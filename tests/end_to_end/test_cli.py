@@ -156,7 +156,11 @@ def test_constraints_that_nothing_meets_end_with_1(tmp_path: Path) -> None:
     assert "bw[0] >= 20 GB/s" in run(tmp_path, "search", "gpt3-4k", "--set", conflict, code=1).stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(("number", "code"), [
+    (signal.SIGINT, 130),
+    pytest.param(signal.SIGTERM, 130, marks=pytest.mark.slow),
+    pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path: Path, number: int, code: int) -> None:
     words = [COMMAND, "search", "gpt3-4k", "--engine", "nsga2", "--population", "50", "--out", "stopped"]
     environment = {**os.environ, "PYTHONWARNINGS": "error"}
@@ -188,6 +192,7 @@ def test_a_stopped_search_keeps_its_work_and_goes_on_to_the_same_bytes(tmp_path:
     assert (resumed / "front.parquet").read_bytes() == (straight / "front.parquet").read_bytes()
 
 
+@pytest.mark.slow
 def test_resume_goes_on_with_an_interrupted_run_in_its_folder(tmp_path: Path) -> None:
     words = ["search", "gpt3-4k", "--population", "50", "--evaluations", "60000"]
     process = subprocess.Popen([COMMAND, *words], cwd=tmp_path, stderr=subprocess.DEVNULL)

@@ -5,7 +5,7 @@ in a comment before a block of commands, how it is run here: ``quick: OLD -> NEW
 ``not run: WHY`` leaves the block out. ``file: NAME + TEXT``, anywhere, makes a module of the page's first example in
 Python. Blocks that begin with ``#!`` are files. The pages of studies are run by `tests/experiments`.
 
-Blocks of commands that start no processes and import no modules run in this process, all others in a shell.
+Commands run in this process, but for those that leave it and blocks with other programs, which run in a shell.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from command import own_modules
 
 from evo_libra.ui.commands.application import run
 
@@ -37,20 +39,8 @@ _BLOCK = re.compile(
 _FILE = re.compile(r"<!-- file: (?P<name>\S+) \+ (?P<text>.*?) -->")
 _EXAMPLE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _SECONDS = 300
-_IN_PROCESS = {
-    "catalog",
-    "certify",
-    "evaluate",
-    "export",
-    "front",
-    "import",
-    "init",
-    "optimize",
-    "prices",
-    "rescore",
-    "search",
-}
-_MODULE = re.compile(r"[\w.]+:\w+")
+_LEAVING = {"--detach", "--scheduler", "ui"}
+_OF_SHELLS = {"|", "&", "&&", "||", ">", "<", ";", "$tls"}
 
 
 class Block(NamedTuple):
@@ -89,8 +79,12 @@ def write_files(page: Path, folder: Path) -> None:
 
 def run_block(block: Block, folder: Path) -> None:
     """Run commands until the first that fails, and compare what they print with the page."""
-    commands = commands_of(block.text)
-    code, said = in_shell(block.text, folder) if commands is None else in_this_process(commands, folder)
+    code, said = 0, ""
+    for part in parts_of(block.text):
+        code, more = in_shell(part, folder) if isinstance(part, str) else in_this_process(part, folder)
+        said += more
+        if code:
+            break
     assert code == 0, f"{block.page.name}:\n{block.text}\n{said}"
     assert "Traceback" not in said
     printed = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
@@ -99,22 +93,22 @@ def run_block(block: Block, folder: Path) -> None:
     )
 
 
-def commands_of(text: str) -> list[list[str]] | None:
-    """Return the words of the commands of a block; None for a block that needs a shell."""
+def parts_of(text: str) -> Iterator[list[str] | str]:
+    """Yield the commands of a block one after the other: the words of those of this program, text for a shell."""
     lines = text.replace("\\\n", " ").splitlines()
     commands = [words for line in lines if (words := shlex.split(line, comments=True))]
-    plain = all(
-        words[0] == "evo-libra" and words[1] in _IN_PROCESS and not any(map(_MODULE.fullmatch, words))
-        for words in commands
-    )
-    return commands if plain and "--workers" not in text else None
+    if any(words[0] != "evo-libra" or _OF_SHELLS & set(words) for words in commands):
+        yield text
+        return
+    for words in commands:
+        yield shlex.join(words) if _LEAVING & set(words) else words
 
 
-def in_this_process(commands: list[list[str]], folder: Path) -> tuple[int, str]:
-    """Return the first exit code that is not 0, and what the commands print."""
+def in_this_process(words: list[str], folder: Path) -> tuple[int, str]:
+    """Return the exit code of a command, and what it prints."""
     said = io.StringIO()
-    with chdir(folder), redirect_stdout(said), redirect_stderr(said):
-        return next((code for words in commands if (code := run(words[1:]))), 0), said.getvalue()
+    with chdir(folder), own_modules(folder), redirect_stdout(said), redirect_stderr(said):
+        return run(words[1:]), said.getvalue()
 
 
 def in_shell(text: str, folder: Path) -> tuple[int, str]:
@@ -141,7 +135,14 @@ def _is_there(group: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.stem)
+FIRST_PAGES = ("README", "tutorial", "own-engine")
+"""Pages whose commands run in every run of the tests; those of the others run under `.ci/run`."""
+
+
+@pytest.mark.parametrize("page", [
+    pytest.param(page, marks=[] if page.stem in FIRST_PAGES else [pytest.mark.slow])
+    for page in PAGES if blocks_of(page)
+], ids=lambda page: page.stem)  # fmt: skip
 def test_every_command_of_a_page_does_its_work(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     shutil.copytree(ROOT / "problems", tmp_path / "problems")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import re
 import signal
 import socket
@@ -17,7 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
-from command import COMMAND, call, process_json, run_process, wait_for
+from command import COMMAND, call, process_json, run, run_json, run_process, wait_for
 from distributed.comm import connect
 
 from evo_libra.errors import InputError
@@ -79,6 +78,7 @@ def listening(program: psutil.Process) -> list[tuple[str, int]]:
     ]
 
 
+@pytest.mark.slow
 def test_no_foreigner_gets_into_a_batch_that_runs(work: Path) -> None:
     with at_work(work, "--workers", "2") as program:
         found = listening(program)
@@ -163,7 +163,7 @@ def mine(tmp_path: Path) -> Path:
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "mine.yaml").write_text("problem: mine:problem\nengines: mine:make\nevaluations: 100\n")
     (tmp_path / "engine.yaml").write_text("problem: gpt3-4k\nengines: [nsga2, mine:make]\nevaluations: 100\n")
-    run_process(tmp_path, "run", "mine.yaml", "--workers", "0")
+    run(tmp_path, "run", "mine.yaml", "--workers", "0")
     (tmp_path / "sprung").unlink()
     return tmp_path
 
@@ -189,6 +189,6 @@ def test_code_that_a_result_or_a_plan_names_is_run_only_when_the_user_says_so(
         looking[-1]()
     assert call("show", result) == 0
     assert not (mine / "sprung").exists()
-    assert json.loads(run_process(mine, "reproduce", str(result), "--trust-code", "--json").stdout)["identical"] is True
+    assert run_json(mine, "reproduce", result, "--trust-code")["identical"] is True
     assert (mine / "sprung").exists()
-    assert "is written in Python" in run_process(mine, "certify", str(result), "--trust-code", code=2).stderr
+    assert "is written in Python" in run(mine, "certify", result, "--trust-code", code=2).stderr

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command import COMMAND
-from command import run_process as run
+from command import COMMAND, run
 
 SIMULATOR = """
 import os, time
@@ -84,6 +83,7 @@ def test_designs_that_fail_are_told_and_kept(folder: Path) -> None:
     assert calls(folder) == before
 
 
+@pytest.mark.slow
 def test_a_killed_search_goes_on_to_the_same_bytes(folder: Path) -> None:
     words = (*WORDS, "--evaluations", "200")
     assert killed(folder, signal.SIGKILL, *words, "--out", "stopped", after=100) == -signal.SIGKILL
@@ -94,6 +94,7 @@ def test_a_killed_search_goes_on_to_the_same_bytes(folder: Path) -> None:
     assert resumed["failures"] == straight["failures"]
 
 
+@pytest.mark.slow
 def test_an_asynchronous_search_is_interrupted_and_resumed(folder: Path) -> None:
     words = (*WORDS, "--asynchronous")
     assert killed(folder, signal.SIGINT, *words, "--evaluations", "100000", after=30) == 130

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
@@ -554,7 +555,7 @@ YAML_PARTS = [*" \n\t:-?,[]{}#&*!|>'\"%@<=.\\0ax", "\n  ", ": ", "- ", "&a ", "*
 YAML_PARTS += ["%YAML 1.9\n", "%TAG !e! t:\n", "!e!x ", "\\U00110000", "\\ud83d", "\ufeff", "\r", "1e5", ".inf", "<<: "]
 
 
-@settings(max_examples=500)
+@costly(500)
 @given(st.text(st.characters(exclude_categories=())) | st.lists(st.sampled_from(YAML_PARTS)).map("".join))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

@@ -153,7 +153,10 @@ def program_of(case: dict[str, Any]) -> BandwidthProgram:
     return merged(program)
 
 
-@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", [
+    pytest.param(case, id=case["id"], marks=[pytest.mark.slow] if number % 5 else [])
+    for number, case in enumerate(GOLDEN["cases"])
+])  # fmt: skip
 def test_optimum_of_case(case: dict[str, Any]) -> None:
     program, price = program_of(case), unit_price(case)
     if case["objective"] == "PerfOpt":

@@ -73,7 +73,9 @@ def test_exhaustive_finds_the_ideal_in_both_modes(name: str) -> None:
         assert (worth.violation == 0).all()
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=[] if name in ("gpt3-4k", "resnet50-4k") else [pytest.mark.slow]) for name in SHIPPED
+])  # fmt: skip
 def test_optimal_bandwidth_reaches_999_per_mille_of_the_exact_hypervolume(name: str) -> None:
     problem = load(name, OPTIMAL)
     proof = certify(problem, search(problem, evaluations=20_000))
@@ -174,6 +176,7 @@ def test_a_front_that_lacks_its_cheap_end_misses_it(
 LARGE = ["npus=65536", "fabric.max_dimensions=6", "fabric.one_dimension_per_technology=false", "fabric.catalog=libra"]
 
 
+@pytest.mark.slow
 def test_a_large_space_is_searched_and_its_proof_gets_tighter(monkeypatch: pytest.MonkeyPatch) -> None:
     table = load("gpt3-4k", *LARGE)
     monkeypatch.setattr(load_module, "MAX_STRUCTURES", 1000)

@@ -38,7 +38,9 @@ def counted(monkeypatch: pytest.MonkeyPatch, *assignments: str) -> Problem:
     return problem
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=[pytest.mark.slow] if case == "libra, expensive" else []) for case in CASES
+])  # fmt: skip
 def test_no_structure_is_pruned_that_is_best_at_some_cost(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     table = load(*CASES[case]).relaxed()
     problem = counted(monkeypatch, *CASES[case]).relaxed()

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from effort import costly
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from evo_libra.errors import InputError
@@ -24,7 +25,7 @@ CONSTRAINTS = [
     ["bw[0] <= 1 GB/s", "bw[0] >= 2 GB/s"], ["cost <= 1 USD"], ["sum(bw) == 100 GB/s"], ["bw[0] - bw[0] <= 0"],
     ["1e400*bw[0] <= 1 GB/s"], ["bw[pod] <= 1e-9 GB/s"], ["time <= 0 s"], ["("], ["sum(bw) >= 1e300 TB/s"],
 ]  # fmt: skip
-MANY = settings(max_examples=500, suppress_health_check=list(HealthCheck))
+MANY = costly(500, suppress_health_check=list(HealthCheck))
 
 
 def paths(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

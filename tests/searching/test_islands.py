@@ -199,6 +199,7 @@ def frail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     del sys.modules["frail"]
 
 
+@pytest.mark.slow
 def test_epoch_whose_process_dies_is_lived_again(tmp_path: Path, frail: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(frail.Frail(folder=str(tmp_path)), 2, 1200)[-1]
     hurt = run(frail.Frail(folder=str(tmp_path), deaths=1), 2, 1200, workers=1)[-1]
@@ -210,6 +211,7 @@ def test_epoch_whose_process_dies_is_lived_again(tmp_path: Path, frail: Any, mon
         run(frail.Frail(folder=str(tmp_path), deaths=100), 1, 1200, workers=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_processes_end_with_the_search(tmp_path: Path, frail: Any, number: int) -> None:
     assert frail.Frail

@@ -60,6 +60,7 @@ def test_designs_that_are_improved_are_spread_over_the_archive() -> None:
     assert rule.improve(archive, 0).shape == rule.improve(Archive.empty(1, 2), 9).shape == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_search_gets_nearer_to_the_best_front_with_it() -> None:
     problem = load_problem("gpt3-4k")
     best = search(problem, engine="exhaustive", population=8000, evaluations=10**6).frame

@@ -53,7 +53,11 @@ def check(problem: SearchProblem, name: str, options: SearchOptions) -> list[Sna
     return straight
 
 
-@pytest.mark.parametrize("name", [name for name in engine_names() if name not in DETERMINISTIC])
+@pytest.mark.parametrize("name", [
+    # AGE-MOEA compiles for seconds.
+    pytest.param(name, marks=[pytest.mark.slow] if "agemoea" in name else [])
+    for name in engine_names() if name not in DETERMINISTIC
+])  # fmt: skip
 def test_resumed_after_any_generation_the_front_is_the_same(name: str) -> None:
     straight = check(SampleProblem(), name, replace(RESTARTING, improve=MemeticStep(nearer, every=40, count=6)))
     assert len(straight) > 3

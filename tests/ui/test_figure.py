@@ -57,7 +57,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
 
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
-@pytest.mark.parametrize("count", [40, 1500])
+@pytest.mark.parametrize("count", [40, pytest.param(1500, marks=pytest.mark.slow)])
 def test_the_same_points_give_the_same_bytes(tmp_path: Path, suffix: str, count: int) -> None:
     series = [front(count), front(count, "SW(32) SW(32)", seed=1)]
     first, second = (written(tmp_path / f"{name}{suffix}", series) for name in ("a", "b"))
@@ -65,16 +65,16 @@ def test_the_same_points_give_the_same_bytes(tmp_path: Path, suffix: str, count:
     assert first != written(tmp_path / f"c{suffix}", series[:1])
 
 
-@pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
-def test_another_process_gives_the_same_bytes(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"figure{suffix}"
+def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
+    paths = [tmp_path / f"figure{suffix}" for suffix in (".png", ".pdf", ".svg")]
     program = f"""
 import numpy as np
 from pathlib import Path
 from evo_libra.ui.plots.figure import front_figure
 from evo_libra.ui.plots.axes import Series
 series = [Series(np.array([1.0, 2.0]), np.array([2.0, 1.0]), "a")]
-front_figure(series, **{LABELS!r}, path=Path({str(path)!r}))
+for path in {list(map(str, paths))!r}:
+    front_figure(series, **{LABELS!r}, path=Path(path))
 """
     environment = os.environ | {
         "PYTHONHASHSEED": "7",
@@ -83,7 +83,8 @@ front_figure(series, **{LABELS!r}, path=Path({str(path)!r}))
     }
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
     series = [Series(np.array([1.0, 2.0]), np.array([2.0, 1.0]), "a")]
-    assert path.read_bytes() == written(tmp_path / f"here{suffix}", series)
+    for path in paths:
+        assert path.read_bytes() == written(tmp_path / f"here{path.suffix}", series), path.suffix
 
 
 @pytest.mark.parametrize(

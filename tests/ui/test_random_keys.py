@@ -1,6 +1,7 @@
 """Random keys on every screen of the terminal UI: none of them may end it with an exception.
 
-``EVO_LIBRA_RANDOM_KEYS=20000 python -m pytest tests/ui/test_random_keys.py`` presses as many; `.ci/run` presses 4,000.
+``EVO_LIBRA_RANDOM_KEYS=20000 python -m pytest -m slow tests/ui/test_random_keys.py`` presses as many; `.ci/run` presses
+4,000.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ def harmless(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VISUAL", "true")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(SESSIONS))
 @pytest.mark.usefixtures("store")
 def test_no_keys_end_the_ui(drive: Callable[..., None], seed: int) -> None:
@@ -82,7 +84,9 @@ def test_no_keys_end_the_ui(drive: Callable[..., None], seed: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["n", "e", "O", "c", "ctrl+x", "r", "question_mark", "ctrl+p"])
-@pytest.mark.parametrize("answer", ["enter", "escape", "ctrl+s"])
+@pytest.mark.parametrize(
+    "answer", [pytest.param("enter", marks=pytest.mark.slow), "escape", pytest.param("ctrl+s", marks=pytest.mark.slow)]
+)
 @pytest.mark.usefixtures("store")
 def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str, answer: str) -> None:
     async def body(driver: Any) -> None:
@@ -98,7 +102,7 @@ def test_an_answer_given_twice_counts_once(drive: Callable[..., None], key: str,
 def test_a_command_chosen_twice_in_the_palette_is_done_once(drive: Callable[..., None]) -> None:
     async def body(driver: Any) -> None:
         await driver.press("ctrl+p")
-        await driver.type("stand still")
+        await driver.type("freeze")
         await driver.until(lambda: driver.app.screen.query_one(CommandList).option_count == 1)
         await driver.press("down")
         press_at_once(driver.app, ["enter"] * 3)

@@ -85,6 +85,7 @@ def executor() -> Iterator[OnScheduler]:
         found.close()
 
 
+@pytest.mark.slow
 def test_islands_of_a_batch_outlive_the_workers_that_live_their_epochs(
     mortal: RunSpec, job: Job, tmp_path: Path, executor: OnScheduler
 ) -> None:

@@ -162,7 +162,12 @@ def failing(spec: RunSpec, job: Job) -> Job:
 
 @pytest.mark.parametrize(
     ("before", "links"),
-    [(fresh, True), (interrupted, True), (done, True), (failing, True), (damaged, True), (fresh, False)],
+    [
+        (fresh, True),
+        (failing, True),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((interrupted, True), (done, True), (damaged, True))),
+        pytest.param(fresh, False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_writer_that_was_stopped_changes_nothing_that_another_has_finished(
     make: Make,

@@ -94,7 +94,11 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Job]:
     return executed
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [
+    # Designs that are kept are of islands that are improved, too.
+    pytest.param(way, marks=[pytest.mark.slow] if way in ("islands", "improved islands", "gap", "kept") else [])
+    for way in WAYS
+])  # fmt: skip
 def test_an_interrupted_run_goes_on_to_the_same_bytes(job: Job, way: str, straight: Callable[[str], Job]) -> None:
     spec = planned(**WAYS[way])
     begun(spec, job, 2000)

@@ -194,6 +194,7 @@ def test_problems_that_evaluate_many_are_evaluated_one_by_one(sample: ExpensiveP
     np.testing.assert_array_equal(found.objectives, SampleProblem().evaluate_genes(genes).objectives)
 
 
+@pytest.mark.slow
 def test_steady_state_goes_on_past_slow_designs_and_resumes(tmp_path: Path, simulator: Any) -> None:
     problem = simulator.Simulator(str(tmp_path / "log"), fails=(2, 4))
     options: dict[str, Any] = {"population": 10, "seed": 1}
@@ -311,6 +312,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_what_was_evaluated_survives_a_kill_and_workers_do_not(tmp_path: Path, folder: Path, simulator: Any) -> None:
     script = tmp_path / "run.py"
     script.write_text(KILLED)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +37,7 @@ def population(seed: int, depth: int, active: int, designs: int = 8) -> tuple[li
 @given(
     seed=st.integers(0, 2**32 - 1), depth=st.integers(1, 5), active=st.integers(1, 5), policy=st.sampled_from(Policy)
 )
-@settings(max_examples=80)
+@costly(80)
 def test_no_all_reduce_is_faster_than_its_bound(seed: int, depth: int, active: int, policy: Policy) -> None:
     links, system = population(seed, depth, active)
     system = replace(system, policy=policy)

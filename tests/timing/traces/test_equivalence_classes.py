@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from effort import costly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def machine(links: Sequence[Link], algorithm: str, memory: MemoryKind = MemoryKi
 
 
 @given(SEEDS)
-@settings(max_examples=60)
+@costly(60)
 def test_classes_change_no_result(seed: int) -> None:
     """Work of computations that take their recorded time tells NPUs apart, and nothing else."""
     random = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
+from effort import costly
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -179,7 +180,7 @@ def programs(draw: st.DrawFn, *, memory: bool = True) -> tuple[TraceProgram, Mac
 
 
 @given(programs())
-@settings(max_examples=150)
+@costly(150)
 def test_populations_are_exact_where_collectives_are_barriers(given_: tuple[TraceProgram, Machine]) -> None:
     program, cluster = given_
     exact = finish_of(lambda: execute_program(program, cluster).finish)
