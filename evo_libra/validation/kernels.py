@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -81,7 +81,7 @@ def _collectives(name: str) -> Iterator[Row]:
         yield Row(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")
 
 
-def _source(kind: str, npu: str, title: str, rows: Any, note: str = "") -> Source:
+def _source(kind: str, npu: str, title: str, rows: Callable[[], Iterable[Row]], note: str = "") -> Source:
     return Source(f"{kind}-{npu}", "kernels", title, rows, note=note)
 
 

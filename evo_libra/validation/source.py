@@ -15,7 +15,7 @@ DATA = Path(__file__).parent / "data"
 
 
 @cache
-def published(name: str) -> Any:
+def published(name: str) -> Any:  # noqa: ANN401 - plain data
     """Return the figures of a file beside this one."""
     return json.loads((DATA / name).read_text())
 
