@@ -6,9 +6,7 @@ paper's "1 GB" is 1000 MiB and its GB/s have 2^30 bytes; its mean speed-ups are 
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 from common import bars, markdown, picture
@@ -16,25 +14,28 @@ from matplotlib.axes import Axes
 
 from evo_libra.arrays import GIGA, FloatArray
 from evo_libra.collective import Collective
-from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, SWITCH, Link, Overheads
 from evo_libra.timing.collectives.system import Choice, System
-from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time, utilisation
 from evo_libra.timing.names import Policy, Scheduler
-from evo_libra.units import GIBI
+from evo_libra.validation.themis import (
+    BASELINE,
+    CHUNKS,
+    FIFO,
+    LARGEST,
+    PAPER,
+    SIZES,
+    SMALLEST,
+    figures,
+    geometric_mean,
+    networks,
+    paper_times,
+    published_times,
+    speedups,
+    used,
+)
 
-PUBLISHED = json.loads((Path(__file__).parents[1] / "tests" / "golden" / "themis_published.json").read_text())
-NETWORKS = PUBLISHED["topologies"]
-CHUNKS = 64
-MEBI = 2**20
-LARGEST = 1000 * MEBI
-SIZES = range(100 * MEBI, LARGEST + 1, 50 * MEBI)
 AR = Collective.ALL_REDUCE
-BASELINE, FIFO, SMALLEST = "baseline", "fifo", "smallest_chunk_first"
-PAPER = {
-    BASELINE: (False, Policy.FIFO), FIFO: (True, Policy.FIFO), SMALLEST: (True, Policy.SMALLEST_CHUNK_FIRST),
-}  # fmt: skip
 FLEX = "offlineGreedyFlex"
 ASTRA = {
     BASELINE: (Scheduler.BASELINE, Policy.FIFO),
@@ -44,33 +45,6 @@ ASTRA = {
 }
 PAPER_NAMES = ("baseline", "FIFO", "smallest first")
 ASTRA_NAMES = ("baseline", "offlineGreedy, FIFO", "offlineGreedy, smallestFirst", "offlineGreedyFlex, FIFO")
-NAMES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
-_DEPTH = 4
-
-
-def networks() -> Fabrics:
-    """Return the six networks, (d, n); what has fewer dimensions has others of one NPU."""
-    codes = {block.name: code for code, block in enumerate(BLOCKS)}
-    rows = [
-        [
-            [codes[NAMES[block]] for block in one["block"]] + [0] * (_DEPTH - len(one["npus"])),
-            one["npus"] + [1] * (_DEPTH - len(one["npus"])),
-            [gigabits / 8 * GIBI / 1e9 for gigabits in one["bw_gbps_per_npu_unidir"]]
-            + [1] * (_DEPTH - len(one["npus"])),
-            one["latency_ns"] + [0] * (_DEPTH - len(one["npus"])),
-        ]
-        for one in NETWORKS.values()
-    ]
-    return Fabrics(*(np.array(column).T for column in zip(*rows, strict=True)))
-
-
-def paper_times(size: int) -> dict[str, FloatArray]:
-    """Return (n,) ns of an all-reduce under each scheduler of the paper."""
-    fabrics = networks()
-    return {
-        name: paper_time(AR, size, fabrics, chunks=CHUNKS, greedy=greedy, policy=policy)
-        for name, (greedy, policy) in PAPER.items()
-    }
 
 
 def astra_times(size: int, *, has_latency: bool = True, is_whole: bool = False) -> dict[str, FloatArray]:
@@ -91,7 +65,7 @@ def astra_times(size: int, *, has_latency: bool = True, is_whole: bool = False) 
     latency = np.where(switched, fabrics.latency / 2, fabrics.latency) * has_latency
     links = [Link(*fields) for fields in zip(fabrics.block, fabrics.npus, bandwidth * GIGA, latency, strict=True)]
     options = IMPLEMENTATIONS
-    rows = [Choice(options, np.where(switched[d], 2, direct[d])) for d in range(_DEPTH)]
+    rows = [Choice(options, np.where(switched[d], 2, direct[d])) for d in range(len(links))]
     found = {}
     for name, (scheduler, policy) in ASTRA.items():
         system = System(
@@ -102,34 +76,14 @@ def astra_times(size: int, *, has_latency: bool = True, is_whole: bool = False) 
     return found
 
 
-def published(scheduler: str) -> FloatArray:
-    """Return the (n,) published ns of the largest all-reduce."""
-    return np.array([one[f"{scheduler}_us"] for one in NETWORKS.values()]) * 1e3
-
-
-def used(time: FloatArray, size: int = LARGEST) -> FloatArray:
-    """Return (n,) the utilisation in percent."""
-    return 100 * utilisation(AR, size, networks(), time)
-
-
-def speedups(times: dict[str, FloatArray]) -> dict[str, FloatArray]:
-    """Return (n,) the speed-ups over the baseline of all others."""
-    return {name: times[BASELINE] / time for name, time in times.items() if name != BASELINE}
-
-
-def mean(values: FloatArray) -> float:
-    """Return the geometric mean."""
-    return float(np.exp(np.log(values).mean()))
-
-
 def compared() -> str:
     """Return the table of utilisations in percent and speed-ups, ours / published, of the largest all-reduce."""
-    ours, theirs = paper_times(LARGEST), {name: published(name) for name in PAPER}
+    ours, theirs = paper_times(LARGEST), {name: published_times(name) for name in PAPER}
     shares = [(used(ours[name]), used(theirs[name]), ".1f") for name in PAPER]
     gains = [(speedups(ours)[name], speedups(theirs)[name], ".2f") for name in (FIFO, SMALLEST)]
     columns = [[f"{x:{form}} / {y:{form}}" for x, y in zip(*pair, strict=True)] for *pair, form in shares + gains]
     head = ("network", *(f"{name}, utilisation" for name in PAPER_NAMES), *(f"{n}, speed-up" for n in PAPER_NAMES[1:]))
-    return markdown(head, [list(row) for row in zip(NETWORKS, *columns, strict=True)])
+    return markdown(head, [list(row) for row in zip(figures()["topologies"], *columns, strict=True)])
 
 
 def summary() -> str:
@@ -140,7 +94,9 @@ def summary() -> str:
         for scheduler, name in zip(times[0], names, strict=True):
             share = np.mean([used(one[scheduler], size) for one, size in zip(times, SIZES, strict=True)])
             gain = np.array([one[BASELINE] / one[scheduler] for one in times])
-            rows.append([who, name, f"{share:.1f}", f"{mean(gain):.2f}", f"{gain.min():.2f}", f"{gain.max():.2f}"])
+            rows.append(
+                [who, name, f"{share:.1f}", f"{geometric_mean(gain):.2f}", f"{gain.min():.2f}", f"{gain.max():.2f}"]
+            )
     return markdown(("model", "scheduler", "utilisation [%]", "mean speed-up", "least", "largest"), rows)
 
 
@@ -153,18 +109,18 @@ def explained() -> str:
         ("paper", paper_times(LARGEST)),
     ]
     rows = [
-        [what, name, *(f"{x:.2f}" for x in gains[scheduler]), f"{mean(gains[scheduler]):.2f}"]
+        [what, name, *(f"{x:.2f}" for x in gains[scheduler]), f"{geometric_mean(gains[scheduler]):.2f}"]
         for what, times in kinds
         for gains in [speedups(times)]
         for scheduler, name in ((FIFO, "FIFO"), (SMALLEST, "smallest first"))
     ]
-    return markdown(("model", "policy", *NETWORKS, "mean"), rows)
+    return markdown(("model", "policy", *figures()["topologies"], "mean"), rows)
 
 
 def draw() -> None:
     """Draw utilisations and speed-ups of the largest all-reduce, and the published ones as marks."""
     ours, astra = paper_times(LARGEST), astra_times(LARGEST)
-    labels = [re.sub(r"^(\dD)-([A-Za-z_]+?)(?:_(h\w+))?$", r"\1 \3\n\2", name) for name in NETWORKS]
+    labels = [re.sub(r"^(\dD)-([A-Za-z_]+?)(?:_(h\w+))?$", r"\1 \3\n\2", name) for name in figures()["topologies"]]
     shares = [(name, used(ours[one]).tolist()) for one, name in zip(PAPER, PAPER_NAMES, strict=True)]
     gains = [(name, (ours[BASELINE] / ours[one]).tolist()) for one, name in zip(PAPER, PAPER_NAMES, strict=True)]
     for one, name in zip(ASTRA, ASTRA_NAMES, strict=True):
@@ -172,9 +128,9 @@ def draw() -> None:
             gains.append((f"ASTRA-sim's {name}", (astra[BASELINE] / astra[one]).tolist()))
     with picture("themis", 5.0) as figure:
         above, below = figure.subplots(2, 1, sharex=True)
-        marked(above, labels, shares, [used(published(one)) for one in PAPER])
+        marked(above, labels, shares, [used(published_times(one)) for one in PAPER])
         above.set(ylabel="utilisation [%]", ylim=(0, 100))
-        marked(below, labels, gains, [published(BASELINE) / published(one) for one in PAPER])
+        marked(below, labels, gains, [published_times(BASELINE) / published_times(one) for one in PAPER])
         below.set(ylabel="speed-up over the baseline", xlabel="network")
         below.tick_params(axis="x", labelsize=7.5)
         figure.legend(*below.get_legend_handles_labels(), loc="outside lower center", ncols=3)

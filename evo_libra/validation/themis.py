@@ -1,0 +1,122 @@
+"""Themis' published figures: six networks of 1024 NPUs, an all-reduce of 1000 MiB in 64 chunks.
+
+The paper's "1 GB" is 1000 MiB, and its GB/s have 2^30 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.collective import Collective
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time, utilisation
+from evo_libra.timing.names import Policy
+from evo_libra.units import GIBI
+from evo_libra.validation.source import Row, Source, published
+
+CHUNKS = 64
+LARGEST = 1000 * 2**20
+"""Bytes of the all-reduce whose times are published."""
+SIZES = range(LARGEST // 10, LARGEST + 1, LARGEST // 20)
+"""Bytes of all-reduces whose means are published."""
+
+BASELINE, FIFO, SMALLEST = "baseline", "fifo", "smallest_chunk_first"
+PAPER = {
+    BASELINE: (False, Policy.FIFO), FIFO: (True, Policy.FIFO), SMALLEST: (True, Policy.SMALLEST_CHUNK_FIRST),
+}  # fmt: skip
+
+_NAMES = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
+_DEPTH = 4
+
+
+def figures() -> Any:  # noqa: ANN401 - plain data
+    """Return what the paper publishes."""
+    return published("themis_published.json")
+
+
+def networks() -> Fabrics:
+    """Return the six networks, (d, n); what has fewer dimensions has others of one NPU."""
+    codes = {block.name: code for code, block in enumerate(BLOCKS)}
+    rows = [
+        [
+            [codes[_NAMES[block]] for block in one["block"]] + [0] * (_DEPTH - len(one["npus"])),
+            one["npus"] + [1] * (_DEPTH - len(one["npus"])),
+            [gigabits / 8 * GIBI / 1e9 for gigabits in one["bw_gbps_per_npu_unidir"]]
+            + [1] * (_DEPTH - len(one["npus"])),
+            one["latency_ns"] + [0] * (_DEPTH - len(one["npus"])),
+        ]
+        for one in figures()["topologies"].values()
+    ]
+    return Fabrics(*(np.array(column).T for column in zip(*rows, strict=True)))
+
+
+def paper_times(size: int, schedulers: tuple[str, ...] = tuple(PAPER)) -> dict[str, FloatArray]:
+    """Return (n,) ns of an all-reduce under schedulers of the paper."""
+    fabrics, chosen = networks(), {name: PAPER[name] for name in schedulers}
+    return {
+        name: paper_time(Collective.ALL_REDUCE, size, fabrics, chunks=CHUNKS, greedy=greedy, policy=policy)
+        for name, (greedy, policy) in chosen.items()
+    }
+
+
+def published_times(scheduler: str) -> FloatArray:
+    """Return the (n,) published ns of the largest all-reduce."""
+    return np.array([one[f"{scheduler}_us"] for one in figures()["topologies"].values()]) * 1e3
+
+
+def used(time: FloatArray, size: int = LARGEST) -> FloatArray:
+    """Return (n,) the utilisation in percent."""
+    return 100 * utilisation(Collective.ALL_REDUCE, size, networks(), time)
+
+
+def _times(scheduler: str) -> Iterator[Row]:
+    ours = paper_times(LARGEST, (scheduler,))[scheduler] / 1e3
+    for (name, one), time in zip(figures()["topologies"].items(), ours, strict=True):
+        yield Row(name, one[f"{scheduler}_us"], float(time), "us")
+
+
+def speedups(times: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return (n,) the speed-ups over the baseline of all others."""
+    return {name: times[BASELINE] / time for name, time in times.items() if name != BASELINE}
+
+
+def geometric_mean(values: FloatArray) -> float:
+    """Return the mean that the paper takes of speed-ups."""
+    return float(np.exp(np.log(values).mean()))
+
+
+def _utilisations() -> Iterator[Row]:
+    found = [{name: used(time, size) for name, time in paper_times(size).items()} for size in SIZES]
+    for scheduler, value in figures()["utilisation_percent"].items():
+        yield Row(scheduler, value, float(np.mean([one[scheduler] for one in found])), "%")
+
+
+def _speedups() -> Iterator[Row]:
+    found = [speedups(paper_times(size)) for size in SIZES]
+    for scheduler, value in figures()["mean_speedup"].items():
+        yield Row(f"mean, {scheduler}", value, geometric_mean(np.array([one[scheduler] for one in found])), "x")
+    largest = max(float(one[SMALLEST].max()) for one in found)
+    yield Row(f"largest, {SMALLEST}", figures()["largest_speedup"], largest, "x")
+
+
+_PAPER = "Themis (Rashidi et al. 2022)"
+_READ = "times are read from the paper's figures"
+_TIES = "the paper does not say which of two chunks that arrive together goes first"
+_SIZES = "all-reduces of 100 to 1000 MiB on six networks"
+
+
+def _source(name: str, title: str, rows: Callable[[], Iterator[Row]], note: str = "") -> Source:
+    return Source(f"themis-{name}", "networks", f"{_PAPER}, {title}", rows, note=note)
+
+
+THEMIS = (
+    _source("baseline", "six networks of table 2: fixed order of dimensions", lambda: _times(BASELINE), _READ),
+    _source("fifo", "six networks of table 2: Themis, first come first", lambda: _times(FIFO), f"{_READ}; {_TIES}"),
+    _source("smallest", "six networks of table 2: Themis, smallest chunk first", lambda: _times(SMALLEST), _READ),
+    _source("utilisation", "mean share of the bandwidth that is used", _utilisations, _SIZES),
+    _source("speedup", "speed-ups over the fixed order", _speedups, _SIZES),
+)
