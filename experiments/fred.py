@@ -8,140 +8,20 @@ the part of the mesh's time that is communication, is taken from the published s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 from common import bars, markdown, picture
 
 from evo_libra.arrays import GIGA
-from evo_libra.collective import Pattern
-from evo_libra.network.blocks.fred import LEAF, FredTree
-from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.network.catalog.parts import load_parts
-
-NPUS, SHORT = 20, 4
-"""NPUs of the wafer, and along the shorter side of the mesh."""
-MESH, TREES = "mesh-2d", ("fred-a", "fred-b", "fred-c", "fred-d")
-NETWORKS = (MESH, *TREES)
-_BLOCKS = {block.name: block for block in BLOCKS}
-
-WIDTH, CHANNEL, LINK = 5, 128.0, 750.0
-"""NPUs along the longer side, GB/s of an I/O channel and of a link of the mesh."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """A process group, as the paper's micro-benchmarks have it.
-
-    Attributes
-    ----------
-    name : what it is for.
-    extent, stride : its NPUs, and how far apart they are.
-    published : GB/s of each network of `NETWORKS`, as far as it is published.
-    """
-
-    name: str
-    extent: int
-    stride: int
-    published: tuple[float | None, ...]
-
-
-GROUPS = (
-    Group("MP of 20", 20, 1, (1500, 1875, 1500, 3000, 3000)),
-    Group("MP of 2", 2, 1, (750, 3000, 3000, 3000, 3000)),
-    Group("DP of 5", 5, 4, (750, 375, None, 3000, 3000)),
-    Group("PP of 2", 2, 2, (750, 3000, 3000, 3000, 3000)),
-)
-"""MP(20) and MP(2)-DP(5)-PP(2), workers of one MP group on consecutive NPUs, then PP, then DP. The paper prints 1850
-for the first of tree A, whose expression 375 + 4 x 375 is 1875."""
-
-
-def injection() -> float:
-    """Return the GB/s that an NPU can send."""
-    kit = next(kit for kit in load_parts("wafer").kits if kit.technology == "wafer-fred")
-    return kit.ports * kit.port_rate / GIGA
-
-
-def effective(network: str, group: Group) -> float:
-    """Return the GB/s of each NPU while all groups of a kind communicate."""
-    extent, stride, npus = (np.array([one]) for one in (group.extent, group.stride, NPUS))
-    return injection() * float(_BLOCKS[network].share(Pattern.SHRINKING, extent, stride, npus)[0])
-
-
-def alone(network: str, group: Group) -> float:
-    """Return the GB/s of each NPU of a single group, as the paper counts them.
-
-    On the mesh, a group on one axis has a link to itself. Pipelined stages send from one worker of an MP group only, so
-    that theirs are alone, too. In tree A, what an NPU sends within its switch is taken as four times what it sends
-    above it, where it is 3/4 of the message to 1/5 of it: 375 + 4 x 375 GB/s.
-    """
-    if network == MESH:
-        stride = 1 if group.stride < SHORT else group.stride
-        return effective(network, Group(group.name, group.extent, stride, ()))
-    tree = _BLOCKS[network]
-    assert isinstance(tree, FredTree)  # noqa: S101 - they are
-    if group.extent == NPUS and not tree.in_network:
-        return min((1 + LEAF) * tree.upper, 1.0) * injection()
-    return effective(network, group)
-
-
-def saved(extent: int) -> float:
-    """Return the part of an all-reduce's traffic that switches save which reduce."""
-    return 1 - float(_BLOCKS["fred-d"].traffic_factor(Pattern.SHRINKING, np.array([extent]))[0])
-
-
-def streaming_factor() -> float:
-    """Return at which part of their rate the I/O channels of a mesh can broadcast: its worst link carries 2 N - 1."""
-    return min(1.0, LINK / ((2 * WIDTH - 1) * CHANNEL))
-
-
-@dataclass(frozen=True)
-class Workload:
-    """A workload that the paper runs from end to end.
-
-    Attributes
-    ----------
-    name, strategy : of the paper.
-    extent : of the groups that its exposed all-reduces run in; 1 where it has none that counts.
-    streams : whether weights are streamed, which is what its time is exposed to.
-    published : speed-ups of trees C and D over the mesh.
-    """
-
-    name: str
-    strategy: str
-    extent: int
-    streams: bool
-    published: tuple[float, float]
-
-    def times(self) -> tuple[float, float]:
-        """Return the time of its communication on trees C and D, over that on the mesh."""
-        if self.streams:
-            return streaming_factor(), streaming_factor()
-        group = Group(self.name, self.extent, 1, ())
-        # A group that is not the whole wafer is a logical ring on the mesh, one link.
-        pair = Group("", 2, 1, ())
-        mesh = effective(MESH, group if self.extent == NPUS else pair)
-        return mesh / effective("fred-c", group), mesh / effective("fred-d", group) * (1 - saved(self.extent))
-
-    def communication(self) -> float:
-        """Return the part of the mesh's time that is communication, from the published speed-up of tree C."""
-        return (1 - 1 / self.published[0]) / (1 - self.times()[0])
-
-    def speedup(self) -> float:
-        """Return the speed-up of tree D over the mesh."""
-        share = self.communication()
-        return 1 / (1 - share + share * self.times()[1])
-
-    def limit(self) -> float:
-        """Return the speed-up of tree D if there were nothing but communication."""
-        return 1 / self.times()[1]
-
-
-WORKLOADS = (
-    Workload("ResNet-152", "MP1-DP20-PP1", NPUS, streams=False, published=(1.41, 1.76)),
-    Workload("Transformer-17B", "MP3-DP3-PP2", 3, streams=False, published=(1.75, 1.87)),
-    Workload("GPT-3", "MP2-DP5-PP2", 1, streams=True, published=(1.34, 1.34)),
-    Workload("Transformer-1T", "MP1-DP20-PP1", 1, streams=True, published=(1.40, 1.40)),
+from evo_libra.validation.fred import (
+    GROUPS,
+    MESH,
+    NETWORKS,
+    NPUS,
+    WORKLOADS,
+    Workload,
+    alone,
+    effective,
+    saved,
 )
 
 

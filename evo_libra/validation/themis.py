@@ -6,6 +6,7 @@ The paper's "1 GB" is 1000 MiB, and its GB/s have 2^30 bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -89,14 +90,19 @@ def geometric_mean(values: FloatArray) -> float:
     return float(np.exp(np.log(values).mean()))
 
 
+@cache
+def _all_times() -> dict[int, dict[str, FloatArray]]:
+    return {size: paper_times(size) for size in SIZES}
+
+
 def _utilisations() -> Iterator[Row]:
-    found = [{name: used(time, size) for name, time in paper_times(size).items()} for size in SIZES]
+    found = [{name: used(time, size) for name, time in times.items()} for size, times in _all_times().items()]
     for scheduler, value in figures()["utilisation_percent"].items():
         yield Row(scheduler, value, float(np.mean([one[scheduler] for one in found])), "%")
 
 
 def _speedups() -> Iterator[Row]:
-    found = [speedups(paper_times(size)) for size in SIZES]
+    found = [speedups(times) for times in _all_times().values()]
     for scheduler, value in figures()["mean_speedup"].items():
         yield Row(f"mean, {scheduler}", value, geometric_mean(np.array([one[scheduler] for one in found])), "x")
     largest = max(float(one[SMALLEST].max()) for one in found)

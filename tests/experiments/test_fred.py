@@ -1,18 +1,42 @@
 """FRED's published figures."""
 
+from typing import Any
+
 import pytest
-from fred import (
+from fred import communication_of_resnet_at_h100_speed
+
+from evo_libra.validation.fabrics import figures
+from evo_libra.validation.fred import (
     GROUPS,
     NETWORKS,
     WORKLOADS,
     Group,
     Workload,
     alone,
-    communication_of_resnet_at_h100_speed,
     effective,
     saved,
     streaming_factor,
 )
+
+NUMBER = {"MP20": "MP of 20", "MP": "MP of 2", "DP": "DP of 5", "PP": "PP of 2"}
+MICRO = [row for row in figures() if row["id"].startswith("fred.micro.")]
+RUNS = [row for row in figures() if row["id"].startswith("fred.e2e.")]
+
+
+@pytest.mark.parametrize("row", MICRO, ids=lambda row: row["id"])
+def test_bandwidths_are_those_of_the_file(row: dict[str, Any]) -> None:
+    inputs = row["inputs"]
+    group = next(one for one in GROUPS if one.name == NUMBER[inputs.get("pattern") or inputs["dim"]])
+    names = {"mesh": "mesh-2d", "FRED": "fred-", "FRED-C/D": "fred-c"}
+    network = names.get(inputs["variant"], inputs["variant"].lower())
+    found = [value for name, value in zip(NETWORKS, group.published, strict=True) if name.startswith(network)]
+    assert set(found) == {row["value"]}
+
+
+@pytest.mark.parametrize("row", RUNS, ids=lambda row: row["id"])
+def test_speedups_are_those_of_the_file(row: dict[str, Any]) -> None:
+    published = next(one.published for one in WORKLOADS if one.name == row["inputs"]["workload"])
+    assert published["CD".index(row["id"].split(".")[-1][0])] == row["value"]
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.name)

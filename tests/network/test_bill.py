@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,48 +20,32 @@ from evo_libra.network.bill import (
     power_by_item,
     relaxed_price,
 )
-from evo_libra.network.blocks import ITEMS, Kit, Part, Range
+from evo_libra.network.blocks import ITEMS, Part, Range
 from evo_libra.network.blocks.conformance import sample_kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.parts import load_parts
+from evo_libra.validation import fabrics
+from evo_libra.validation.fabrics import NODE, RAIL, kit, part
 
-ROWS = json.loads((Path(__file__).parents[1] / "golden" / "fabric_published.json").read_text())
-PUBLISHED = {row["id"]: row for row in ROWS}
-FAT_TREES = [row for row in ROWS if row["id"].startswith("bom.")]
-SWITCH, ANY_TO_ANY, OCS = (BLOCK_NAMES.index(name) for name in ("switch", "any-to-any", "ocs-rail"))
+ANY_TO_ANY = BLOCK_NAMES.index("any-to-any")
 LINK, UPLINK, TRANSCEIVER, NIC, SWITCHES = range(len(ITEMS))
-
-
-def part(kind: str, usd: float, watts: float = 0.0, ports: int | None = None) -> Part:
-    return Part(kind, kind, Range(usd, usd, usd), watts, ports, 0.0, "", 2024)
-
-
-def kit(block: int, **parts: Part) -> Kit:
-    given_ = {name: parts.get(name) for name in ("links", "uplink", "transceiver", "nic", "switch")}
-    return Kit("made up", block, 0, 50e9, 8, None, 0.0, 0.0, **given_)
 
 
 def column(*values: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     return np.array(values)[:, None]
 
 
-NODE = kit(SWITCH, switch=part("switch", 0, ports=64))
-RAIL = kit(SWITCH, links=part("link", 1320), uplink=part("link", 1240), switch=part("switch", 36000, ports=64))
-
-
 def test_there_are_eleven_fat_trees() -> None:
-    assert len(FAT_TREES) == 11
+    assert len(fabrics.fat_trees()) == 11
 
 
-@pytest.mark.parametrize("row", FAT_TREES, ids=lambda row: row["id"])
+@pytest.mark.parametrize("row", fabrics.fat_trees(), ids=lambda row: row["id"])
 def test_eight_rails_of_64_ports(row: dict[str, Any]) -> None:
-    kits, index = [NODE, RAIL], column(0, 1)
-    items = bill(kits, index, column(8, row["inputs"]["gpus"] // 8), column(1, 1))
-    usd = cost_by_item(items, kits, index)[:, 1, 0]
-    assert items[SWITCHES, 1, 0] == row["value"]["switches"]
-    assert usd[SWITCHES] == row["value"]["switch_usd"]
-    assert usd[LINK] + usd[UPLINK] == row["value"]["cable_usd"]
-    assert usd[TRANSCEIVER] == usd[NIC] == 0
+    items, usd, _ = fabrics.rails(fabrics.RAIL, row["inputs"]["gpus"])
+    assert items["switch"] == row["value"]["switches"]
+    assert usd["switch"] == row["value"]["switch_usd"]
+    assert usd["link"] + usd["uplink"] == row["value"]["cable_usd"]
+    assert usd["transceiver"] == usd["nic"] == 0
 
 
 def test_any_to_any_is_one_network_over_all_npus() -> None:
@@ -75,24 +57,17 @@ def test_any_to_any_is_one_network_over_all_npus() -> None:
 
 
 def test_optical_rails_cost_what_opus_says() -> None:
-    row = PUBLISHED["opus.ocs.h200.2048"]
-    inputs, rail = row["inputs"], row["inputs"]["gpus"] // 8
-    ports = 2 * rail
-    ocs = Part(
-        "ocs", "ocs", Range(*3 * [inputs["ocs_port_usd"] * ports]), inputs["ocs_port_W"] * ports, ports, 0.0, "", 2025
-    )
-    optics = part("transceiver", inputs["transceiver_usd"], inputs["transceiver_W"])
-    kits, index = [NODE, kit(OCS, transceiver=optics, switch=ocs)], column(0, 1)
-    items = bill(kits, index, column(8, rail), column(1, 1))
-    assert cost_by_item(items, kits, index)[:, 1].sum() == pytest.approx(row["value"]["usd"], rel=1e-3)
-    assert power_by_item(items, kits, index)[:, 1].sum() == pytest.approx(row["value"]["W"], rel=4e-3)
+    row = next(row for row in fabrics.figures() if row["id"] == "opus.ocs.h200.2048")
+    _, usd, watts = fabrics.rails(fabrics.optical(row["inputs"]), row["inputs"]["gpus"])
+    assert sum(usd.values()) == pytest.approx(row["value"]["usd"], rel=1e-3)
+    assert sum(watts.values()) == pytest.approx(row["value"]["W"], rel=4e-3)
 
 
 def test_the_tree_of_a_wafer_takes_the_published_power() -> None:
     kits = [kit for kit in load_parts("wafer").kits if BLOCK_NAMES[kit.block] == "fred-d"]
     items = bill(kits, column(0), column(20), column(4))
     assert items[SWITCHES, 0, 0] == 6
-    assert power_by_item(items, kits, column(0)).sum() == pytest.approx(PUBLISHED["fred.hw.power"]["value"], rel=1e-3)
+    assert power_by_item(items, kits, column(0)).sum() == pytest.approx(fabrics.value("fred.hw.power"), rel=1e-3)
 
 
 def test_the_uplinks_of_a_tree_are_whole() -> None:
@@ -103,19 +78,19 @@ def test_the_uplinks_of_a_tree_are_whole() -> None:
 
 
 def test_energy_is_spent_both_ways_on_every_link() -> None:
-    one = replace(kit(SWITCH, links=part("link", 0, 3.0), switch=part("switch", 0, 100.0, 64)), energy=2e-12)
+    one = replace(kit("switch", links=part("link", 0, 3.0), switch=part("switch", 0, 100.0, 64)), energy=2e-12)
     assert part_figures(one)[1].tolist() == pytest.approx([3.0 + 2 * 8 * 50e9 * 2e-12, 1.6, 0, 0, 100.0])
 
 
 def test_prices_have_scenarios() -> None:
     optics = Part("optics", "transceiver", Range(600, 659, 800), 9, None, 0, "", 2025)
-    one = kit(SWITCH, transceiver=optics, switch=part("switch", 10, ports=64))
+    one = kit("switch", transceiver=optics, switch=part("switch", 10, ports=64))
     usd = [part_figures(one, scenario)[0, TRANSCEIVER] for scenario in ("low", "value", "high")]
     assert usd == [600, 659, 800]
 
 
 def test_an_npu_buys_whole_nics() -> None:
-    one = kit(SWITCH, nic=part("nic", 1000, ports=2), switch=part("switch", 0, ports=64))
+    one = kit("switch", nic=part("nic", 1000, ports=2), switch=part("switch", 0, ports=64))
     found = [bill([one], column(0), column(16), column(ports))[NIC, 0, 0] for ports in (1, 2, 3, 4)]
     assert found == [16, 16, 32, 32]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -20,11 +19,11 @@ from evo_libra.network.blocks.grid import Ring
 from evo_libra.network.blocks.registry import BLOCKS, distinct
 from evo_libra.network.blocks.switch import switches, tiers
 from evo_libra.network.fabric import parse_fabric
+from evo_libra.validation.fabrics import figures
+from evo_libra.validation.fred import bisection
 
 BY_NAME = {block.name: block for block in BLOCKS}
-PUBLISHED = {
-    row["id"]: row for row in json.loads((Path(__file__).parents[2] / "golden" / "fabric_published.json").read_text())
-}
+PUBLISHED = {row["id"]: row for row in figures()}
 
 
 def share(name: str, extent: int, stride: int, npus: int, pattern: Pattern = Pattern.SHRINKING) -> float:
@@ -160,7 +159,7 @@ def test_switches_that_reduce_save_traffic_of_all_reduce_alone(extent: int, perc
     [("mesh-2d", "mesh"), ("fred-a", "mesh"), ("fred-b", "mesh"), ("fred-c", "CD"), ("fred-d", "CD")],
 )
 def test_bisections_of_fred(name: str, row: str) -> None:
-    assert 3 * BY_NAME[name].cut(np.array([20]))[0] == PUBLISHED[f"fred.bisection.{row}"]["value"]
+    assert bisection(name) == PUBLISHED[f"fred.bisection.{row}"]["value"]
 
 
 def test_cuts() -> None:
@@ -266,6 +265,8 @@ ASK = """
 import own
 from evo_libra.network.blocks.conformance import faults
 from evo_libra.network.fabric import parse_fabric
+from evo_libra.validation.fabrics import figures
+from evo_libra.validation.fred import bisection
 from evo_libra.network.catalog.parts import load_parts
 print(parse_fabric("ST(4)"), faults(own.BLOCK), [kit.block for kit in load_parts("own.yaml").kits])
 """
