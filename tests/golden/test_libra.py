@@ -9,54 +9,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evo_libra.arrays import FloatArray, Population
+from evo_libra.arrays import FloatArray
 from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram
 from evo_libra.bandwidth.solve import merged, optimal_bandwidth, violation
-from evo_libra.collective import Collective, Pattern, time_per_byte, traffic, unit_traffic
-from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, network_cost, part_prices
+from evo_libra.collective import Collective, Pattern, traffic, unit_traffic
+from evo_libra.network.catalog.technologies import cost_by_part, network_cost, part_prices
+from evo_libra.validation.libra import (
+    COLLECTIVES,
+    PHASES,
+    case_cost,
+    case_time,
+    catalog_of,
+    population_of,
+    time_ns,
+    workload_of,
+)
 from evo_libra.workload.generators import dlrm, transformer
 from evo_libra.workload.language_models import MODELS_FILE, load_models
 from evo_libra.workload.parallelism import lay_groups
 from evo_libra.workload.text_file import parse_astra_sim_text
 from evo_libra.workload.training import iteration_time
-from evo_libra.workload.workload import Layer, Phase, Workload
+from evo_libra.workload.workload import Workload
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "libra_model.json").read_text())
-COLLECTIVES = {c.name.replace("_", ""): c for c in Collective}
-BLOCKS = {"Ring": 0, "FullyConnected": 1, "Switch": 2}
-TIERS = ("InterChiplet", "InterPackage", "InterNode", "InterPod")
-PHASES = ("Forward", "InputGrad", "WeightGrad")
 EXACT = 1e-12
 FEASIBLE = [case for case in GOLDEN["cases"] if "certified" in case]
 PRODUCT_SCALE = 0.1
 """LIBRA's perf-per-cost objective is ns * USD / 1e10; ours is s * USD."""
-
-
-def catalog_of(table: dict[str, dict[str, float]]) -> Catalog:
-    def price(tier: str, part: str) -> float:
-        return table.get(tier, {}).get(part, 0.0) / 1e9
-
-    blocks = ("ring", "fully-connected", "switch")
-    return Catalog("", "", tuple(
-        Technology(t, price(t, "Link"), price(t, "Switch"), price(t, "Nic"), None, None, blocks) for t in TIERS
-    ))  # fmt: skip
-
-
-def population_of_case(network: dict[str, Any], bandwidth: list[float]) -> Population:
-    column = [np.array(values)[:, None] for values in (
-        network["npus"], [BLOCKS[b] for b in network["topology"]], [TIERS.index(t) for t in network["cost_dims"]]
-    )]  # fmt: skip
-    return Population(*column, np.array(bandwidth)[:, None] * 1e9)
-
-
-def workload_of(rows: list[list[Any]]) -> Workload:
-    return Workload("w", tuple(
-        Layer("l", *(
-            Phase(row[i] * 1e-9, COLLECTIVES.get(row[i + 1]), float(row[i + 2]), group)
-            for i, group in zip((0, 3, 6), PHASES, strict=True)
-        )) for row in rows
-    ))  # fmt: skip
 
 
 def rows_of(workload: Workload) -> list[list[Any]]:
@@ -74,14 +54,6 @@ def rows_of(workload: Workload) -> list[list[Any]]:
     ]
 
 
-def time_ns(rows: list[list[Any]], communicator: dict[str, list[int]], bandwidth: list[float]) -> float:
-    extents = {phase: np.maximum(np.array(communicator[phase]), 1)[:, None] for phase in PHASES}
-    loop = iteration_time(workload_of(rows), {phase: int(e.prod()) for phase, e in extents.items()}, "none")
-    b = np.array(bandwidth)[:, None] * 1e9
-    per_byte = [time_per_byte(unit_traffic(pattern, extents[group]), b) for group, pattern in loop.streams]
-    return float(np.broadcast_to(loop(per_byte), 1)[0]) * 1e9
-
-
 @pytest.mark.parametrize("case", GOLDEN["unit_traffic"], ids=str)
 def test_traffic(case: dict[str, Any]) -> None:
     extent = np.maximum(np.array(case["communicator"]), 1)[:, None]
@@ -92,7 +64,7 @@ def test_traffic(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", GOLDEN["unit_cost"], ids=lambda case: str(case["network"]["npus"]))
 def test_unit_cost(case: dict[str, Any]) -> None:
     prices = part_prices(catalog_of(GOLDEN["cost_tables"][case["cost_table"]]))
-    population = population_of_case(case["network"], [1.0] * len(case["network"]["npus"]))
+    population = population_of(case["network"], [1.0] * len(case["network"]["npus"]))
     found = cost_by_part(population, prices).sum(axis=0)[:, 0]
     np.testing.assert_allclose(found, case["cost_per_GBps"], rtol=EXACT, atol=0)
 
@@ -102,7 +74,7 @@ def test_unit_evaluate(case: dict[str, Any]) -> None:
     rows = GOLDEN["workload_tables"][case["workload"]]
     assert time_ns(rows, case["communicator"], case["bw"]) == pytest.approx(case["e2e_ns_exact"], rel=EXACT, abs=0)
     prices = part_prices(catalog_of(GOLDEN["cost_tables"][case["cost_table"]]))
-    population = population_of_case(case["network"], case["bw"])
+    population = population_of(case["network"], case["bw"])
     unit = prices.sum(axis=0)[population.block, population.technology]
     cost = network_cost(int(population.npus.prod()), unit, population.bandwidth)[0]
     assert cost == pytest.approx(case["cost_exact"], rel=EXACT, abs=0)
@@ -114,21 +86,16 @@ def test_there_are_444_cases_and_443_are_feasible() -> None:
 
 @pytest.mark.parametrize("case", FEASIBLE, ids=lambda case: case["id"])
 def test_time_and_cost_of_case(case: dict[str, Any]) -> None:
-    prices = part_prices(catalog_of(GOLDEN["cost_tables"][case["cost_table"]]))
     for who in ("libra", "certified"):
         recorded = case[who]
-        time = sum(
-            w["weight"] * time_ns(GOLDEN["workload_tables"][w["workload"]], w["communicator"], recorded["bw_GBps"])
-            for w in case["workloads"]
-        )
-        assert time == pytest.approx(recorded["e2e_ns"], rel=EXACT, abs=0)
-        cost = cost_by_part(population_of_case(case["network"], recorded["bw_GBps"]), prices).sum()
-        assert cost == pytest.approx(recorded["cost"], rel=EXACT, abs=0)
+        bandwidth = recorded["bw_GBps"]
+        assert case_time(GOLDEN, case, bandwidth) == pytest.approx(recorded["e2e_ns"], rel=EXACT, abs=0)
+        assert case_cost(GOLDEN, case, bandwidth) == pytest.approx(recorded["cost"], rel=EXACT, abs=0)
 
 
 def unit_price(case: dict[str, Any]) -> FloatArray:
     prices = part_prices(catalog_of(GOLDEN["cost_tables"][case["cost_table"]])).sum(axis=0)
-    population = population_of_case(case["network"], [1.0] * len(case["network"]["npus"]))
+    population = population_of(case["network"], [1.0] * len(case["network"]["npus"]))
     return prices[population.block, population.technology] * np.prod(population.npus)
 
 

@@ -1,0 +1,112 @@
+"""LIBRA's own figures: times and costs of networks that the authors' program chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import Population
+from evo_libra.collective import Collective, time_per_byte, unit_traffic
+from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, part_prices
+from evo_libra.validation.source import Row, Source, published
+from evo_libra.workload.training import iteration_time
+from evo_libra.workload.workload import Layer, Phase, Workload
+
+PHASES = ("Forward", "InputGrad", "WeightGrad")
+TIERS = ("InterChiplet", "InterPackage", "InterNode", "InterPod")
+COLLECTIVES = {collective.name.replace("_", ""): collective for collective in Collective}
+
+_BLOCKS = {"Ring": 0, "FullyConnected": 1, "Switch": 2}
+_BLOCK_NAMES = ("ring", "fully-connected", "switch")
+
+
+def workload_of(rows: Sequence[Sequence[Any]]) -> Workload:
+    """Return the workload of a table: compute ns, collective and bytes of three phases, one layer a row."""
+    layers = (
+        Layer(
+            "layer",
+            *(
+                Phase(row[i] * 1e-9, COLLECTIVES.get(row[i + 1]), float(row[i + 2]), group)
+                for i, group in zip((0, 3, 6), PHASES, strict=True)
+            ),
+        )
+        for row in rows
+    )
+    return Workload("workload", tuple(layers))
+
+
+def time_ns(
+    rows: Sequence[Sequence[Any]], communicator: Mapping[str, Sequence[int]], bandwidth: Sequence[float]
+) -> float:
+    """Return the ns of an iteration of a table, with GB/s of each dimension."""
+    extents = {phase: np.maximum(np.array(communicator[phase]), 1)[:, None] for phase in PHASES}
+    loop = iteration_time(workload_of(rows), {phase: int(e.prod()) for phase, e in extents.items()}, "none")
+    bytes_per_second = np.array(bandwidth)[:, None] * 1e9
+    per_byte = [
+        time_per_byte(unit_traffic(pattern, extents[group]), bytes_per_second) for group, pattern in loop.streams
+    ]
+    return float(np.broadcast_to(loop(per_byte), 1)[0]) * 1e9
+
+
+def catalog_of(table: Mapping[str, Mapping[str, float]]) -> Catalog:
+    """Return the technologies of a table of USD per GB/s."""
+
+    def price(tier: str, part: str) -> float:
+        return table.get(tier, {}).get(part, 0.0) / 1e9
+
+    technologies = (
+        Technology(tier, price(tier, "Link"), price(tier, "Switch"), price(tier, "Nic"), None, None, _BLOCK_NAMES)
+        for tier in TIERS
+    )
+    return Catalog("", "", tuple(technologies))
+
+
+def population_of(network: Mapping[str, Any], bandwidth: Sequence[float]) -> Population:
+    """Return one design: a network with GB/s of each dimension."""
+    columns = (
+        network["npus"],
+        [_BLOCKS[block] for block in network["topology"]],
+        [TIERS.index(tier) for tier in network["cost_dims"]],
+    )
+    return Population(*(np.array(column)[:, None] for column in columns), np.array(bandwidth)[:, None] * 1e9)
+
+
+def case_time(golden: Mapping[str, Any], case: Mapping[str, Any], bandwidth: Sequence[float]) -> float:
+    """Return the weighted ns of a case's workloads."""
+    return sum(
+        one["weight"] * time_ns(golden["workload_tables"][one["workload"]], one["communicator"], bandwidth)
+        for one in case["workloads"]
+    )
+
+
+def case_cost(golden: Mapping[str, Any], case: Mapping[str, Any], bandwidth: Sequence[float]) -> float:
+    """Return the USD of a case's network."""
+    prices = part_prices(catalog_of(golden["cost_tables"][case["cost_table"]]))
+    return float(cost_by_part(population_of(case["network"], bandwidth), prices).sum())
+
+
+def _times() -> Iterator[Row]:
+    golden = published("libra_sample.json")
+    for case in golden["cases"]:
+        theirs = case["libra"]
+        yield Row(case["id"], theirs["e2e_ns"], case_time(golden, case, theirs["bw_GBps"]), "ns")
+
+
+def _costs() -> Iterator[Row]:
+    golden = published("libra_sample.json")
+    for case in golden["cases"]:
+        theirs = case["libra"]
+        yield Row(case["id"], theirs["cost"], case_cost(golden, case, theirs["bw_GBps"]), "USD")
+
+
+_EXACT = "exact by construction"
+_PAPER = "LIBRA (Won et al. 2024), the authors' program"
+
+LIBRA = (
+    Source("libra-time", "networks", f"{_PAPER}: time of an iteration", _times, _EXACT,
+           "at the bandwidths that LIBRA chose"),
+    Source("libra-cost", "networks", f"{_PAPER}: cost of the network", _costs, _EXACT,
+           "at the bandwidths that LIBRA chose"),
+)  # fmt: skip
