@@ -19,43 +19,12 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import SWITCH, Implementation, Link, Overheads, phase_time
 from evo_libra.timing.collectives.system import Choice, System
-from evo_libra.timing.names import CollectiveAlgorithm, Policy, Scheduler
-from evo_libra.units import GIBI
+from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
+from evo_libra.validation.astra import collective_ns, links_of, system_of
 
 CASES = json.loads((Path(__file__).parents[2] / "golden" / "astra_collectives.json").read_text())
-BLOCK = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
 NAMES = [block.name for block in BLOCKS]
 COLLECTIVES = {collective.name: collective for collective in Collective}
-
-
-def links_of(network: dict[str, Any], *, shared: bool = False) -> list[Link]:
-    return [
-        Link(
-            np.array([NAMES.index(BLOCK[block])]),
-            np.array([npus]),
-            np.array([bandwidth * GIBI]),
-            np.array([latency]),
-            shared,
-        )
-        for block, npus, bandwidth, latency in zip(
-            network["topology"], network["npus_count"], network["bandwidth"], network["latency"], strict=True
-        )
-    ]
-
-
-def system_of(case: dict[str, Any]) -> System:
-    given_ = case["system"]
-    names = given_[case["collective"].lower().replace("_", "-") + "-implementation"]
-    return System(
-        {COLLECTIVES[case["collective"]]: [Implementation.read(name) for name in names]},
-        given_["preferred-dataset-splits"],
-        given_["active-chunks-per-dimension"],
-        given_["collective-optimization"] == "localBWAware",
-        Overheads(float(given_["endpoint-delay"]), float(given_["local-mem-bw"])),
-        case["queues"],
-        Scheduler(given_.get("inter-dimension-scheduling", "baseline")),
-        Policy(given_.get("intra-dimension-scheduling", "FIFO")),
-    )
 
 
 def is_tree_of_several_chunks(case: dict[str, Any]) -> bool:
@@ -85,10 +54,7 @@ def test_trees_of_which_no_time_is_known_are_refused(case: dict[str, Any]) -> No
 
 @pytest.mark.parametrize("case", [*EXACT, *THEMIS], ids=lambda case: case["id"])
 def test_single_collective(case: dict[str, Any]) -> None:
-    time = collective_time(
-        COLLECTIVES[case["collective"]], case["bytes"], links_of(case["network"]), system_of(case), case["involved"]
-    )
-    assert abs(time[0] - case["finish_ns"]) <= 1
+    assert abs(collective_ns(case) - case["finish_ns"]) <= 1
 
 
 def alike(case: dict[str, Any]) -> str:
@@ -166,9 +132,7 @@ OPEN = [case for case in SHARED if not has_closed_form(case)]
 
 @pytest.mark.parametrize("case", AWARE, ids=lambda case: case["id"])
 def test_single_collective_where_messages_share_links(case: dict[str, Any]) -> None:
-    links = links_of(case["network"], shared=True)
-    time = collective_time(COLLECTIVES[case["collective"]], case["bytes"], links, system_of(case), case["involved"])
-    assert time[0] == pytest.approx(case["finish_ns"], rel=1e-6)
+    assert collective_ns(case) == pytest.approx(case["finish_ns"], rel=1e-6)
 
 
 @pytest.mark.parametrize("case", OPEN, ids=lambda case: case["id"])

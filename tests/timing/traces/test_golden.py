@@ -9,85 +9,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evo_libra.chakra.trace import Attribute, Kind, Node
-from evo_libra.collective import Collective
-from evo_libra.network.blocks.registry import BLOCKS
-from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
-from evo_libra.timing.collectives.system import System
-from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMemory
-from evo_libra.timing.names import Scheduler
+from evo_libra.chakra.trace import Node
 from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.durations import durations
-from evo_libra.timing.traces.execute import Execution, execute, execute_program
+from evo_libra.timing.traces.execute import Execution, execute_program
 from evo_libra.timing.traces.replay import replay_population
-from evo_libra.units import GIBI
+from evo_libra.validation import astra
+from evo_libra.validation.astra import groups_of, machine_of
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "astra_graphs.json").read_text())
 CASES = GOLDEN["cases"]
-BLOCK = {"Ring": "ring", "FullyConnected": "fully-connected", "Switch": "switch"}
-NAMES = [block.name for block in BLOCKS]
 
 # The simulator goes on counting its rounds from one collective to the next, which is a mistake of it: the specification
 # allows 5 % here. (With two dimensions and 16 chunks, as in golden-0911, the count comes out even.)
 KEEPS_COUNTING = "golden-0889"
 
 
-def node_of(
-    number: int, kind: str, control: list[int], data: list[int], duration: int, attributes: dict[str, Any]
-) -> Node:
-    given = {name: Attribute(type_, value) for name, (type_, value) in attributes.items()}
-    return Node(number, "", Kind[kind], tuple(control), tuple(data), 0, duration, attributes=given)
-
-
-NODES = [node_of(*row) for row in GOLDEN["nodes"]]
-
-
 def traces_of(case: dict[str, Any]) -> list[list[Node]]:
-    return [[NODES[place] for place in trace] for trace in GOLDEN["traces"][case["trace"]]]
-
-
-def links_of(network: dict[str, Any]) -> list[Link]:
-    rows = zip(network["topology"], network["npus_count"], network["bandwidth"], network["latency"], strict=True)
-    return [
-        Link(
-            np.array([NAMES.index(BLOCK[block])]), np.array([npus]), np.array([bandwidth * GIBI]),
-            np.array([latency]),
-        )
-        for block, npus, bandwidth, latency in rows
-    ]  # fmt: skip
-
-
-def machine_of(case: dict[str, Any]) -> Machine:
-    given = case["system"]
-    implementations = {
-        collective: [Implementation.read(name) for name in given[f"{collective.value}-implementation"]]
-        for collective in Collective
-    }
-    system = System(
-        implementations,
-        given["preferred-dataset-splits"],
-        given["active-chunks-per-dimension"],
-        given["collective-optimization"] == "localBWAware",
-        Overheads(float(given["endpoint-delay"]), float(given["local-mem-bw"])),
-        case["queues"],
-        Scheduler(given.get("inter-dimension-scheduling", "baseline")),
-    )
-    compute = ComputeModel(given.get("peak-perf", 0.0) * 1e12, roofline=bool(given.get("roofline-enabled", 0)))
-    return Machine(links_of(case["network"]), system, compute, memory_of(case.get("memory")))
-
-
-def memory_of(given: dict[str, Any] | None) -> RemoteMemory:
-    if given is None:
-        return RemoteMemory()
-    return RemoteMemory(MemoryKind(given["memory-type"]), given["remote-mem-latency"], given["remote-mem-bw"])
-
-
-def groups_of(case: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: tuple(members) for name, members in case["groups"].items()}
+    return astra.traces_of(GOLDEN, case)
 
 
 def run(case: dict[str, Any]) -> Execution:
-    return execute(traces_of(case), groups_of(case), machine_of(case))
+    return astra.run_trace(GOLDEN, case)
 
 
 def test_there_are_enough_cases() -> None:
