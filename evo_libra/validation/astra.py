@@ -52,8 +52,8 @@ def system_of(case: Case) -> System:
         given["collective-optimization"] == "localBWAware",
         Overheads(float(given["endpoint-delay"]), float(given["local-mem-bw"])),
         case["queues"],
-        Scheduler(given.get("inter-dimension-scheduling", "baseline")),
-        Policy(given.get("intra-dimension-scheduling", "FIFO")),
+        Scheduler.of(given.get("inter-dimension-scheduling", "baseline")),
+        Policy.of(given.get("intra-dimension-scheduling", "FIFO")),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import Population
-from evo_libra.collective import Collective, time_per_byte, unit_traffic
+from evo_libra.collective import Collective, Pattern, time_per_byte, unit_traffic
 from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, part_prices
 from evo_libra.validation.source import Row, Source, published
 from evo_libra.workload.training import iteration_time
@@ -43,10 +43,10 @@ def time_ns(
     """Return the ns of an iteration of a table, with GB/s of each dimension."""
     extents = {phase: np.maximum(np.array(communicator[phase]), 1)[:, None] for phase in PHASES}
     loop = iteration_time(workload_of(rows), {phase: int(e.prod()) for phase, e in extents.items()}, "none")
-    bytes_per_second = np.array(bandwidth)[:, None] * 1e9
-    per_byte = [
-        time_per_byte(unit_traffic(pattern, extents[group]), bytes_per_second) for group, pattern in loop.streams
-    ]
+    rate = np.array(bandwidth)[:, None] * 1e9
+    # LIBRA's streams are all patterns.
+    streams = [(group, pattern) for group, pattern in loop.streams if isinstance(pattern, Pattern)]
+    per_byte = [time_per_byte(unit_traffic(pattern, extents[group]), rate) for group, pattern in streams]
     return float(np.broadcast_to(loop(per_byte), 1)[0]) * 1e9
 
 
@@ -65,20 +65,18 @@ def catalog_of(table: Mapping[str, Mapping[str, float]]) -> Catalog:
 
 def population_of(network: Mapping[str, Any], bandwidth: Sequence[float]) -> Population:
     """Return one design: a network with GB/s of each dimension."""
-    columns = (
-        network["npus"],
-        [_BLOCKS[block] for block in network["topology"]],
-        [TIERS.index(tier) for tier in network["cost_dims"]],
-    )
-    return Population(*(np.array(column)[:, None] for column in columns), np.array(bandwidth)[:, None] * 1e9)
+    blocks = [_BLOCKS[block] for block in network["topology"]]
+    tiers = [TIERS.index(tier) for tier in network["cost_dims"]]
+    npus, block, technology = (np.array(column)[:, None] for column in (network["npus"], blocks, tiers))
+    return Population(npus, block, technology, np.array(bandwidth)[:, None] * 1e9)
 
 
 def case_time(golden: Mapping[str, Any], case: Mapping[str, Any], bandwidth: Sequence[float]) -> float:
     """Return the weighted ns of a case's workloads."""
-    return sum(
-        one["weight"] * time_ns(golden["workload_tables"][one["workload"]], one["communicator"], bandwidth)
-        for one in case["workloads"]
-    )
+    tables, found = golden["workload_tables"], 0.0
+    for one in case["workloads"]:
+        found += one["weight"] * time_ns(tables[one["workload"]], one["communicator"], bandwidth)
+    return found
 
 
 def case_cost(golden: Mapping[str, Any], case: Mapping[str, Any], bandwidth: Sequence[float]) -> float:
