@@ -70,8 +70,8 @@ def _fat_trees() -> Iterator[Row]:
         gpus, theirs = row["inputs"]["gpus"], row["value"]
         items, usd, _ = rails(RAIL, gpus)
         yield Row(f"switches, {gpus} GPUs", theirs["switches"], items["switch"], "")
-        yield Row(f"switches, {gpus} GPUs", theirs["switch_usd"], usd["switch"], "USD")
-        yield Row(f"cables, {gpus} GPUs", theirs["cable_usd"], usd["link"] + usd["uplink"], "USD")
+        yield Row(f"cost of switches, {gpus} GPUs", theirs["switch_usd"], usd["switch"], "USD")
+        yield Row(f"cost of cables, {gpus} GPUs", theirs["cable_usd"], usd["link"] + usd["uplink"], "USD")
 
 
 def _optical() -> Iterator[Row]:

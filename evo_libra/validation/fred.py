@@ -181,7 +181,7 @@ def _bisections() -> Iterator[Row]:
 
 
 def _wafer() -> Iterator[Row]:
-    yield Row("traffic saved, groups of 5", value("fred.innet.traffic_cut.5peers"), 100 * saved(5), "%")
+    yield Row("traffic saved, groups of 5", value("fred.innet.traffic_cut.5peers"), 100 * saved(5), "percent")
     yield Row("link of the mesh while I/O broadcasts", value("fred.mesh.io_hotspot"), hottest_link(), "GB/s")
     yield Row("switches of tree D", value("fred.hw.power"), tree_power(), "W")
 
@@ -197,7 +197,7 @@ def _source(name: str, title: str, rows: Callable[[], Iterator[Row]], note: str 
 
 FRED = (
     _source("bandwidth", "8.1: bandwidth of an NPU, one group", partial(_bandwidths, alone),
-            "as the paper counts; of the mesh and tree A's own rule for the whole wafer"),
+            "counted as the paper does, which takes tree A's inner bandwidth as four times the outer one"),
     _source("shared-bandwidth", "8.1: the same, all groups at a time", partial(_bandwidths, effective),
             "what searches use; the paper counts one group"),
     _source("bisection", "7: bisection of the wafer", _bisections),

@@ -23,6 +23,10 @@ GPUS = 32_768
 ONE_TIER, TWO_TIERS = 512, 256
 """GPUs of a domain of high bandwidth, and thus rails: 64 GPUs on a rail are one switch, 128 take two tiers."""
 
+FITTED = "fitted to the published"
+CATALOGUE = {"cost": "catalogue, value", "power": "catalogue"}
+"""Names of prices and watts."""
+
 SCENARIOS: tuple[Scenario, ...] = ("low", "value", "high")
 SWITCH, TRANSCEIVER, _NIC = ITEMS.index("switch"), ITEMS.index("transceiver"), ITEMS.index("nic")
 
@@ -112,7 +116,7 @@ def savings() -> list[Saving]:
     found = []
     for row, (figure, ends) in enumerate(published_savings().items()):
         found.append(Saving(figure, "published", *ends))
-        found.append(saving(figure, "fitted to the published", fitted(figure)))
+        found.append(saving(figure, FITTED, fitted(figure)))
         for scenario in SCENARIOS if figure == "cost" else SCENARIOS[1:2]:
             sourced = part_figures(optics(), scenario)[row]
             name = f"catalogue, {scenario}" if figure == "cost" else "catalogue"
@@ -144,28 +148,24 @@ def overheads() -> dict[str, float]:
     }
 
 
-FITTED = "fitted to the published"
-CATALOGUE = {"cost": "catalogue, value", "power": "catalogue"}
-
-
 def _savings(prices: dict[str, str]) -> Iterator[Row]:
     found = {(one.figure, one.prices): one for one in savings()}
     for figure, (two, one) in published_savings().items():
         ours = found[figure, prices[figure]]
-        yield Row(f"{figure}, rails of two tiers", 100 * two, 100 * ours.two_tiers, "%")
-        yield Row(f"{figure}, rails of one tier", 100 * one, 100 * ours.one_tier, "%")
+        yield Row(f"{figure}, rails of two tiers", 100 * two, 100 * ours.two_tiers, "percent")
+        yield Row(f"{figure}, rails of one tier", 100 * one, 100 * ours.one_tier, "percent")
 
 
 def _overheads() -> Iterator[Row]:
     for figure, (machine, ours) in zip(published_overheads(), overheads().items(), strict=True):
-        yield Row(machine, 100 * figure, 100 * ours, "%")
+        yield Row(machine, 100 * figure, 100 * ours, "percent")
 
 
 _PAPER = "Rail-only (Wang et al. 2023), abstract"
 
 RAIL_ONLY = (
     Source("rail-only", "networks", f"{_PAPER}: savings, prices of the catalogue", lambda: _savings(CATALOGUE),
-           note="domains are those that its two ends need; without NICs"),
+           note="domains of 256 and 512 GPUs, which its two ends need; without NICs"),
     Source("rail-only-fitted", "networks", f"{_PAPER}: savings, one share of the switches fitted to both ends",
            lambda: _savings(dict.fromkeys(CATALOGUE, FITTED)), note="one fitted share for cost, one for power"),
     Source("rail-only-all-to-all", "networks", f"{_PAPER}: overhead of an all-to-all", _overheads,

@@ -12,6 +12,7 @@ from evo_libra.validation.themis import (
     LARGEST,
     SIZES,
     SMALLEST,
+    THEMIS,
     figures,
     geometric_mean,
     paper_times,
@@ -43,3 +44,12 @@ def test_astra_sims_gains_are_the_papers_without_latency_and_fully_connected_lin
     for scheduler in (FIFO, SMALLEST):
         assert geometric_mean(plain[scheduler]) < 1.25
         assert geometric_mean(alike[scheduler]) == pytest.approx(geometric_mean(paper[scheduler]), abs=0.05)
+
+
+def test_the_error_of_astra_sims_own_themis() -> None:
+    found, theirs = [speedups(astra_times(size)) for size in SIZES], figures()
+    means = [geometric_mean(np.array([one[name] for one in found])) for name in theirs["mean_speedup"]]
+    values = [*theirs["mean_speedup"].values(), theirs["largest_speedup"]]
+    errors = np.abs(np.array([*means, max(one[SMALLEST].max() for one in found)]) / values - 1)
+    anchor = next(source.anchor for source in THEMIS if source.name == "themis-speedup")
+    assert anchor.endswith(f" {100 * errors.mean():.0f} % mean, {100 * errors.max():.0f} % max")
