@@ -19,9 +19,10 @@ _TECHNIQUES = {"seq": (NONE, True), "sel": (SELECTIVE, False), "seqsel": (SELECT
 
 def _setup(row: Mapping[str, Any]) -> Setup:
     hidden, heads = row["hidden"], row["heads"]
+    shape = (row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden)
     model = Decoder(
-        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, False, 51200, row["seq"],
-        None, None, "", tied=True,
+        row["model"], *shape, gated=False, vocabulary=51200, sequence=row["seq"], experts=None, latent=None, source="",
+        tied=True,
     )  # fmt: skip
     return Setup(model, accelerator("a100-80gb"), row["seq"], row["batch"], fused_attention=False, dropout=True)
 
