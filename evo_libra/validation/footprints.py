@@ -18,9 +18,9 @@ _TECHNIQUES = {"seq": (NONE, True), "sel": (SELECTIVE, False), "seqsel": (SELECT
 
 
 def _setup(row: Mapping[str, Any]) -> Setup:
-    hidden, heads = row["hidden"], row["heads"]
+    hidden, heads, gated = row["hidden"], row["heads"], False
     model = Decoder(
-        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, False, 51200, row["seq"],
+        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, gated, 51200, row["seq"],
         None, None, "", tied=True,
     )  # fmt: skip
     return Setup(model, accelerator("a100-80gb"), row["seq"], row["batch"], fused_attention=False, dropout=True)
