@@ -4,20 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.validation.source import Errors, Row, errors_of
-from evo_libra.validation.training import TrainingRow, plain_rows, seconds_of, setup_of, stack_of, without_factor
+from evo_libra.validation.training import (
+    TrainingRow,
+    plain_rows,
+    seconds_of,
+    setup_of,
+    stack_of,
+    training_rows,
+    without_factor,
+)
 from evo_libra.workload.step.stacks import STACKS
 from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK, Setup
 
 SCALE = 0.03
 """Error from which on a row counts by its size and no longer by its square."""
 
+FITTED = {
+    "megatron-2022": ("compute",),
+    "llama-3": ("compute",),
+    "deepspeed-2021": ("hides_data", "ring_efficiency"),
+}
+"""What is fitted of each software, to its own rows."""
+
 _START = (0.8, 0.7)
 """Where fits begin: away from the constants, so that they have to be found."""
+
+_START_OF_FIGURES = 0.7
 
 
 @dataclass(frozen=True)
@@ -44,15 +62,15 @@ class Half:
 
 @dataclass(frozen=True)
 class Refit:
-    """Constants and factors of software after a fit on all rows, and what fits on half of the rows say of the rest."""
+    """Constants and figures of software after a fit on all rows, and what fits on half of the rows say of the rest."""
 
     constants: tuple[Constant, ...]
-    factors: tuple[Constant, ...]
+    software: tuple[Constant, ...]
     halves: tuple[Half, ...]
 
 
 def refit() -> Refit:
-    """Fit the two constants, then the factor of each software, and each half of the rows by itself."""
+    """Fit the two constants, then the figures of each software, and each half of the rows by itself."""
     rows = plain_rows()
     found = fitted_constants(rows)
     gemm, memory = map(float, found)
@@ -61,7 +79,7 @@ def refit() -> Refit:
         Constant("MEMORY_OF_PEAK", MEMORY_OF_PEAK, memory),
     )
     halves = (_half("odd", rows[::2], rows[1::2]), _half("even", rows[1::2], rows[::2]))
-    return Refit(constants, _factors(rows, found), halves)
+    return Refit(constants, _factors(found), halves)
 
 
 def fitted_constants(rows: Sequence[TrainingRow]) -> FloatArray:
@@ -87,25 +105,26 @@ def _loss(rows: Sequence[Row]) -> float:
     return float(np.mean(np.sqrt(1.0 + (_log_errors(rows) / SCALE) ** 2) - 1.0))
 
 
-def _factors(rows: Sequence[TrainingRow], constants: FloatArray) -> tuple[Constant, ...]:
-    """Return the factor of each software that has one."""
-    own = {name: [row for row in rows if stack_of(row).name == name] for name in STACKS}
-    return tuple(
-        Constant(name, STACKS[name].compute, _factor(own[name], constants))
-        for name in own
-        if own[name] and STACKS[name].compute != 1.0
-    )
+def _factors(constants: FloatArray) -> tuple[Constant, ...]:
+    """Return the figures of each software, fitted to all of its own rows."""
+    found: list[Constant] = []
+    for name, fields in FITTED.items():
+        own = [row for row in training_rows() if stack_of(row).name == name]
+        pairs = zip(fields, _figures(own, fields, constants), strict=True)
+        found += [Constant(f"{name} {field}", getattr(STACKS[name], field), float(value)) for field, value in pairs]
+    return tuple(found)
 
 
-def _factor(rows: Sequence[TrainingRow], constants: FloatArray) -> float:
-    """Return the factor on compute time with the least squares of logarithmic errors."""
+def _figures(rows: Sequence[TrainingRow], fields: Sequence[str], constants: FloatArray) -> FloatArray:
+    """Return the figures of a software with the least squares of logarithmic errors."""
     setups = [_at(setup_of(row), constants) for row in rows]
 
     def squares(at: FloatArray) -> float:
-        scaled = [replace(setup, stack=replace(setup.stack, compute=float(at[0]))) for setup in setups]
-        return float(np.sum(_log_errors(_compared(rows, scaled)) ** 2))
+        figures: dict[str, Any] = dict(zip(fields, map(float, at), strict=True))
+        stack = replace(setups[0].stack, **figures)
+        return float(np.sum(_log_errors(_compared(rows, [replace(setup, stack=stack) for setup in setups])) ** 2))
 
-    return float(_minimum(squares, (1.0,))[0])
+    return _minimum(squares, [_START_OF_FIGURES] * len(fields))
 
 
 def _half(tested: str, fit: Sequence[TrainingRow], test: Sequence[TrainingRow]) -> Half:

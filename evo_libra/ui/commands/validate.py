@@ -76,11 +76,11 @@ def _refit() -> Refit:
 def _json(computed: Computed, fitted: Refit | None) -> dict[str, Any]:
     from evo_libra.validation.sources import NOT_MODELLED
 
-    constants, factors = fitted_figures()
+    constants, software = fitted_figures()
     found = {
         "sources": [_source_json(source, rows) for source, rows in computed.items()],
         "constants": constants,
-        "software_factors": factors,
+        "software": software,
         "not_modelled": list(NOT_MODELLED),
     }
     return found if fitted is None else {**found, "refit": _refit_json(fitted)}
@@ -105,7 +105,7 @@ def _row_json(row: Row) -> dict[str, Any]:
 def _refit_json(fitted: Refit) -> dict[str, Any]:
     return {
         "constants": [_constant_json(one) for one in fitted.constants],
-        "software_factors": [_constant_json(one) for one in fitted.factors],
+        "software": [_constant_json(one) for one in fitted.software],
         "halves": [{"tested": half.tested, **_errors_json(half.errors)} for half in fitted.halves],
     }
 
@@ -115,12 +115,14 @@ def _constant_json(one: Constant) -> dict[str, Any]:
 
 
 def fitted_figures() -> tuple[dict[str, float], dict[str, float]]:
-    """Return the fitted constants of a training step, and the factors of software that has one."""
+    """Return the fitted constants of a training step, and what is fitted of each software."""
+    from evo_libra.validation.fit import FITTED
     from evo_libra.workload.step.stacks import STACKS
     from evo_libra.workload.step.training_setup import GEMM_OF_ISOLATED, MEMORY_OF_PEAK
 
-    factors = {name: stack.compute for name, stack in STACKS.items() if stack.compute != 1.0}
-    return {"GEMM_OF_ISOLATED": GEMM_OF_ISOLATED, "MEMORY_OF_PEAK": MEMORY_OF_PEAK}, factors
+    pairs = ((name, field) for name, fields in FITTED.items() for field in fields)
+    software = {f"{name} {field}": getattr(STACKS[name], field) for name, field in pairs}
+    return {"GEMM_OF_ISOLATED": GEMM_OF_ISOLATED, "MEMORY_OF_PEAK": MEMORY_OF_PEAK}, software
 
 
 # Tables.
@@ -197,7 +199,7 @@ def _show_refit(fitted: Refit) -> None:
         ("constant", "now", "fitted", "moves %"),
         [
             (one.name, f"{one.value:.4f}", f"{one.fitted:.4f}", f"{100 * one.moved:+.2f}")
-            for one in (*fitted.constants, *fitted.factors)
+            for one in (*fitted.constants, *fitted.software)
         ],
         left=("constant",),
     )
@@ -213,10 +215,10 @@ def notes() -> tuple[str, ...]:
     """Return what the figures rest on, a sentence each."""
     from evo_libra.validation.sources import NOT_MODELLED
 
-    constants, factors = (", ".join(f"{name} {value:g}" for name, value in one.items()) for one in fitted_figures())
+    constants, software = (", ".join(f"{name} {value:g}" for name, value in one.items()) for one in fitted_figures())
     return (
         f"Two constants of a training step are fitted to published rows: {constants}.",
-        f"Factors on the compute time of software: {factors}; 1 for all other software.",
+        f"What is fitted of each software to its own rows: {software}; all other software takes the defaults.",
         f"Not modelled: {' '.join(NOT_MODELLED)}",
     )
 
