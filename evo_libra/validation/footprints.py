@@ -57,6 +57,7 @@ def _rows(start: str) -> Iterator[Row]:
 FOOTPRINTS = (
     Source("memory", "footprints", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
            lambda: _rows("korthikanti.f1"), "Calculon 2.1 % mean on activations"),
-    Source("recomputation", "footprints", "Korthikanti et al. 2022, figure 7: activations beside tensor parallelism alone",
+    Source("recomputation", "footprints",
+           "Korthikanti et al. 2022, figure 7: activations beside tensor parallelism alone",
            lambda: _rows("korthikanti.f7"), note="printed in percent, digitised in part"),
 )  # fmt: skip
