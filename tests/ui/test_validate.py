@@ -7,10 +7,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
 from evo_libra.ui.commands.application import run
+from evo_libra.ui.plots.axes import Series
+from evo_libra.ui.plots.parity import line_of
 from evo_libra.validation.sources import NOT_MODELLED, SOURCES
 
 
@@ -101,3 +104,11 @@ def test_a_plot_that_cannot_be_drawn_is_one_sentence(tmp_path: Path, capsys: pyt
     assert "--plot: found parity.gif; allowed endings: .png, .pdf, .svg" in capsys.readouterr().err
     assert run(["validate", "--plot", str(tmp_path / "none" / "parity.png")]) == 2
     assert "cannot be written: no such file or directory" in capsys.readouterr().err
+
+
+def test_the_line_reaches_as_far_as_the_points() -> None:
+    points = Series(np.array([2.0, 50.0]), np.array([1.0, 40.0]), "points")
+    line = line_of([points])
+    assert (line.x[0], line.x[-1]) == (pytest.approx(1.0), pytest.approx(50.0))
+    assert np.array_equal(line.x, line.y)
+    assert not line_of([Series(np.empty(0), np.empty(0), "none")]).x.size
