@@ -45,6 +45,11 @@ PLACES = {
     "settings": "evo_libra.experiment.run.settings.SETTINGS",
     "commands": "evo_libra.ui.commands.names.COMMANDS",
     "command line": "evo_libra.ui.commands.application.run",
+    "sources": "evo_libra.validation.sources.SOURCES",
+    "errors": "evo_libra.ui.commands.validate.error_cells",
+    "meaning": "evo_libra.ui.commands.validate.meaning",
+    "notes": "evo_libra.ui.commands.validate.notes",
+    "not modelled": "evo_libra.validation.sources.NOT_MODELLED",
     "JSON files": "evo_libra.experiment.store.folder._FIELDS",
 }
 """Where the program keeps what the tables here are made of."""
@@ -268,6 +273,32 @@ def _type_of(kind: Any) -> str:  # noqa: ANN401 - a type
     return words.get(kind, either(inner) if inner else "any value")
 
 
+# What `evo-libra validate` prints.
+
+
+def validation(what: str) -> str:
+    """Return the errors by group and source, what they rest on, or what is not modelled."""
+    return {"errors": _errors, "constants": _constants, "left_out": _left_out}[what]()
+
+
+def _errors() -> str:
+    groups: dict[str, list[list[str]]] = {}
+    for source in named("sources"):
+        figures = named("errors")(tuple(source.rows()))
+        row = [f"`{source.name}`", *figures, source.anchor, named("meaning")(source)]
+        groups.setdefault(source.group, []).append(row)
+    head = ["source", "rows", "mean %", "max %", "bias %", "error of others", "what it is"]
+    return "\n\n".join(f"### `{name}`\n\n{table(head, rows)}" for name, rows in groups.items())
+
+
+def _constants() -> str:
+    return "\n".join(f"- {note}" for note in named("notes")()[:-1])
+
+
+def _left_out() -> str:
+    return "\n".join(f"- {sentence}" for sentence in named("not modelled"))
+
+
 # The command line.
 
 
@@ -325,6 +356,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         records,
         shares,
         technologies,
+        validation,
     )
 }
 """What a page can ask for, by name."""

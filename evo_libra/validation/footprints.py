@@ -18,9 +18,9 @@ _TECHNIQUES = {"seq": (NONE, True), "sel": (SELECTIVE, False), "seqsel": (SELECT
 
 
 def _setup(row: Mapping[str, Any]) -> Setup:
-    hidden, heads = row["hidden"], row["heads"]
+    hidden, heads, gated = row["hidden"], row["heads"], False
     model = Decoder(
-        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, False, 51200, row["seq"],
+        row["model"], row["layers"], hidden, heads, heads, hidden // heads, 4 * hidden, gated, 51200, row["seq"],
         None, None, "", tied=True,
     )  # fmt: skip
     return Setup(model, accelerator("a100-80gb"), row["seq"], row["batch"], fused_attention=False, dropout=True)
@@ -55,8 +55,9 @@ def _rows(start: str) -> Iterator[Row]:
 
 
 FOOTPRINTS = (
-    Source("memory", "memory", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
+    Source("memory", "footprints", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
            lambda: _rows("korthikanti.f1"), "Calculon 2.1 % mean on activations"),
-    Source("recomputation", "memory", "Korthikanti et al. 2022, figure 7: activations beside tensor parallelism alone",
+    Source("recomputation", "footprints",
+           "Korthikanti et al. 2022, figure 7: activations beside tensor parallelism alone",
            lambda: _rows("korthikanti.f7"), note="printed in percent, digitised in part"),
 )  # fmt: skip

@@ -56,6 +56,7 @@ COMMANDS = {
     "search": ("search", "Search a problem for its Pareto front and keep it in a folder of results."),
     "show": ("results", "Show what a run came from: problem, seed, versions, git state, machine, times."),
     "ui": ("results", "Watch and steer runs in the terminal: live fronts, queue, designs. Leaving it stops nothing."),
+    "validate": ("validate", "Compare what this program computes with what others have published or measured."),
     "workload": ("workload", "Look at execution traces of workloads."),
 }
 """Name of a command -> its module in this package, and what the command does: its docstring's first line."""

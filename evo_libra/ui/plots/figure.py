@@ -130,6 +130,19 @@ def attainment_figure(
         axes.legend(loc="upper right")
 
 
+def parity_figure(
+    series: Sequence[Series], line: Series, *, x_label: str, y_label: str, title: str, path: Path | BinaryIO
+) -> None:
+    """Write points and a line under them on logarithmic axes, as `front_figure` does."""
+    check_series(series, log_x=True, log_y=True)
+    x, y = axes_of([line, *series], log_x=True, log_y=True)
+    with _drawing(path, x_label, y_label, title) as (_, axes):
+        _prepare(axes, x, y)
+        _draw(axes, series)
+        axes.plot(line.x, line.y, color="#767676", linewidth=0.8, label=line.label, zorder=1)
+        axes.legend(loc="upper left")
+
+
 @contextmanager
 def _drawing(path: Path | BinaryIO, x_label: str, y_label: str, title: str) -> Iterator[tuple[Figure, Axes]]:
     """Yield a figure and its axes to draw on, and write the figure; the user's own settings do not change its bytes."""

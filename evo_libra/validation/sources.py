@@ -1,0 +1,45 @@
+"""All that this program is compared with, in one table, and what it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evo_libra.errors import InputError, suggestion
+from evo_libra.validation.footprints import FOOTPRINTS
+from evo_libra.validation.kernels import KERNELS
+from evo_libra.validation.source import Source
+from evo_libra.validation.training import TRAINING
+
+SOURCES: tuple[Source, ...] = (
+    *TRAINING,
+    *FOOTPRINTS,
+    *KERNELS,
+)
+"""Every source, those of a group one after the other."""
+
+NOT_MODELLED = (
+    "Layers that the stages of a pipeline cannot share evenly are rounded up.",
+    "Stragglers: every accelerator takes the same time.",
+    "Checkpoints that are written, failures and restarts.",
+    "Loading of data.",
+    "Contention between groups that share a link.",
+    "Power caps, except as far as they are in the fitted factor of products.",
+)
+"""What no figure here contains, a sentence each."""
+
+
+def groups_of(sources: Sequence[Source]) -> tuple[str, ...]:
+    """Return the groups in the order of their first source."""
+    return tuple(dict.fromkeys(source.group for source in sources))
+
+
+def chosen(names: Sequence[str], sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
+    """Return the sources that have one of the names or belong to a group of that name; all for no names."""
+    allowed = [*groups_of(sources), *(source.name for source in sources)]
+    for name in names:
+        if name not in allowed:
+            raise InputError(
+                f"--group: unknown group or source '{name}'; allowed: {', '.join(groups_of(sources))}, or a source "
+                f"that `evo-libra validate` lists{suggestion(name, allowed)}"
+            )
+    return tuple(source for source in sources if not names or {source.name, source.group} & set(names))
