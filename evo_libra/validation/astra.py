@@ -127,9 +127,9 @@ _EXACT = "exact by construction"
 
 ASTRA = (
     Source("astra-sim-collectives", "networks", "ASTRA-sim 2.0: single collectives",
-           lambda: _collectives(shared=False), _EXACT, "our runs of it; its network without congestion"),
+           lambda: _collectives(shared=False), _EXACT, "recorded runs; its network without congestion"),
     Source("astra-sim-shared-links", "networks", "ASTRA-sim 2.0: collectives whose messages share links",
-           lambda: _collectives(shared=True), _EXACT, "our runs of it; one dimension, one chunk at a time"),
+           lambda: _collectives(shared=True), _EXACT, "recorded runs; one dimension, one chunk at a time"),
     Source("astra-sim-traces", "networks", "ASTRA-sim 2.0: whole traces", _traces, _EXACT,
-           "our runs of it, to the nanosecond; small traces"),
+           "recorded runs, to the nanosecond; small traces"),
 )  # fmt: skip

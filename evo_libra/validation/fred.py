@@ -192,17 +192,17 @@ def _speedups() -> Iterator[Row]:
 
 
 def _source(name: str, title: str, rows: Callable[[], Iterator[Row]], note: str = "") -> Source:
-    return Source(f"fred-{name}", "networks", f"FRED (Rashidi et al. 2024), section {title}", rows, note=note)
+    return Source(f"fred-{name}", "networks", f"FRED (Rashidi et al. 2024), {title}", rows, note=note)
 
 
 FRED = (
-    _source("bandwidth", "8.1: bandwidth of an NPU, one group", partial(_bandwidths, alone),
+    _source("bandwidth", "section 8.1: bandwidth of an NPU, one group", partial(_bandwidths, alone),
             "counted as the paper does, which takes tree A's inner bandwidth as four times the outer one"),
-    _source("shared-bandwidth", "8.1: the same, all groups at a time", partial(_bandwidths, effective),
+    _source("shared-bandwidth", "section 8.1: the same, all groups at a time", partial(_bandwidths, effective),
             "what searches use; the paper counts one group"),
-    _source("bisection", "7: bisection of the wafer", _bisections),
-    _source("wafer", "3, 7 and 8.1: traffic saved, I/O of the mesh, power", _wafer,
+    _source("bisection", "section 7: bisection of the wafer", _bisections),
+    _source("wafer", "sections 3, 7 and 8.1: traffic saved, I/O of the mesh, power", _wafer,
             "the catalogue takes the power of a switch from the same paper"),
-    _source("speedup", "8.2: speed-up of tree D over the mesh", _speedups,
+    _source("speedup", "section 8.2: speed-up of tree D over the mesh", _speedups,
             "the share of communication is taken from the published speed-up of tree C"),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from evo_libra.errors import InputError, suggestion
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.kernels import KERNELS
+from evo_libra.validation.networks import NETWORKS
 from evo_libra.validation.source import Source
 from evo_libra.validation.training import TRAINING
 
@@ -14,6 +15,7 @@ SOURCES: tuple[Source, ...] = (
     *TRAINING,
     *FOOTPRINTS,
     *KERNELS,
+    *NETWORKS,
 )
 """Every source, those of a group one after the other."""
 
