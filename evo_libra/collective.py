@@ -44,13 +44,10 @@ class Pattern(Enum):
 
     SHRINKING is a reduce-scatter: the message shrinks by the extent of each dimension it has passed. An all-reduce is
     two of it; an all-gather, which starts from a shard and goes outer to inner, is that of the gathered message.
-    NEIGHBOUR is a message of each NPU to the next of its group, which goes through one dimension: the slowest that the
-    group lies in sets the pace of a pipeline.
     """
 
     SHRINKING = "shrinking"
     ALL_TO_ALL = "all-to-all"
-    NEIGHBOUR = "neighbour"
 
 
 def pattern_of(collective: Collective) -> Pattern:
@@ -64,8 +61,6 @@ def unit_traffic(pattern: Pattern, extent: IntArray | FloatArray) -> FloatArray:
     (d, n) extents say how many NPUs of each dimension belong to one process group; 1 where the group has no part.
     """
     extent = np.asarray(extent, dtype=np.float64)
-    if pattern is Pattern.NEIGHBOUR:
-        return np.asarray(extent > 1, dtype=np.float64)
     divisor = extent if pattern is Pattern.ALL_TO_ALL else np.cumprod(extent, axis=0)
     return np.asarray((extent - 1.0) / divisor)
 

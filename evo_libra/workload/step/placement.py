@@ -8,7 +8,7 @@ from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Pattern, time_per_byte, unit_traffic
 from evo_libra.workload.parallelism import lay_groups
 from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, SecondsPerByte
+from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, SecondsPerByte, Send
 
 
 def group_extents(npus: IntArray, plans: Plans) -> dict[str, IntArray]:
@@ -43,16 +43,17 @@ def seconds_per_byte(npus: IntArray, bandwidth: FloatArray, plans: Plans, expert
     experts_per_token : copies of a token that an expert parallel group sends.
     """
     extent = group_extents(npus, plans)
-    units = {
+    units: dict[tuple[str, Pattern | Send], FloatArray] = {
         (group, pattern): unit_traffic(pattern, extent[group])
         for group, pattern in (
             (TENSOR, Pattern.SHRINKING),
             (CONTEXT, Pattern.SHRINKING),
             (DATA, Pattern.SHRINKING),
             (EXPERT_DATA, Pattern.SHRINKING),
-            (PIPELINE, Pattern.NEIGHBOUR),
         )
     }
+    # A message goes through one dimension; the slowest that the group lies in sets the pace of the pipeline.
+    units[PIPELINE, Send.NEXT] = np.asarray(extent[PIPELINE] > 1, dtype=np.float64)
     units[EXPERT, Pattern.ALL_TO_ALL] = dispatch_traffic(extent[EXPERT], experts_per_token)
     return {key: time_per_byte(unit, bandwidth) for key, unit in units.items()}
 

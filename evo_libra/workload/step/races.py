@@ -18,14 +18,15 @@ COMPUTE, BUBBLE = "compute", "bubble"
 PARTS = (COMPUTE, "head", "tensor", "context", "expert", "pipeline", BUBBLE, "data", "optimizer")
 """Parts of a step, in the order of reports."""
 
-SecondsPerByte = Mapping[tuple[str, Pattern], FloatArray]
-"""(n,) seconds of a byte of each group and pattern."""
-
 
 class Send(Enum):
     """What is no collective: a message of each NPU of a group to the next one."""
 
     NEXT = "send to the next stage"
+
+
+SecondsPerByte = Mapping[tuple[str, Pattern | Send], FloatArray]
+"""(n,) seconds of a byte of each group, by how its traffic is spread over the dimensions."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Traffic:
     operations: FloatArray
 
     @property
-    def pattern(self) -> Pattern:
+    def pattern(self) -> Pattern | Send:
         """How the bytes are spread over the dimensions."""
-        return Pattern.NEIGHBOUR if isinstance(self.operation, Send) else pattern_of(self.operation)
+        return self.operation if isinstance(self.operation, Send) else pattern_of(self.operation)
 
     def seconds(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
         """Return (n,) seconds; an all-reduce is two reduce-scatters."""

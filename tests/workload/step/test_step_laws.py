@@ -16,11 +16,12 @@ from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention
 from evo_libra.workload.step.memory import memory, parameters
 from evo_libra.workload.step.plans import FULL, NONE, Plans, one_plan
-from evo_libra.workload.step.races import SecondsPerByte
+from evo_libra.workload.step.races import SecondsPerByte, Send
 from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.training_setup import Setup
 
-FREE = {(group, pattern): np.zeros(1) for group in ("tp", "cp", "ep", "pp", "cp+dp", "edp") for pattern in Pattern}
+PATTERNS = (*Pattern, Send.NEXT)
+FREE = {(group, pattern): np.zeros(1) for group in ("tp", "cp", "ep", "pp", "cp+dp", "edp") for pattern in PATTERNS}
 SEEDS = st.integers(0, 2**32 - 1)
 DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
 ROUTED = replace(DENSE, name="routed", experts=Experts(64, 4, 4096, 4096, 2))
@@ -54,8 +55,8 @@ def random_plans(random: np.random.Generator, count: int = 16) -> Plans:
     )  # fmt: skip
 
 
-def seconds_of(random: np.random.Generator, count: int = 16) -> dict[tuple[str, Pattern], FloatArray]:
-    return {(group, pattern): 10 ** random.uniform(-13, -8, count) for group in GROUPS for pattern in Pattern}
+def seconds_of(random: np.random.Generator, count: int = 16) -> dict[tuple[str, Pattern | Send], FloatArray]:
+    return {(group, pattern): 10 ** random.uniform(-13, -8, count) for group in GROUPS for pattern in PATTERNS}
 
 
 def scaled(seconds: SecondsPerByte, random: np.random.Generator) -> SecondsPerByte:
@@ -158,7 +159,7 @@ def test_overlap_never_hides_more_than_its_compute(seed: int) -> None:
 def test_without_any_other_parallelism_a_step_is_plain_data_parallelism() -> None:
     setup = Setup(DENSE, accelerator("h100-80gb"), 4096, 64, gradient_bytes=2)
     time = step_time(setup, one_plan(dp=64))
-    seconds = {(group, pattern): np.full(1, 1e-11) for group in GROUPS for pattern in Pattern}
+    seconds = {(group, pattern): np.full(1, 1e-11) for group in GROUPS for pattern in PATTERNS}
     alone = {key: value if key == ("cp+dp", Pattern.SHRINKING) else np.zeros(1) for key, value in seconds.items()}
     weights = parameters(setup, one_plan(dp=64)).all
     np.testing.assert_allclose(time(alone) - time(dict.fromkeys(seconds, np.zeros(1))), 4 * weights * 1e-11, rtol=1e-9)
