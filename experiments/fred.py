@@ -18,7 +18,7 @@ from evo_libra.validation.fred import (
     NETWORKS,
     NPUS,
     WORKLOADS,
-    Workload,
+    FredWorkload,
     alone,
     effective,
     saved,
@@ -37,7 +37,7 @@ def communication_of_resnet_at_h100_speed() -> float:
     return busy / (busy + compute)
 
 
-def draw(workloads: Sequence[Workload]) -> None:
+def draw(workloads: Sequence[FredWorkload]) -> None:
     """Draw the speed-ups of tree D."""
     with picture("fred", 2.6) as figure:
         axes = figure.subplots()

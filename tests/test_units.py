@@ -24,7 +24,7 @@ from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.input_files.network_file import NetworkFile, network_text, parse_network
 from evo_libra.timing.input_files.system_file import parse_system
-from evo_libra.timing.trace_time import Accelerator, traced_workload
+from evo_libra.timing.trace_time import TraceAccelerator, traced_workload
 from evo_libra.units import bandwidth_in_file, bandwidth_of_file, bytes_per_ns, nanoseconds, seconds
 from evo_libra.workload.training import Message
 
@@ -140,7 +140,7 @@ def test_computations_of_a_trace_are_rounded_as_the_simulator_does() -> None:
     """At 1 TFLOP/s a thousand operations take a nanosecond, or none where the quotient is a last digit less."""
     operations = range(1000, 2_000_001, 1000)
     nodes = tuple(compute_node(n, "", operations=work, size=1) for n, work in enumerate(operations))
-    found = traced_workload("many", [nodes], {}, 4, Accelerator(1e12, 2e12)).computing * 1e9
+    found = traced_workload("many", [nodes], {}, 4, TraceAccelerator(1e12, 2e12)).computing * 1e9
     expected = [math.floor(work / min(2e12 * (work / 1), 1e12) * 1e9) for work in operations]
     assert np.rint(found).tolist() == expected
 

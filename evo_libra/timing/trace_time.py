@@ -28,7 +28,7 @@ _SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Accelerator:
+class TraceAccelerator:
     """How long computations take: FLOP/s and B/s of a roofline, or where these are None, recorded times, scaled."""
 
     peak: float | None = None
@@ -103,7 +103,9 @@ class TraceTime:
         return replay_population(self.program, np.rint(durations) if self.whole else durations).all * NANO
 
 
-def traced_workload(name: str, traces: Traces, groups: Groups, npus: int, accelerator: Accelerator) -> TracedWorkload:
+def traced_workload(
+    name: str, traces: Traces, groups: Groups, npus: int, accelerator: TraceAccelerator
+) -> TracedWorkload:
     """Compile traces, of each NPU or one for all of them, for networks of some NPUs that are still to be chosen.
 
     Errors are those of `compile_program` and `replay_population`; an InputError refuses, too, collectives that name
@@ -202,7 +204,7 @@ def _short(members: Sequence[int]) -> str:
     return f"{shown}, ..." if len(members) > _SHOWN else shown
 
 
-def _computing(program: TraceProgram, accelerator: Accelerator) -> FloatArray:
+def _computing(program: TraceProgram, accelerator: TraceAccelerator) -> FloatArray:
     found, mistakes = np.zeros(len(program)), list[Mistake]()
     for at, operation in enumerate(program.operations):
         if operation.action is Action.MEMORY:

@@ -17,7 +17,7 @@ from evo_libra.timing.machine import ComputeModel, Machine, MemoryKind, RemoteMe
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.traces.execute import Execution, execute
 from evo_libra.units import GIBI
-from evo_libra.validation.source import Row, Source, published
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
 
 Case = Mapping[str, Any]
 
@@ -107,29 +107,29 @@ def label(case: Case) -> str:
     return f"{case['id']}: {case['collective'].lower().replace('_', '-')} of {case['bytes']} B, {sizes}"
 
 
-def _collectives(*, shared: bool) -> Iterator[Row]:
+def _collectives(*, shared: bool) -> Iterator[PublishedRow]:
     for case in published("astra_collectives_sample.json"):
         if (case["backend"] == _SHARED) == shared:
-            yield Row(label(case), case["finish_ns"], collective_ns(case), "ns")
+            yield PublishedRow(label(case), case["finish_ns"], collective_ns(case), "ns")
 
 
-def _traces() -> Iterator[Row]:
+def _traces() -> Iterator[PublishedRow]:
     golden = published("astra_traces_sample.json")
     for case in golden["cases"]:
         found, theirs = run_trace(golden, case), case["result"]
-        yield Row(f"{case['id']}: {case['name']}", theirs["finish_ns"], float(found.finish.max()), "ns")
+        yield PublishedRow(f"{case['id']}: {case['name']}", theirs["finish_ns"], float(found.finish.max()), "ns")
         exposed = theirs.get("exposed_comm_ns_max")
         if exposed:
-            yield Row(f"{case['id']}: exposed communication", exposed, float(found.exposed.max()), "ns")
+            yield PublishedRow(f"{case['id']}: exposed communication", exposed, float(found.exposed.max()), "ns")
 
 
 _EXACT = "exact by construction"
 
 ASTRA = (
-    Source("astra-sim-collectives", "networks", "ASTRA-sim 2.0: single collectives",
+    PublishedSource("astra-sim-collectives", "networks", "ASTRA-sim 2.0: single collectives",
            lambda: _collectives(shared=False), _EXACT, "recorded runs; its network without congestion"),
-    Source("astra-sim-shared-links", "networks", "ASTRA-sim 2.0: collectives whose messages share links",
+    PublishedSource("astra-sim-shared-links", "networks", "ASTRA-sim 2.0: collectives whose messages share links",
            lambda: _collectives(shared=True), _EXACT, "recorded runs; one dimension, one chunk at a time"),
-    Source("astra-sim-traces", "networks", "ASTRA-sim 2.0: whole traces", _traces, _EXACT,
+    PublishedSource("astra-sim-traces", "networks", "ASTRA-sim 2.0: whole traces", _traces, _EXACT,
            "recorded runs, to the nanosecond; small traces"),
 )  # fmt: skip

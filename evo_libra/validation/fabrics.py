@@ -11,7 +11,7 @@ from evo_libra.collective import Pattern
 from evo_libra.network.bill import bill, cost_by_item, power_by_item
 from evo_libra.network.blocks import ITEMS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
-from evo_libra.validation.source import Row, Source, published
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
 
 _NPUS = 8
 """GPUs of a server, and thus rails."""
@@ -65,34 +65,34 @@ def optical(inputs: Mapping[str, Any]) -> Kit:
                switch=switch)  # fmt: skip
 
 
-def _fat_trees() -> Iterator[Row]:
+def _fat_trees() -> Iterator[PublishedRow]:
     for row in fat_trees():
         gpus, theirs = row["inputs"]["gpus"], row["value"]
         items, usd, _ = rails(RAIL, gpus)
-        yield Row(f"switches, {gpus} GPUs", theirs["switches"], items["switch"], "")
-        yield Row(f"cost of switches, {gpus} GPUs", theirs["switch_usd"], usd["switch"], "USD")
-        yield Row(f"cost of cables, {gpus} GPUs", theirs["cable_usd"], usd["link"] + usd["uplink"], "USD")
+        yield PublishedRow(f"switches, {gpus} GPUs", theirs["switches"], items["switch"], "")
+        yield PublishedRow(f"cost of switches, {gpus} GPUs", theirs["switch_usd"], usd["switch"], "USD")
+        yield PublishedRow(f"cost of cables, {gpus} GPUs", theirs["cable_usd"], usd["link"] + usd["uplink"], "USD")
 
 
-def _optical() -> Iterator[Row]:
+def _optical() -> Iterator[PublishedRow]:
     row = next(row for row in figures() if row["id"].startswith("opus."))
     _, usd, watts = rails(optical(row["inputs"]), row["inputs"]["gpus"])
-    yield Row("cost, 2048 GPUs", row["value"]["usd"], sum(usd.values()), "USD")
-    yield Row("power, 2048 GPUs", row["value"]["W"], sum(watts.values()), "W")
+    yield PublishedRow("cost, 2048 GPUs", row["value"]["usd"], sum(usd.values()), "USD")
+    yield PublishedRow("power, 2048 GPUs", row["value"]["W"], sum(watts.values()), "W")
 
 
-def _direct_links() -> Iterator[Row]:
+def _direct_links() -> Iterator[PublishedRow]:
     pair, whole = value("xgmi.busbw")
     two, eight = np.array([2]), np.array([_NPUS])
     share = BLOCKS[BLOCK_NAMES.index("fully-connected")].share(Pattern.SHRINKING, two, np.array([1]), eight)
-    yield Row("2 of 8 MI300X, over all 8", pair / whole, float(share[0]), "")
+    yield PublishedRow("2 of 8 MI300X, over all 8", pair / whole, float(share[0]), "")
 
 
 FABRICS = (
-    Source("fat-trees", "networks", "H100 Freakonomics (2024): eight rails of 64-port switches", _fat_trees,
+    PublishedSource("fat-trees", "networks", "H100 Freakonomics (2024): eight rails of 64-port switches", _fat_trees,
            note="with the prices of that sheet"),
-    Source("optical-rails", "networks", "Opus (arXiv 2602.12521): optical rails of H200", _optical,
+    PublishedSource("optical-rails", "networks", "Opus (arXiv 2602.12521): optical rails of H200", _optical,
            note="with the prices and powers of that paper"),
-    Source("direct-links", "networks", "ml-engineering (Bekman): bandwidth of a pair of MI300X", _direct_links,
+    PublishedSource("direct-links", "networks", "ml-engineering (Bekman): bandwidth of a pair of MI300X", _direct_links,
            note="as a part of the bandwidth of all eight"),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.validation.source import Errors, Row, errors_of
+from evo_libra.validation.source import Errors, PublishedRow, errors_of
 from evo_libra.validation.training import (
     TrainingRow,
     plain_rows,
@@ -92,15 +92,18 @@ def _at(setup: Setup, constants: FloatArray) -> Setup:
     return replace(setup, gemm_factor=float(constants[0]), memory_factor=float(constants[1]))
 
 
-def _compared(rows: Sequence[TrainingRow], setups: Sequence[Setup]) -> list[Row]:
-    return [Row(row["id"], row["step_s"], seconds_of(row, setup), "s") for row, setup in zip(rows, setups, strict=True)]
+def _compared(rows: Sequence[TrainingRow], setups: Sequence[Setup]) -> list[PublishedRow]:
+    return [
+        PublishedRow(row["id"], row["step_s"], seconds_of(row, setup), "s")
+        for row, setup in zip(rows, setups, strict=True)
+    ]
 
 
-def _log_errors(rows: Sequence[Row]) -> FloatArray:
+def _log_errors(rows: Sequence[PublishedRow]) -> FloatArray:
     return np.asarray(np.log1p([row.error for row in rows]))
 
 
-def _loss(rows: Sequence[Row]) -> float:
+def _loss(rows: Sequence[PublishedRow]) -> float:
     """Return the mean of errors that count by their square while they are small; one odd row does not steer the fit."""
     return float(np.mean(np.sqrt(1.0 + (_log_errors(rows) / SCALE) ** 2) - 1.0))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.validation.source import Row, Source, published
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.memory import activations, parameters
 from evo_libra.workload.step.plans import FULL, NONE, SELECTIVE, Plans, one_plan
@@ -48,16 +48,16 @@ def _ours(row: Mapping[str, Any]) -> float:
     return 100.0 * _activations(row, recompute, split=split) / _activations(row, NONE, split=False)
 
 
-def _rows(start: str) -> Iterator[Row]:
+def _rows(start: str) -> Iterator[PublishedRow]:
     for row in published("memory_footprints.json")["rows"]:
         if row["id"].startswith(start):
-            yield Row(row["id"], row["value"], _ours(row), row["unit"])
+            yield PublishedRow(row["id"], row["value"], _ours(row), row["unit"])
 
 
 FOOTPRINTS = (
-    Source("memory", "footprints", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
+    PublishedSource("memory", "footprints", "Korthikanti et al. 2022, figure 1: bytes of weights and activations",
            lambda: _rows("korthikanti.f1"), "Calculon 2.1 % mean on activations"),
-    Source("recomputation", "footprints",
+    PublishedSource("recomputation", "footprints",
            "Korthikanti et al. 2022, figure 7: activations beside tensor parallelism alone",
            lambda: _rows("korthikanti.f7"), note="printed in percent, digitised in part"),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from evo_libra.network.blocks.fred import LEAF, FredTree
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts
 from evo_libra.validation.fabrics import value
-from evo_libra.validation.source import Row, Source
+from evo_libra.validation.source import PublishedRow, PublishedSource
 
 NPUS, SHORT = 20, 4
 """NPUs of the wafer, and along the shorter side of the mesh."""
@@ -117,7 +117,7 @@ def streaming_factor() -> float:
 
 
 @dataclass(frozen=True)
-class Workload:
+class FredWorkload:
     """A workload that the paper runs from end to end.
 
     Attributes
@@ -159,40 +159,40 @@ class Workload:
 
 
 WORKLOADS = (
-    Workload("ResNet-152", "MP1-DP20-PP1", NPUS, streams=False, published=(1.41, 1.76)),
-    Workload("Transformer-17B", "MP3-DP3-PP2", 3, streams=False, published=(1.75, 1.87)),
-    Workload("GPT-3", "MP2-DP5-PP2", 1, streams=True, published=(1.34, 1.34)),
-    Workload("Transformer-1T", "MP1-DP20-PP1", 1, streams=True, published=(1.40, 1.40)),
+    FredWorkload("ResNet-152", "MP1-DP20-PP1", NPUS, streams=False, published=(1.41, 1.76)),
+    FredWorkload("Transformer-17B", "MP3-DP3-PP2", 3, streams=False, published=(1.75, 1.87)),
+    FredWorkload("GPT-3", "MP2-DP5-PP2", 1, streams=True, published=(1.34, 1.34)),
+    FredWorkload("Transformer-1T", "MP1-DP20-PP1", 1, streams=True, published=(1.40, 1.40)),
 )
 
 
-def _bandwidths(ours: Callable[[str, Group], float]) -> Iterator[Row]:
+def _bandwidths(ours: Callable[[str, Group], float]) -> Iterator[PublishedRow]:
     for group in GROUPS:
         for network, figure in zip(NETWORKS, group.published, strict=True):
             if figure is not None:
                 printed = PRINTED.get((group.name, network), figure)
-                yield Row(f"{group.name}, {network}", printed, ours(network, group), "GB/s")
+                yield PublishedRow(f"{group.name}, {network}", printed, ours(network, group), "GB/s")
 
 
-def _bisections() -> Iterator[Row]:
+def _bisections() -> Iterator[PublishedRow]:
     for network in NETWORKS:
         figure = value("fred.bisection.CD" if network in ("fred-c", "fred-d") else "fred.bisection.mesh")
-        yield Row(network, figure, bisection(network), "TB/s")
+        yield PublishedRow(network, figure, bisection(network), "TB/s")
 
 
-def _wafer() -> Iterator[Row]:
-    yield Row("traffic saved, groups of 5", value("fred.innet.traffic_cut.5peers"), 100 * saved(5), "percent")
-    yield Row("link of the mesh while I/O broadcasts", value("fred.mesh.io_hotspot"), hottest_link(), "GB/s")
-    yield Row("switches of tree D", value("fred.hw.power"), tree_power(), "W")
+def _wafer() -> Iterator[PublishedRow]:
+    yield PublishedRow("traffic saved, groups of 5", value("fred.innet.traffic_cut.5peers"), 100 * saved(5), "percent")
+    yield PublishedRow("link of the mesh while I/O broadcasts", value("fred.mesh.io_hotspot"), hottest_link(), "GB/s")
+    yield PublishedRow("switches of tree D", value("fred.hw.power"), tree_power(), "W")
 
 
-def _speedups() -> Iterator[Row]:
+def _speedups() -> Iterator[PublishedRow]:
     for workload in WORKLOADS:
-        yield Row(workload.name, workload.published[1], workload.speedup(), "x")
+        yield PublishedRow(workload.name, workload.published[1], workload.speedup(), "x")
 
 
-def _source(name: str, title: str, rows: Callable[[], Iterator[Row]], note: str = "") -> Source:
-    return Source(f"fred-{name}", "networks", f"FRED (Rashidi et al. 2024), {title}", rows, note=note)
+def _source(name: str, title: str, rows: Callable[[], Iterator[PublishedRow]], note: str = "") -> PublishedSource:
+    return PublishedSource(f"fred-{name}", "networks", f"FRED (Rashidi et al. 2024), {title}", rows, note=note)
 
 
 FRED = (

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from evo_libra.network.catalog.accelerators import Accelerator, accelerator
-from evo_libra.validation.source import Row, Source, published
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
 
 LARGE = 1024
 """Rows, columns and inner size from which a product is a large one."""
@@ -46,17 +46,17 @@ def product_seconds(npu: Accelerator, precision: str, m: int, n: int, k: int) ->
     return max(work, moved) + fixed + constants.quantisation * m * k / npu.memory_bandwidth
 
 
-def _products(name: str, precision: str, *, large: bool) -> Iterator[Row]:
+def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
     npu = accelerator(name)
     for at in _samples("gemm", name, precision):
         m, n, k = at["m"], at["n"], at["k"]
         chosen = min(m, n, k) >= LARGE if large else 0 < m <= FEW and min(n, k) >= LARGE
         if chosen:
             ours = product_seconds(npu, precision, m, n, k)
-            yield Row(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
+            yield PublishedRow(f"{m} x {k} by {k} x {n}", at["us"], ours / _MICRO, "us")
 
 
-def _attention(name: str) -> Iterator[Row]:
+def _attention(name: str) -> Iterator[PublishedRow]:
     npu = accelerator(name)
     constants = npu.attention_constants()
     for at in _samples("attention-prefill", name):
@@ -66,10 +66,10 @@ def _attention(name: str) -> Iterator[Row]:
         work = 2.0 * at["batch"] * length**2 * at["heads"] * at["head_dim"]
         rate = npu.peak_rate("bf16") * constants.plateau * length / (length + constants.half_tokens)
         label = f"{at['batch']} x {length} tokens, {at['heads']}:{at['kv_heads']} heads"
-        yield Row(label, at["us"], (work / rate + npu.gemm_constants("bf16").fixed) / _MICRO, "us")
+        yield PublishedRow(label, at["us"], (work / rate + npu.gemm_constants("bf16").fixed) / _MICRO, "us")
 
 
-def _collectives(name: str) -> Iterator[Row]:
+def _collectives(name: str) -> Iterator[PublishedRow]:
     npu = accelerator(name)
     for at in _samples("nccl", name):
         size = 2.0 * at["elements"]
@@ -78,11 +78,13 @@ def _collectives(name: str) -> Iterator[Row]:
             continue
         bus = npu.bus_constants(LINKS[name])
         ours = size / (npu.wire_rate(LINKS[name]) * bus.rate(size))
-        yield Row(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")
+        yield PublishedRow(f"{at['collective']} of {size / 1e6:.0f} MB", at["us"], ours / _MICRO, "us")
 
 
-def _source(kind: str, npu: str, title: str, rows: Callable[[], Iterable[Row]], note: str = "") -> Source:
-    return Source(f"{kind}-{npu}", "kernels", title, rows, note=note)
+def _source(
+    kind: str, npu: str, title: str, rows: Callable[[], Iterable[PublishedRow]], note: str = ""
+) -> PublishedSource:
+    return PublishedSource(f"{kind}-{npu}", "kernels", title, rows, note=note)
 
 
 _MEASURED = "ai-dynamo/aiconfigurator"

@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.arrays import Population
 from evo_libra.collective import Collective, Pattern, time_per_byte, unit_traffic
 from evo_libra.network.catalog.technologies import Catalog, Technology, cost_by_part, part_prices
-from evo_libra.validation.source import Row, Source, published
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.training import iteration_time
 from evo_libra.workload.workload import Layer, Phase, Workload
 
@@ -85,26 +85,26 @@ def case_cost(golden: Mapping[str, Any], case: Mapping[str, Any], bandwidth: Seq
     return float(cost_by_part(population_of(case["network"], bandwidth), prices).sum())
 
 
-def _times() -> Iterator[Row]:
+def _times() -> Iterator[PublishedRow]:
     golden = published("libra_sample.json")
     for case in golden["cases"]:
         theirs = case["libra"]
-        yield Row(case["id"], theirs["e2e_ns"], case_time(golden, case, theirs["bw_GBps"]), "ns")
+        yield PublishedRow(case["id"], theirs["e2e_ns"], case_time(golden, case, theirs["bw_GBps"]), "ns")
 
 
-def _costs() -> Iterator[Row]:
+def _costs() -> Iterator[PublishedRow]:
     golden = published("libra_sample.json")
     for case in golden["cases"]:
         theirs = case["libra"]
-        yield Row(case["id"], theirs["cost"], case_cost(golden, case, theirs["bw_GBps"]), "USD")
+        yield PublishedRow(case["id"], theirs["cost"], case_cost(golden, case, theirs["bw_GBps"]), "USD")
 
 
 _EXACT = "exact by construction"
 _PAPER = "LIBRA (Won et al. 2024), the authors' program"
 
 LIBRA = (
-    Source("libra-time", "networks", f"{_PAPER}: time of an iteration", _times, _EXACT,
+    PublishedSource("libra-time", "networks", f"{_PAPER}: time of an iteration", _times, _EXACT,
            "at the bandwidths that LIBRA chose"),
-    Source("libra-cost", "networks", f"{_PAPER}: cost of the network", _costs, _EXACT,
+    PublishedSource("libra-cost", "networks", f"{_PAPER}: cost of the network", _costs, _EXACT,
            "at the bandwidths that LIBRA chose"),
 )  # fmt: skip

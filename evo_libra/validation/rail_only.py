@@ -17,7 +17,7 @@ from evo_libra.network.blocks import ITEMS, Kit, Part, Range
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts
 from evo_libra.validation.fabrics import value
-from evo_libra.validation.source import Row, Source
+from evo_libra.validation.source import PublishedRow, PublishedSource
 
 GPUS = 32_768
 ONE_TIER, TWO_TIERS = 512, 256
@@ -148,26 +148,26 @@ def overheads() -> dict[str, float]:
     }
 
 
-def _savings(prices: dict[str, str]) -> Iterator[Row]:
+def _savings(prices: dict[str, str]) -> Iterator[PublishedRow]:
     found = {(one.figure, one.prices): one for one in savings()}
     for figure, (two, one) in published_savings().items():
         ours = found[figure, prices[figure]]
-        yield Row(f"{figure}, rails of two tiers", 100 * two, 100 * ours.two_tiers, "percent")
-        yield Row(f"{figure}, rails of one tier", 100 * one, 100 * ours.one_tier, "percent")
+        yield PublishedRow(f"{figure}, rails of two tiers", 100 * two, 100 * ours.two_tiers, "percent")
+        yield PublishedRow(f"{figure}, rails of one tier", 100 * one, 100 * ours.one_tier, "percent")
 
 
-def _overheads() -> Iterator[Row]:
+def _overheads() -> Iterator[PublishedRow]:
     for figure, (machine, ours) in zip(published_overheads(), overheads().items(), strict=True):
-        yield Row(machine, 100 * figure, 100 * ours, "percent")
+        yield PublishedRow(machine, 100 * figure, 100 * ours, "percent")
 
 
 _PAPER = "Rail-only (Wang et al. 2023), abstract"
 
 RAIL_ONLY = (
-    Source("rail-only", "networks", f"{_PAPER}: savings, prices of the catalogue", lambda: _savings(CATALOGUE),
+    PublishedSource("rail-only", "networks", f"{_PAPER}: savings, prices of the catalogue", lambda: _savings(CATALOGUE),
            note="domains of 256 and 512 GPUs, which its two ends need; without NICs"),
-    Source("rail-only-fitted", "networks", f"{_PAPER}: savings, one share of the switches fitted to both ends",
+    PublishedSource("rail-only-fitted", "networks", f"{_PAPER}: savings, one share of the switches fitted to both ends",
            lambda: _savings(dict.fromkeys(CATALOGUE, FITTED)), note="one fitted share for cost, one for power"),
-    Source("rail-only-all-to-all", "networks", f"{_PAPER}: overhead of an all-to-all", _overheads,
+    PublishedSource("rail-only-all-to-all", "networks", f"{_PAPER}: overhead of an all-to-all", _overheads,
            note="the paper names no machines; these two reproduce its range"),
 )  # fmt: skip

@@ -21,7 +21,7 @@ def published(name: str) -> Any:  # noqa: ANN401 - plain data
 
 
 @dataclass(frozen=True)
-class Row:
+class PublishedRow:
     """A figure, as it was published and as this program computes it, in the unit of its source."""
 
     id: str
@@ -36,7 +36,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Source:
+class PublishedSource:
     """Published or measured figures.
 
     Attributes
@@ -52,7 +52,7 @@ class Source:
     name: str
     group: str
     title: str
-    rows: Callable[[], Iterable[Row]]
+    rows: Callable[[], Iterable[PublishedRow]]
     anchor: str = ""
     note: str = ""
 
@@ -67,7 +67,7 @@ class Errors:
     bias: float
 
 
-def errors_of(rows: Iterable[Row]) -> Errors:
+def errors_of(rows: Iterable[PublishedRow]) -> Errors:
     """Return the errors of at least one row."""
     errors = np.array([row.error for row in rows])
     return Errors(len(errors), float(np.abs(errors).mean()), float(np.abs(errors).max()), float(errors.mean()))

@@ -8,10 +8,10 @@ from evo_libra.errors import InputError, suggestion
 from evo_libra.validation.footprints import FOOTPRINTS
 from evo_libra.validation.kernels import KERNELS
 from evo_libra.validation.networks import NETWORKS
-from evo_libra.validation.source import Source
+from evo_libra.validation.source import PublishedSource
 from evo_libra.validation.training import TRAINING
 
-SOURCES: tuple[Source, ...] = (
+SOURCES: tuple[PublishedSource, ...] = (
     *TRAINING,
     *FOOTPRINTS,
     *KERNELS,
@@ -30,12 +30,12 @@ NOT_MODELLED = (
 """What no figure here contains, a sentence each."""
 
 
-def groups_of(sources: Sequence[Source]) -> tuple[str, ...]:
+def groups_of(sources: Sequence[PublishedSource]) -> tuple[str, ...]:
     """Return the groups in the order of their first source."""
     return tuple(dict.fromkeys(source.group for source in sources))
 
 
-def chosen(names: Sequence[str], sources: Sequence[Source] = SOURCES) -> tuple[Source, ...]:
+def chosen(names: Sequence[str], sources: Sequence[PublishedSource] = SOURCES) -> tuple[PublishedSource, ...]:
     """Return the sources that have one of the names or belong to a group of that name; all for no names."""
     allowed = [*groups_of(sources), *(source.name for source in sources)]
     for name in names:

@@ -17,7 +17,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time, utilisation
 from evo_libra.timing.names import Policy
 from evo_libra.units import GIBI
-from evo_libra.validation.source import Row, Source, published
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
 
 CHUNKS = 64
 LARGEST = 1000 * 2**20
@@ -74,10 +74,10 @@ def used(time: FloatArray, size: int = LARGEST) -> FloatArray:
     return 100 * utilisation(Collective.ALL_REDUCE, size, networks(), time)
 
 
-def _times(scheduler: str) -> Iterator[Row]:
+def _times(scheduler: str) -> Iterator[PublishedRow]:
     ours = paper_times(LARGEST, (scheduler,))[scheduler] / 1e3
     for (name, one), time in zip(figures()["topologies"].items(), ours, strict=True):
-        yield Row(name, one[f"{scheduler}_us"], float(time), "us")
+        yield PublishedRow(name, one[f"{scheduler}_us"], float(time), "us")
 
 
 def speedups(times: dict[str, FloatArray]) -> dict[str, FloatArray]:
@@ -95,18 +95,20 @@ def _all_times() -> dict[int, dict[str, FloatArray]]:
     return {size: paper_times(size) for size in SIZES}
 
 
-def _utilisations() -> Iterator[Row]:
+def _utilisations() -> Iterator[PublishedRow]:
     found = [{name: used(time, size) for name, time in times.items()} for size, times in _all_times().items()]
     for scheduler, value in figures()["utilisation_percent"].items():
-        yield Row(scheduler, value, float(np.mean([one[scheduler] for one in found])), "percent")
+        yield PublishedRow(scheduler, value, float(np.mean([one[scheduler] for one in found])), "percent")
 
 
-def _speedups() -> Iterator[Row]:
+def _speedups() -> Iterator[PublishedRow]:
     found = [speedups(times) for times in _all_times().values()]
     for scheduler, value in figures()["mean_speedup"].items():
-        yield Row(f"mean, {scheduler}", value, geometric_mean(np.array([one[scheduler] for one in found])), "x")
+        yield PublishedRow(
+            f"mean, {scheduler}", value, geometric_mean(np.array([one[scheduler] for one in found])), "x"
+        )
     largest = max(float(one[SMALLEST].max()) for one in found)
-    yield Row(f"largest, {SMALLEST}", figures()["largest_speedup"], largest, "x")
+    yield PublishedRow(f"largest, {SMALLEST}", figures()["largest_speedup"], largest, "x")
 
 
 _PAPER = "Themis (Rashidi et al. 2022)"
@@ -117,8 +119,10 @@ _SIZES = "all-reduces of 100 to 1000 MiB on six networks"
 _ASTRA = "ASTRA-sim's own Themis 29 % mean, 36 % max"
 
 
-def _source(name: str, title: str, rows: Callable[[], Iterator[Row]], note: str, anchor: str = "") -> Source:
-    return Source(f"themis-{name}", "networks", f"{_PAPER}, {title}", rows, anchor, note)
+def _source(
+    name: str, title: str, rows: Callable[[], Iterator[PublishedRow]], note: str, anchor: str = ""
+) -> PublishedSource:
+    return PublishedSource(f"themis-{name}", "networks", f"{_PAPER}, {title}", rows, anchor, note)
 
 
 THEMIS = (

@@ -11,7 +11,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.catalog.accelerators import Accelerator, accelerator
-from evo_libra.validation.source import Row, Source, published
+from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.placement import seconds_per_byte
 from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
@@ -116,9 +116,9 @@ def training_rows(start: str = "", kind: str = "rows") -> list[TrainingRow]:
     return [row for row in published("training_rows.json")[kind] if row["id"].startswith(start)]
 
 
-def _rows(start: str, kind: str = "rows") -> Iterator[Row]:
+def _rows(start: str, kind: str = "rows") -> Iterator[PublishedRow]:
     for row in training_rows(start, kind):
-        yield Row(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s")
+        yield PublishedRow(row["id"], row["step_s"], seconds_of(row, setup_of(row)), "s")
 
 
 def plain_rows() -> list[TrainingRow]:
@@ -131,23 +131,56 @@ def without_factor(setup: Setup) -> Setup:
     return replace(setup, stack=replace(setup.stack, compute=1.0))
 
 
-def _two_constants() -> Iterator[Row]:
+def _two_constants() -> Iterator[PublishedRow]:
     for row in plain_rows():
-        yield Row(row["id"], row["step_s"], seconds_of(row, without_factor(setup_of(row))), "s")
+        yield PublishedRow(row["id"], row["step_s"], seconds_of(row, without_factor(setup_of(row))), "s")
 
 
 TRAINING = (
-    Source("two-constants", "training", "27 training steps with the two fitted constants alone", _two_constants,
-           "Calculon 11.3 % mean on the 24 of them on A100", "factors of software are 1"),
-    Source("korthikanti", "training", "Korthikanti et al. 2022, table 5: time of an iteration",
-           lambda: _rows("korth"), "Calculon 3.65 % mean, 8.9 % max; Kundu et al. 4.4, 6.9"),
-    Source("megatron-table-1", "training", "Narayanan et al. 2021, table 1: 1.7B to 1T",
-           lambda: _rows("sc21.t1"), "Calculon 18.1 % mean, 56 % max"),
-    Source("megatron-table-2", "training", "Narayanan et al. 2021, table 2: pipelines",
-           lambda: _rows("sc21.t2.ptd"), "Calculon 10.3 % mean, 12.5 % max"),
-    Source("zero-3", "training", "Narayanan et al. 2021, table 2: DeepSpeed's ZeRO-3",
-           lambda: _rows("sc21.t2.z3"), "", "two constants of that software"),
-    Source("llama-3", "training", "Llama 3 405B, table 4", lambda: _rows("llama3")),
-    Source("llm-foundry", "training", "MosaicML llm-foundry, training benchmarks",
-           lambda: _rows("mpt", "llm_foundry"), "", "not fitted; software of 2023"),
-)  # fmt: skip
+    PublishedSource(
+        "two-constants",
+        "training",
+        "27 training steps with the two fitted constants alone",
+        _two_constants,
+        "Calculon 11.3 % mean on the 24 of them on A100",
+        "factors of software are 1",
+    ),
+    PublishedSource(
+        "korthikanti",
+        "training",
+        "Korthikanti et al. 2022, table 5: time of an iteration",
+        lambda: _rows("korth"),
+        "Calculon 3.65 % mean, 8.9 % max; Kundu et al. 4.4, 6.9",
+    ),
+    PublishedSource(
+        "megatron-table-1",
+        "training",
+        "Narayanan et al. 2021, table 1: 1.7B to 1T",
+        lambda: _rows("sc21.t1"),
+        "Calculon 18.1 % mean, 56 % max",
+    ),
+    PublishedSource(
+        "megatron-table-2",
+        "training",
+        "Narayanan et al. 2021, table 2: pipelines",
+        lambda: _rows("sc21.t2.ptd"),
+        "Calculon 10.3 % mean, 12.5 % max",
+    ),
+    PublishedSource(
+        "zero-3",
+        "training",
+        "Narayanan et al. 2021, table 2: DeepSpeed's ZeRO-3",
+        lambda: _rows("sc21.t2.z3"),
+        "",
+        "two constants of that software",
+    ),
+    PublishedSource("llama-3", "training", "Llama 3 405B, table 4", lambda: _rows("llama3")),
+    PublishedSource(
+        "llm-foundry",
+        "training",
+        "MosaicML llm-foundry, training benchmarks",
+        lambda: _rows("mpt", "llm_foundry"),
+        "",
+        "not fitted; software of 2023",
+    ),
+)

@@ -10,7 +10,7 @@ import pytest
 
 from evo_libra.validation.astra import traces_of
 from evo_libra.validation.networks import NETWORKS
-from evo_libra.validation.source import DATA, Source, errors_of, published
+from evo_libra.validation.source import DATA, PublishedSource, errors_of, published
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 BY_NAME = {source.name: source for source in NETWORKS}
@@ -50,7 +50,7 @@ def test_every_source_has_a_name_of_its_own_and_an_expected_error() -> None:
 
 
 @pytest.mark.parametrize("source", NETWORKS, ids=lambda source: source.name)
-def test_rows_have_names_of_their_own(source: Source) -> None:
+def test_rows_have_names_of_their_own(source: PublishedSource) -> None:
     names = [row.id for row in source.rows()]
     assert len(set(names)) == len(names)
 

@@ -7,13 +7,13 @@ import pytest
 
 from evo_libra.errors import InputError
 from evo_libra.validation.fit import refit
-from evo_libra.validation.source import Row, errors_of
+from evo_libra.validation.source import PublishedRow, errors_of
 from evo_libra.validation.sources import SOURCES, chosen, groups_of
 
 WITH_SOFTWARE = ("korthikanti", "megatron-table-1", "megatron-table-2", "llama-3")
 
 
-def rows_of(*names: str) -> list[Row]:
+def rows_of(*names: str) -> list[PublishedRow]:
     return [row for source in chosen(names) for row in source.rows()]
 
 

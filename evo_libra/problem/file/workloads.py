@@ -21,7 +21,7 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
 from evo_libra.problem.time_models.time_model import WeightedLoop, weighted_loop, weighted_traces
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.trace_time import Accelerator, TracedWorkload, traced_workload
+from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, traced_workload
 from evo_libra.workload.generators import dlrm, moe, transformer
 from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
@@ -149,7 +149,7 @@ class WorkloadLoader:
         peak = None if spec.compute_TFLOPS is None else spec.compute_TFLOPS * TERA
         memory = None if spec.memory_GBps is None else spec.memory_GBps * GIGA
         name = spec.name or prefix.name.removesuffix(".et")
-        return traced_workload(name, traces, read, npus, Accelerator(peak, memory, spec.compute_scale or 1.0))
+        return traced_workload(name, traces, read, npus, TraceAccelerator(peak, memory, spec.compute_scale or 1.0))
 
     def _nodes(self, path: KeyPath, prefix: Path) -> list[tuple[Node, ...]]:
         try:

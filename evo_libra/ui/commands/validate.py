@@ -16,9 +16,9 @@ from evo_libra.ui.output import new_console, number, print_folded, print_json, p
 if TYPE_CHECKING:
     from evo_libra.ui.plots.axes import Series
     from evo_libra.validation.fit import Constant, Refit
-    from evo_libra.validation.source import Errors, Row, Source
+    from evo_libra.validation.source import Errors, PublishedRow, PublishedSource
 
-    Computed = Mapping[Source, Sequence[Row]]
+    Computed = Mapping[PublishedSource, Sequence[PublishedRow]]
 
 _SUFFIXES = (".png", ".pdf", ".svg")
 _LABELS = ("published, in the unit of its source", "computed")
@@ -86,7 +86,7 @@ def _json(computed: Computed, fitted: Refit | None) -> dict[str, Any]:
     return found if fitted is None else {**found, "refit": _refit_json(fitted)}
 
 
-def _source_json(source: Source, rows: Sequence[Row]) -> dict[str, Any]:
+def _source_json(source: PublishedSource, rows: Sequence[PublishedRow]) -> dict[str, Any]:
     from evo_libra.validation.source import errors_of
 
     about = {key: getattr(source, key) for key in ("name", "group", "title", "anchor", "note")}
@@ -98,7 +98,7 @@ def _errors_json(errors: Errors) -> dict[str, Any]:
     return {"count": errors.count, **{f"{name}_percent": 100.0 * value for name, value in percents.items()}}
 
 
-def _row_json(row: Row) -> dict[str, Any]:
+def _row_json(row: PublishedRow) -> dict[str, Any]:
     return {**asdict(row), "error_percent": 100.0 * row.error}
 
 
@@ -165,7 +165,7 @@ def _lines(computed: Computed) -> list[Sequence[str] | None]:
     return found[1:]
 
 
-def error_cells(rows: Sequence[Row]) -> tuple[str, ...]:
+def error_cells(rows: Sequence[PublishedRow]) -> tuple[str, ...]:
     """Return the number of rows and their errors in percent, for reading."""
     from evo_libra.validation.source import errors_of
 
@@ -178,12 +178,12 @@ def _cells(errors: Errors) -> tuple[str, ...]:
     return (str(errors.count), *sizes, "0.00" if bias in ("+0.00", "-0.00") else bias)
 
 
-def meaning(source: Source) -> str:
+def meaning(source: PublishedSource) -> str:
     """Return what a source is, and what its comparison assumes."""
     return f"{source.title} ({source.note})" if source.note else source.title
 
 
-def _show_rows(source: Source, rows: Sequence[Row]) -> None:
+def _show_rows(source: PublishedSource, rows: Sequence[PublishedRow]) -> None:
     print_table(
         f"{source.name}: {source.title}",
         ("row", "published", "computed", "unit", "error %"),

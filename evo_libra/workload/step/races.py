@@ -60,7 +60,7 @@ class Traffic:
 
 
 @dataclass(frozen=True)
-class Chain:
+class StepChain:
     """Compute, then traffic that nothing in this chain hides."""
 
     compute: FloatArray
@@ -77,7 +77,7 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Race:
+class StepRace:
     """Chains that run side by side; the longest one counts.
 
     Attributes
@@ -86,7 +86,7 @@ class Race:
     count : (n,) times in a step; `idle` : (n,) times more while the pipeline fills and drains.
     """
 
-    chains: tuple[Chain, ...]
+    chains: tuple[StepChain, ...]
     count: FloatArray
     idle: FloatArray = field(default_factory=lambda: np.zeros(1))
 
@@ -115,7 +115,7 @@ class StepTime:
     """
 
     plain: Mapping[str, FloatArray]
-    races: tuple[Race, ...]
+    races: tuple[StepRace, ...]
 
     def __call__(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
         """Return (n,) seconds of a step."""

@@ -12,7 +12,7 @@ from evo_libra.collective import Collective
 from evo_libra.workload.step.layer import LayerTime, LayerTraffic, layer_time, layer_traffic
 from evo_libra.workload.step.memory import layers_of_stage
 from evo_libra.workload.step.plans import FULL, Plans
-from evo_libra.workload.step.races import CONTEXT, EXPERT, TENSOR, Chain, Traffic
+from evo_libra.workload.step.races import CONTEXT, EXPERT, TENSOR, StepChain, Traffic
 from evo_libra.workload.step.training_setup import Setup
 
 
@@ -102,8 +102,8 @@ class TensorTraffic:
     """
 
     alone: Traffic
-    forward: tuple[Chain, ...]
-    backward: tuple[Chain, ...]
+    forward: tuple[StepChain, ...]
+    backward: tuple[StepChain, ...]
 
 
 def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
@@ -121,13 +121,13 @@ def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     of_backward = stage.backward.reduced + stage.gathered
     everything = stage.forward.reduced + of_backward
     alone = reduced(everything * (1.0 - hidden) - np.where(beside, stage.gathered, 0.0))
-    forward: tuple[Chain, ...] = ()
-    backward: tuple[Chain, ...] = ()
+    forward: tuple[StepChain, ...] = ()
+    backward: tuple[StepChain, ...] = ()
     if plans.overlap_tp.any():
         window = np.where(plans.overlap_tp, stage.forward.products, 0.0)
-        forward = (Chain(stage.forward.compute - window, (reduced(hidden * stage.forward.reduced),)),)
+        forward = (StepChain(stage.forward.compute - window, (reduced(hidden * stage.forward.reduced),)),)
     if plans.overlap_tp.any() or beside.any():
         window = np.where(plans.overlap_tp, stage.backward.products, np.where(beside, stage.weights, 0.0))
         operations = np.where(beside, stage.gathered, hidden * of_backward)
-        backward = (Chain(stage.backward.compute - window, (reduced(operations),)),)
+        backward = (StepChain(stage.backward.compute - window, (reduced(operations),)),)
     return TensorTraffic(alone, forward, backward)

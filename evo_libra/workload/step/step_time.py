@@ -15,9 +15,9 @@ from evo_libra.workload.step.races import (
     EXPERT_DATA,
     PIPELINE,
     TENSOR,
-    Chain,
-    Race,
     Send,
+    StepChain,
+    StepRace,
     StepTime,
     Traffic,
 )
@@ -38,7 +38,7 @@ def step_time(setup: Setup, plans: Plans) -> StepTime:
     micro, fill = plans.microbatches(setup.global_batch), (plans.pp - 1) / plans.vp
     owned = np.where(plans.zero >= 1, held.sharded, held.all)
     plain = {"head": micro * head_time(setup, plans), "optimizer": setup.kernels.moved(30.0 * owned)}
-    waiting = [Race((Chain(_NONE, (sent,)),), micro, fill) for sent in (tensor.alone, *stage.other)]
+    waiting = [StepRace((StepChain(_NONE, (sent,)),), micro, fill) for sent in (tensor.alone, *stage.other)]
     waiting += _pipeline_waits(setup, plans, micro, fill)
     races = _passes(setup, plans, stage, tensor, data, micro, fill)
     return StepTime(plain, (*races, *waiting, *data.waiting))
@@ -63,7 +63,7 @@ class DataTraffic:
     count : (n,) passes of a step that do.
     """
 
-    waiting: tuple[Race, ...]
+    waiting: tuple[StepRace, ...]
     forward: tuple[Traffic, ...]
     backward: tuple[Traffic, ...]
     count: FloatArray
@@ -89,8 +89,8 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
     before, after = early * gathered, setup.gradient_bytes + late * gathered
     alone = np.where(plans.overlap_dp, 1.0 / stage.layers, 1.0)
     waiting = (
-        Race((Chain(_NONE, sent(Collective.ALL_GATHER, before, alone)),), count),
-        Race((Chain(_NONE, sent(Collective.REDUCE_SCATTER, after, alone)),), count),
+        StepRace((StepChain(_NONE, sent(Collective.ALL_GATHER, before, alone)),), count),
+        StepRace((StepChain(_NONE, sent(Collective.REDUCE_SCATTER, after, alone)),), count),
     )
     if not plans.overlap_dp.any():
         return DataTraffic(waiting, (), (), _NONE)
@@ -107,28 +107,28 @@ def _passes(
     data: DataTraffic,
     micro: FloatArray,
     fill: FloatArray,
-) -> list[Race]:
+) -> list[StepRace]:
     """Return the forward and backward passes, each beside the communication that it hides.
 
     A pass that hides data parallel traffic offers the part of its compute that the stack can use for that.
     """
     messages = _overlapped_messages(setup, plans)
-    found: list[Race] = []
+    found: list[StepRace] = []
     for run, chains, beside in (
         (stage.forward, tensor.forward, data.forward),
         (stage.backward, tensor.backward, data.backward),
     ):
-        common = (Chain(run.compute), *chains)
+        common = (StepChain(run.compute), *chains)
         # Communication of one kind waits for that of another: a slow network is slow for their sum.
         before = tuple(sent for chain in chains for sent in chain.traffic)
-        with_messages = (*common, Chain(_NONE, (*before, *messages))) if messages else common
+        with_messages = (*common, StepChain(_NONE, (*before, *messages))) if messages else common
         if messages:
-            found.append(Race(common, _NONE, fill))
-        found.append(Race(with_messages, micro - data.count, _NONE if messages else fill))
+            found.append(StepRace(common, _NONE, fill))
+        found.append(StepRace(with_messages, micro - data.count, _NONE if messages else fill))
         if beside:
             unused = (1.0 - setup.stack.hides_data) * run.compute
-            ends = (Chain(unused, beside), Chain(_NONE, (*before, *messages, *beside)))
-            found.append(Race((*with_messages, *ends), data.count))
+            ends = (StepChain(unused, beside), StepChain(_NONE, (*before, *messages, *beside)))
+            found.append(StepRace((*with_messages, *ends), data.count))
     return found
 
 
@@ -141,7 +141,7 @@ def _overlapped_messages(setup: Setup, plans: Plans) -> tuple[Traffic, ...]:
     return (Traffic("pipeline", PIPELINE, Send.NEXT, whole / plans.tp, count),)
 
 
-def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatArray) -> list[Race]:
+def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatArray) -> list[StepRace]:
     """Return the activations between stages that nothing hides, and the gradients of a tied embedding.
 
     Each NPU of a tensor parallel group sends its part, and the receivers gather the parts (Narayanan et al. 2021,
@@ -153,9 +153,12 @@ def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatAr
     messages = Traffic("pipeline", PIPELINE, Send.NEXT, whole / plans.tp, both)
     parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, whole + setup.half_message, gathers)
     exposed = np.where(plans.overlap_pp & (plans.vp > 1), 0.0, micro)
-    found = [Race((Chain(_NONE, (messages,)),), exposed, fill), Race((Chain(_NONE, (parts,)),), micro, fill)]
+    found = [
+        StepRace((StepChain(_NONE, (messages,)),), exposed, fill),
+        StepRace((StepChain(_NONE, (parts,)),), micro, fill),
+    ]
     if model.tied:
         gradients = setup.gradient_bytes * model.vocabulary * model.hidden / plans.tp
         tied = Traffic("pipeline", PIPELINE, Send.NEXT, gradients, np.where(plans.pp > 1, 2.0, 0.0))
-        found.append(Race((Chain(_NONE, (tied,)),), _ONE))
+        found.append(StepRace((StepChain(_NONE, (tied,)),), _ONE))
     return found
