@@ -10,8 +10,8 @@ from evo_libra.validation.fred import (
     GROUPS,
     NETWORKS,
     WORKLOADS,
+    FredWorkload,
     Group,
-    Workload,
     alone,
     effective,
     saved,
@@ -62,7 +62,7 @@ def test_io_of_the_mesh() -> None:
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
-def test_tree_d_follows_from_tree_c(workload: Workload) -> None:
+def test_tree_d_follows_from_tree_c(workload: FredWorkload) -> None:
     assert 0 < workload.communication() < 1
     assert workload.speedup() == pytest.approx(workload.published[1], rel=0.01)
     assert workload.speedup() < workload.limit()
