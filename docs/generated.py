@@ -36,7 +36,7 @@ PLACES = {
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
     "objectives": "evo_libra.problem.objectives.MEASURES",
-    "units": "evo_libra.problem.objectives.units_of",
+    "units": "evo_libra.problem.constraint_units.units_of",
     "engines": "evo_libra.searching.registry.ENGINES",
     "schedulers": "evo_libra.timing.names.Scheduler",
     "policies": "evo_libra.timing.names.Policy",

@@ -35,6 +35,19 @@ def columns(values: NDArray[Kind], which: IntArray) -> NDArray[Kind]:
     return np.take(values, which, axis=-1, mode="clip")
 
 
+def chosen(values: NDArray[Kind], which: Sequence[int] | IntArray | BoolArray | slice) -> NDArray[Kind]:
+    """Return the designs `which` of (..., n) values, the design axis contiguous.
+
+    Indexing alone may leave another order in memory, in which sums over other axes round differently.
+    """
+    return np.ascontiguousarray(values[..., which])
+
+
+def columns_or_shared(values: NDArray[Kind], which: Sequence[int] | IntArray | BoolArray | slice) -> NDArray[Kind]:
+    """Return the designs `which` of (..., n) values; an axis of length 1 holds for all of them and stays."""
+    return values if values.shape[-1] == 1 else chosen(values, which)
+
+
 @dataclass(frozen=True)
 class Schedule:
     """How collectives run on the networks of a population; axes of length 1 hold for all of them.
@@ -49,10 +62,7 @@ class Schedule:
 
     def select(self, designs: Sequence[int] | IntArray | slice) -> Schedule:
         """Return the schedules of the named designs, in that order."""
-        return Schedule(*(
-            array if array.shape[-1] == 1 else array[..., designs]
-            for array in (self.chunks, self.scheduler, self.algorithm)
-        ))  # fmt: skip
+        return Schedule(*(columns_or_shared(a, designs) for a in (self.chunks, self.scheduler, self.algorithm)))
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,7 @@ class Population:
     technology : (d, n) index into the technologies of the catalogue.
     bandwidth : (d, n) bandwidth per NPU in B/s; 0 in an unused dimension.
     schedule : how collectives run on them, where the time model asks for it.
+    plan : (w, n) place of the parallelisation plan of each workload that leaves some open; None where none does.
     """
 
     npus: IntArray
@@ -73,16 +84,28 @@ class Population:
     technology: IntArray
     bandwidth: FloatArray
     schedule: Schedule | None = None
+    plan: IntArray | None = None
 
     def __len__(self) -> int:
         return int(self.npus.shape[1])
+
+    @property
+    def plans(self) -> IntArray:
+        """(w, n) places of plans; w is 0 where none is open."""
+        return no_plans(len(self)) if self.plan is None else self.plan
 
     def select(self, designs: Sequence[int] | IntArray | slice) -> Population:
         """Return the named designs, in that order."""
         return Population(
             self.npus[:, designs], self.block[:, designs], self.technology[:, designs], self.bandwidth[:, designs],
             None if self.schedule is None else self.schedule.select(designs),
+            None if self.plan is None else self.plan[:, designs],
         )  # fmt: skip
+
+
+def no_plans(count: int) -> IntArray:
+    """Return the (0, n) plans of designs none of whose workloads leaves one open."""
+    return np.empty((0, count), dtype=np.int64)
 
 
 def cases(*columns: IntArray) -> tuple[IntArray, IntArray]:

@@ -39,6 +39,28 @@ class SizedCollective:
         return f"{self.collective.value} of {self.size} bytes"
 
 
+@dataclass(frozen=True, slots=True)
+class NextStage:
+    """A message of every NPU of a process group to the next one, as between the stages of a pipeline.
+
+    Attributes
+    ----------
+    size : its bytes, or 1 where traffic is counted in bytes.
+    """
+
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """The all-to-all that takes tokens to their experts, or back.
+
+    A token passes a dimension once for all its experts on the other side.
+    """
+
+    experts_per_token: int
+
+
 class Pattern(Enum):
     """How traffic is spread over the dimensions; collectives of one pattern are proportional to each other.
 
@@ -55,14 +77,30 @@ def pattern_of(collective: Collective) -> Pattern:
     return Pattern.ALL_TO_ALL if collective is Collective.ALL_TO_ALL else Pattern.SHRINKING
 
 
-def unit_traffic(pattern: Pattern, extent: IntArray | FloatArray) -> FloatArray:
+def unit_traffic(pattern: Pattern | NextStage | Dispatch, extent: IntArray | FloatArray) -> FloatArray:
     """Return the (d, n) bytes sent per NPU and dimension, per byte of the pattern; 0 where the extent is 1.
 
-    (d, n) extents say how many NPUs of each dimension belong to one process group; 1 where the group has no part.
+    (d, n) extents say how many NPUs of each dimension belong to one process group; 1 where the group has no part. A
+    message to the next stage goes through one dimension: it counts in each that the group lies in, as the slowest of
+    them sets the pace of a pipeline.
     """
     extent = np.asarray(extent, dtype=np.float64)
+    if isinstance(pattern, NextStage):
+        return np.asarray(extent > 1, dtype=np.float64) * pattern.size
+    if isinstance(pattern, Dispatch):
+        return _dispatched(extent, pattern.experts_per_token)
     divisor = extent if pattern is Pattern.ALL_TO_ALL else np.cumprod(extent, axis=0)
     return np.asarray((extent - 1.0) / divisor)
+
+
+def _dispatched(sizes: FloatArray, experts_per_token: int) -> FloatArray:
+    """Return the (d, n) bytes that tokens send in each dimension, per byte of all copies of them.
+
+    From the outermost dimension inwards: of ``m`` places at random, k experts reach ``m (1 - (1 - 1/m)^k)``.
+    """
+    places = np.cumprod(sizes[::-1], axis=0)[::-1]
+    reached = places * (1.0 - (1.0 - 1.0 / places) ** experts_per_token)
+    return np.asarray(reached * (sizes - 1.0) / sizes / experts_per_token)
 
 
 def bytes_of_pattern(collective: Collective, size: FloatArray | float, degree: IntArray | float) -> FloatArray:

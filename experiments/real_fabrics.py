@@ -1,4 +1,4 @@
-"""Which networks of real parts are worth building, and which effect puts each of them on the front.
+"""Which networks of real parts should be built, and which effect puts each of them on the front.
 
 For each problem that is built of parts: the front of all of its designs, and that with one effect switched off at a
 time. All of them are exact; see `every_design`. Without whole ports there are designs without number; there, the best

@@ -10,9 +10,10 @@ import numpy as np
 
 from evo_libra.arrays import IntArray, Population
 from evo_libra.collective import Collective
+from evo_libra.timing.algorithms import link_bandwidth, runnable
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
-from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity, link_bandwidth, runnable
+from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity
 from evo_libra.timing.input_files.network_file import NetworkFile
 from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel

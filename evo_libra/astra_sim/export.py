@@ -26,12 +26,13 @@ from evo_libra.errors import InputError, unusable
 from evo_libra.files.source import read_source
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
-from evo_libra.problem.time_models.time_model import WeightedLoop
+from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
 from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import OF_SCHEDULERS
 from evo_libra.units import roofline_ns
+from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training_trace import DimensionGroup, in_group, training_nodes
 from evo_libra.workload.workload import Workload
 
@@ -109,7 +110,7 @@ class _Export:
     def __init__(self, problem: Problem, design: Population, folder: Path) -> None:
         assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
         self.problem, self.design, self.folder, self.fidelity = problem, design, folder, problem.time.fidelity
-        self.cluster: Cluster = cluster_of(self.fidelity, design)
+        self.cluster: Cluster = cluster_of(self.fidelity, problem.time.reaching(design))
         self.workloads = [(_loop_of(loop), loop.degrees) for loop in problem.time.loops]
         self.grouping: Grouping = group(self.cluster.network.npus, self.workloads)
         self.names = _file_names([workload.name for workload, _ in self.workloads])
@@ -189,7 +190,8 @@ class _Export:
 
 def _loop_of(loop: WeightedLoop) -> Workload:
     if not isinstance(loop.workload, Workload):
-        raise InputError(f"the workload '{loop.workload.name}' is a trace already; what is exported are training loops")
+        what = "a training step under a plan" if isinstance(loop.workload, TrainingStep) else "a trace already"
+        raise InputError(f"the workload '{loop.workload.name}' is {what}; what is exported are training loops")
     return loop.workload
 
 

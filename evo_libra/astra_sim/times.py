@@ -13,7 +13,8 @@ from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, Cluster, ExportedGroup
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
 from evo_libra.collective import Collective
-from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
+from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.quirks import ONE_DIMENSION_GROUPS
 from evo_libra.timing.traces.compile import compile_program

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.arrays import BoolArray, FloatArray, columns_or_shared
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 
 MAX_PATTERNS = 2
@@ -21,7 +21,7 @@ _ROUNDING = 1e-13
 def has_closed_form(program: BandwidthProgram) -> BoolArray:
     """Return (n,) whether `closed_form` may be asked: at most two patterns, a single budget that limits all traffic."""
     count = len(program)
-    if len(program.traffic) > MAX_PATTERNS or len(program.limit) != 1 or program.races or program.price.any():
+    if len(program.traffic) > MAX_PATTERNS or len(program.limit) != 1 or len(program.chains) or program.price.any():
         return np.zeros(count, dtype=np.bool_)
     price, idle = program.rows[0], ~program.traffic.any(axis=0)
     return np.asarray(((price > 0) | idle).all(axis=0) & (price >= 0).all(axis=0) & (program.limit[0] > 0))
@@ -44,7 +44,8 @@ def closed_form(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, Boo
         _, share[..., chosen], pressure[chosen], bandwidth[:, chosen], short[chosen] = found
     if program.equality[0]:
         short |= _fill(program, bandwidth, (price * bandwidth).sum(axis=0))
-    return bandwidth, Multipliers(share[: len(program.traffic)], pressure[None], np.empty((0, len(program)))), short
+    race = np.empty((*program.chains.shape, len(program)))
+    return bandwidth, Multipliers(share[: len(program.traffic)], pressure[None], race), short
 
 
 _Answer = tuple[FloatArray, FloatArray, FloatArray]
@@ -75,7 +76,9 @@ def _with_floors(
     short = ~((program.rows[0] * bandwidth).sum(axis=0) <= program.limit[0] * (1.0 + _ROUNDING))
     # A pattern that the floors alone carry is held up where it is slowest.
     for g, traffic in enumerate(program.traffic):
-        slowness = np.divide(traffic, bandwidth, out=np.zeros_like(traffic), where=traffic > 0)
+        # One without bytes may have no bandwidth.
+        with np.errstate(divide="ignore"):
+            slowness = np.divide(traffic, bandwidth, out=np.zeros_like(traffic), where=traffic > 0)
         alone = ~answer[1][g].any(axis=0)
         answer[1][g][slowness.argmax(axis=0)[alone], np.flatnonzero(alone)] = 1.0
     return *answer, bandwidth, short
@@ -83,7 +86,7 @@ def _with_floors(
 
 def _rates(program: BandwidthProgram, price: FloatArray, limit: FloatArray) -> _Answer:
     count, patterns = len(program), len(program.traffic)
-    alive = program.traffic.any(axis=1) & (program.size[:, None] > 0)
+    alive = program.traffic.any(axis=1) & (program.size > 0)
     paid = (price * program.traffic).any(axis=1)
     alive &= paid & (limit > 0)
     if patterns == MAX_PATTERNS and alive.all():
@@ -91,13 +94,14 @@ def _rates(program: BandwidthProgram, price: FloatArray, limit: FloatArray) -> _
     answer = np.zeros((2, count)), np.zeros((2, *price.shape)), np.zeros(count)
     both = np.asarray(alive.all(axis=0) & (patterns == MAX_PATTERNS))
     if both.any():
-        part = program.traffic[..., both], program.size, price[:, both], limit[both], program.high[:, both]
-        _put(answer, both, _two(*part))
+        size = columns_or_shared(program.size, both)
+        _put(answer, both, _two(program.traffic[..., both], size, price[:, both], limit[both], program.high[:, both]))
     for g in range(patterns):
         alone = alive[g] & ~both
         if alone.any():
             traffic, high = program.traffic[g][:, alone], program.high[:, alone]
-            _put(answer, alone, _one(traffic, program.size[g], price[:, alone], limit[alone], high, g))
+            size = columns_or_shared(program.size[g], alone)
+            _put(answer, alone, _one(traffic, size, price[:, alone], limit[alone], high, g))
     return answer
 
 
@@ -107,7 +111,7 @@ def _put(answer: _Answer, chosen: BoolArray, found: _Answer) -> None:
 
 
 def _one(
-    traffic: FloatArray, size: float, price: FloatArray, limit: FloatArray, high: FloatArray, pattern: int
+    traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatArray, high: FloatArray, pattern: int
 ) -> _Answer:
     need = price * traffic
     per_rate = need.sum(axis=0)
@@ -142,7 +146,8 @@ def _two(traffic: FloatArray, size: FloatArray, price: FloatArray, limit: FloatA
     for pattern in (0, 1):
         over = np.flatnonzero(rate[pattern] > cap[pattern])
         if len(over):
-            found = _capped(traffic[..., over], price[:, over], size, limit[over], cap[:, over], high[:, over], pattern)
+            mine = columns_or_shared(size, over)
+            found = _capped(traffic[..., over], price[:, over], mine, limit[over], cap[:, over], high[:, over], pattern)
             rate[:, over], share[..., over], pressure[over] = found
     total = share.sum(axis=1, keepdims=True)
     share /= np.where(total > 0, total, 1.0)

@@ -48,8 +48,9 @@ def _units(program: BandwidthProgram) -> _Units:
     traffic = program.traffic[..., 0]
     bandwidth = _typical(program)
     pace = np.where(traffic.any(axis=1), traffic.max(axis=1, initial=0.0), 1.0) / bandwidth
-    time = float(program.size @ pace) + float(np.abs(program.price).sum()) * bandwidth
-    time += sum(race.count * float((race.size @ pace).max()) for race in program.races)
+    time = float(program.size[:, 0] @ pace) + float(np.abs(program.price).sum()) * bandwidth
+    if len(program.chains):
+        time += float((program.chains.size[..., 0] @ pace).max(axis=1).sum())
     return _Units(bandwidth, pace, time or 1.0)
 
 
@@ -58,8 +59,8 @@ def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
     # ``b * t >= traffic`` is the cone ``|(2 sqrt(traffic), b - t)| <= b + t``.
     patterns, depth, _ = program.traffic.shape
     traffic, units = program.traffic[..., 0], _units(program)
-    races = len(program.races)
-    cost = [program.price[:, 0] * units.bandwidth, program.size * units.pace, np.full(races, units.time)]
+    races, present = len(program.chains), program.chains.present[..., 0]
+    cost = [program.price[:, 0] * units.bandwidth, program.size[:, 0] * units.pace, np.full(races, units.time)]
     row_size = np.abs(program.rows[..., 0]).max(axis=1, initial=0.0) * units.bandwidth
     # A row of a technology that the design does not have is all 0.
     row_size = np.where(row_size > 0, row_size, np.maximum(np.abs(program.limit[:, 0]), 1.0))
@@ -82,7 +83,7 @@ def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
     solution = _solve(depth + patterns + races, np.concatenate(cost) / units.time, zero, positive, cones)
     status = str(solution.status)
     if status == "PrimalInfeasible":
-        none = Multipliers(np.zeros((patterns, depth, 1)), np.zeros((len(row_size), 1)), np.zeros((races, 1)))
+        none = Multipliers(np.zeros((patterns, depth, 1)), np.zeros((len(row_size), 1)), np.zeros((*present.shape, 1)))
         return np.full(depth, np.nan), none, False
     x, z = np.nan_to_num(np.array(solution.x)), np.nan_to_num(np.array(solution.z))
     bandwidth = np.clip(x[:depth] * units.bandwidth, program.low[:, 0], program.high[:, 0])
@@ -94,9 +95,9 @@ def _one(program: BandwidthProgram) -> tuple[FloatArray, Multipliers, bool]:
     for (g, d), (along, _, across) in zip(links, dual, strict=True):
         share[g, d, 0] = max(along - across, 0.0)
     end = start + len(positive.right) - len(idle)
-    chains = z[end - 2 * races : end].reshape(races, 2)
-    race = chains[:, :1] / np.maximum(chains.sum(axis=1, keepdims=True), 1e-300)
-    return bandwidth, Multipliers(share, (rows * units.time / row_size)[:, None], race), True
+    race = np.zeros(present.shape)
+    race[present] = z[end - int(present.sum()) : end]
+    return bandwidth, Multipliers(share, (rows * units.time / row_size)[:, None], race[..., None]), True
 
 
 def _add_box(positive: _Rows, program: BandwidthProgram, units: _Units) -> None:
@@ -108,11 +109,11 @@ def _add_box(positive: _Rows, program: BandwidthProgram, units: _Units) -> None:
 
 def _add_races(positive: _Rows, program: BandwidthProgram, units: _Units) -> None:
     patterns, depth, _ = program.traffic.shape
-    for r, race in enumerate(program.races):
+    chains = program.chains
+    for r, k in np.argwhere(chains.present[..., 0]).tolist():
         # The chains of all like layers together, in units of the objective.
-        for size, compute in zip(race.size, race.compute, strict=True):
-            terms = {depth + g: race.count * size[g] * units.pace[g] / units.time for g in range(patterns)}
-            positive.add({**terms, depth + patterns + r: -1.0}, -race.count * compute / units.time)
+        terms = {depth + g: chains.size[r, k, g, 0] * units.pace[g] / units.time for g in range(patterns)}
+        positive.add({**terms, depth + patterns + r: -1.0}, -chains.compute[r, k, 0] / units.time)
 
 
 def _typical(program: BandwidthProgram) -> float:

@@ -13,8 +13,9 @@ from dataclasses import fields
 import numpy as np
 
 from evo_libra.arrays import FloatArray
+from evo_libra.bandwidth.iterate import Iterate, Remainder, first_iterate, state_of
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
-from evo_libra.bandwidth.scaled import Iterate, Remainder, Scaled, first_iterate, scaled, state_of
+from evo_libra.bandwidth.scaled import Scaled, scaled
 
 _SMALLEST = 1e-300
 _EPSILON = 1e-16
@@ -70,7 +71,7 @@ class DiagonalHead:
 
 
 class DenseHead:
-    """The same with a dense (h, h, n) head."""
+    """The same with a dense (h, h, n) head, of which the lower triangle counts."""
 
     def __init__(self, head: FloatArray, cross: FloatArray, tail: FloatArray, fixed: FloatArray | None) -> None:
         size, depth = len(head), len(tail)
@@ -85,6 +86,38 @@ class DenseHead:
         """Return both parts of the solution."""
         x = substitute(self.factor, np.concatenate([head, tail]))
         return x[: len(head)], x[len(head) :]
+
+
+class RacesHead:
+    """The same with times of races before the rates; they are eliminated first, each by itself.
+
+    A chain of stiffness k and (g,) slopes adds ``k (1, slope) (1, slope)^T`` to the time of its race and the rates.
+    Without that time a race leaves ``sum_chains k apart apart^T``, where ``apart`` is how far the slopes are from their
+    mean. Written like that nothing cancels, even if one chain is stiffer than the others by all digits.
+    """
+
+    def __init__(
+        self, head: FloatArray, cross: FloatArray, tail: FloatArray, fixed: FloatArray | None, stiff: FloatArray,
+        slope: FloatArray,
+    ) -> None:  # fmt: skip
+        """Factorise: head (g, n) on the diagonal of the rates, stiff (r, k, n), slope (r, k, g, n)."""
+        patterns, count = head.shape
+        self.total = np.maximum(stiff.sum(axis=1), _SMALLEST)
+        self.mean = np.einsum("rkn,rkgn->rgn", stiff / self.total[:, None], slope)
+        apart = (slope - self.mean[:, None]).reshape(-1, patterns, count)
+        pulled = apart * stiff.reshape(-1, 1, count)
+        rates = np.zeros((patterns, patterns, count))
+        for g in range(patterns):
+            rates[g:, g] = np.einsum("cn,chn->hn", pulled[:, g], apart[:, g:])
+        every = np.arange(patterns)
+        rates[every, every] += head
+        self.rest = DenseHead(rates, cross, tail, fixed)
+
+    def solve(self, head: FloatArray, tail: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return both parts of the solution; the head has the races first."""
+        races = len(self.total)
+        s, b = self.rest.solve(head[races:] - np.einsum("rgn,rn->gn", self.mean, head[:races]), tail)
+        return np.concatenate([head[:races] / self.total - np.einsum("rgn,gn->rn", self.mean, s), s]), b
 
 
 def hold(matrix: FloatArray, fixed: FloatArray) -> None:
@@ -108,6 +141,12 @@ def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArr
     The bandwidths meet the box, and linear constraints up to the method's last residual; where no bandwidths meet the
     constraints, the result is meaningless, and so large a violation that nobody can take it for an answer.
     """
+    if len(program) == 1:
+        # Sums over an axis beside one of length 1 round in another order: a design alone is solved as one of two.
+        bandwidth, multipliers = interior_point(program.select(np.zeros(2, dtype=np.int64)), accuracy)
+        return bandwidth[:, :1], multipliers.select(slice(1))
+    # In one order in memory, whatever the order that the program came in.
+    program = program.select(slice(None))
     whole = part = scaled(program)
     it = first_iterate(part)
     result, best = first_iterate(part), np.full(len(program), np.inf)
@@ -127,6 +166,7 @@ def interior_point(program: BandwidthProgram, accuracy: float) -> tuple[FloatArr
             # Moving what is left together costs as much as a step of it.
             if going.mean() < _SPARSE:
                 chosen = np.flatnonzero(going)
+                chosen = chosen if len(chosen) > 1 else np.repeat(chosen, 2)
                 left, part, it, going = left[chosen], part.select(chosen), it.select(chosen), going[chosen]
                 state = state_of(part, it)
             it = _step(part, it, state)
@@ -193,12 +233,12 @@ def _step(part: Scaled, it: Iterate, state: Remainder) -> Iterate:
 
 def _factorised(
     part: Scaled, it: Iterate, ratio: FloatArray, state: Remainder
-) -> tuple[DiagonalHead | DenseHead, FloatArray]:
+) -> tuple[DiagonalHead | RacesHead, FloatArray]:
     """Return the Newton system over times of races and rates (the head) and bandwidths (the tail)."""
     # Equalities join it with a stiffness (n,), as in an augmented Lagrangian: that changes no solution, but without it
     # what holds the level of the bandwidths is lost in rounding.
     _, low, high, rows, _ = part.parts
-    patterns, depth, count = part.link.shape
+    _, depth, count = part.link.shape
     link = part.link_part(ratio)
     cross = part.link * link
     # At the solution push equals pull; before it, the larger one keeps a step from overshooting towards rate 0.
@@ -217,22 +257,14 @@ def _factorised(
         tail += row * (row * stiffness)[:, None]
     if state.slope is None:
         return DiagonalHead(curvature, cross, tail, part.any_fixed), stiffness
-    races, stiff, slope = len(part.race), part.race_part(ratio), state.slope
-    head = np.zeros((races + patterns, races + patterns, count))
-    head[np.arange(races), np.arange(races)] = stiff.sum(axis=1)
-    mixed = (stiff[:, :, None] * slope).sum(axis=1)
-    head[:races, races:], head[races:, :races] = mixed, mixed.transpose(1, 0, 2)
-    head[races:, races:] = np.einsum("rcn,rcgn,rchn->ghn", stiff, slope, slope)
-    every = np.arange(races, races + patterns)
-    head[every, every] += curvature
-    cross = np.concatenate([np.zeros((races, depth, count)), cross])
-    return DenseHead(head, cross, tail, part.any_fixed), stiffness
+    stiff = part.race_part(ratio)
+    return RacesHead(curvature, cross, tail, part.any_fixed, stiff, state.slope), stiffness
 
 
 _Equal = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
-def _equality_columns(part: Scaled, newton: DiagonalHead | DenseHead) -> _Equal | None:
+def _equality_columns(part: Scaled, newton: DiagonalHead | RacesHead) -> _Equal | None:
     """Return what eliminates the equalities: their rows, the system's answers to them, the factor of the rest."""
     if not len(part.equal):
         return None
@@ -264,8 +296,5 @@ def _unscaled(program: BandwidthProgram, whole: Scaled, it: Iterate) -> tuple[Fl
     rows[~program.equality], rows[program.equality] = it.y[whole.parts[3]], it.nu
     with np.errstate(over="ignore", invalid="ignore"):
         rows = np.nan_to_num(rows * whole.unit / whole.row_scale)
-    races = whole.race_part(it.y)
-    share = whole.link_part(it.y) * whole.link
-    return np.where(whole.loose > 0, inside, program.low), Multipliers(
-        share, rows, races[:, 0] / np.maximum(races.sum(axis=1), 1e-300)
-    )
+    multipliers = Multipliers(whole.link_part(it.y) * whole.link, rows, whole.race_part(it.y))
+    return np.where(whole.loose > 0, inside, program.low), multipliers

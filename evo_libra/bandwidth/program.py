@@ -1,39 +1,42 @@
 """The convex program behind the best bandwidths of a structure, for a whole population at once.
 
-``T(b) = base + sum_g size[g] * t_g + sum_races count * max(chain 0, chain 1)`` is minimised over ``low <= b <= high``
-and linear constraints, where ``t_g = max_d traffic[g, d] / b[d]`` is the time of one byte of a pattern. A price on
+``T(b) = base + sum_g size[g] * t_g + sum_races max(chains)`` is minimised over ``low <= b <= high`` and linear
+constraints, where ``t_g = max_d traffic[g, d] / b[d]`` is the time of one byte of a pattern. A price on
 bandwidth may be added to the objective: that is how a trade of time against cost is asked for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray
-from evo_libra.workload.training import Race
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, chosen, columns_or_shared
+from evo_libra.bandwidth.chains import NO_CHAINS, Chains, total
 
 
 @dataclass(frozen=True)
 class BandwidthProgram:
     """One convex program per design.
 
+    The last axis of what the workloads give (`base`, `size` and `chains`) has length 1 where all designs share it.
+
     Attributes
     ----------
-    base : seconds that no bandwidth changes.
-    size : (g,) bytes of each pattern, weights of workloads included.
+    base : (n,) seconds that no bandwidth changes.
+    size : (g, n) bytes of each pattern, weights of workloads included.
     traffic : (g, d, n) bytes per NPU and dimension, per byte of each pattern.
     price : (d, n) seconds per B/s that bandwidth costs in the objective; mostly 0.
     low, high : (d, n) B/s; `high` may be infinite.
     rows : (k, d, n) coefficients of the linear constraints ``rows . b <= limit``.
     limit : (k, n).
     equality : (k,) which of them are equalities.
-    races : overlapped parts of the training loops.
+    chains : those of the races: overlapped parts of the training loops, with any number of chains each.
     """
 
-    base: float
+    base: FloatArray
     size: FloatArray
     traffic: FloatArray
     price: FloatArray
@@ -42,7 +45,7 @@ class BandwidthProgram:
     rows: FloatArray
     limit: FloatArray
     equality: BoolArray
-    races: tuple[Race, ...] = ()
+    chains: Chains = NO_CHAINS
 
     def __len__(self) -> int:
         return int(self.low.shape[1])
@@ -50,7 +53,10 @@ class BandwidthProgram:
     def select(self, designs: IntArray | BoolArray | slice) -> BandwidthProgram:
         """Return the program of some designs."""
         fields = ("traffic", "price", "low", "high", "rows", "limit")
-        return replace(self, **{name: getattr(self, name)[..., designs] for name in fields})
+        return replace(
+            self, base=columns_or_shared(self.base, designs), size=columns_or_shared(self.size, designs),
+            chains=self.chains.select(designs), **{name: chosen(getattr(self, name), designs) for name in fields},
+        )  # fmt: skip
 
     def pattern_times(self, bandwidth: FloatArray) -> FloatArray:
         """Return the (g, n) seconds of one byte of each pattern; infinite where traffic has no bandwidth."""
@@ -58,30 +64,15 @@ class BandwidthProgram:
             times = self.traffic / bandwidth
         return np.asarray(np.fmax.reduce(times, axis=1, initial=0.0))
 
-    def chains(self, times: FloatArray) -> FloatArray:
-        """Return the (r, 2, n) seconds of both chains of each race."""
-        if not self.races:
-            return np.empty((0, 2, times.shape[1]))
-        return np.stack([np.array(race.compute)[:, None] + _total(race.size, times) for race in self.races])
-
     def time(self, bandwidth: FloatArray) -> FloatArray:
         """Return (n,) seconds; infinite where a dimension with traffic has no bandwidth."""
         times = self.pattern_times(bandwidth)
-        slower = self.chains(times).max(axis=1)
-        counts = np.array([race.count for race in self.races], dtype=np.float64)
-        return np.asarray(self.base + _total(self.size, times) + counts @ slower)
+        longest = self.chains.seconds(times).max(axis=1)
+        return np.asarray(self.base + total(self.size, times) + longest.sum(axis=0))
 
     def objective(self, bandwidth: FloatArray) -> FloatArray:
         """Return (n,) the time plus the price of the bandwidth."""
         return np.asarray(self.time(bandwidth) + (self.price * bandwidth).sum(axis=0))
-
-
-def _total(size: FloatArray, times: FloatArray) -> FloatArray:
-    """Return ``size @ times``; what has no bytes takes no time, even without bandwidth."""
-    if np.isfinite(times).all():
-        return np.asarray(size @ times)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(size[..., None] > 0, size[..., None] * times, 0.0).sum(axis=-2))
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,7 @@ class Multipliers:
     ----------
     share : (g, d, n) how much each dimension holds up each pattern; at or above 0.
     rows : (k, n) seconds per unit of each constraint's limit; at or above 0 but for equalities.
-    race : (r, n) in 0 to 1, how much the first chain of each race is the longer one.
+    race : (r, k, n) how much each chain holds up its race; at or above 0, and 0 for chains that are not there.
     """
 
     share: FloatArray
@@ -163,27 +154,30 @@ _EPS = 16 * 2.0**-53
 
 def legal(program: BandwidthProgram, multipliers: Multipliers) -> Multipliers:
     """Return multipliers with their signs and sums made right, which the bound needs."""
-    carries = program.traffic > 0
-    share = np.maximum(multipliers.share, 0.0)
-    share *= carries
-    total = share.sum(axis=1, keepdims=True)
-    if not (total > 0).all():
-        share += carries * (total <= 0)
-        total = np.maximum(share.sum(axis=1, keepdims=True), _TINY)
-    share /= total
+    share = _shares(multipliers.share, program.traffic > 0)
     rows = np.where(program.equality[:, None], multipliers.rows, np.maximum(multipliers.rows, 0.0))
-    return Multipliers(share, rows, np.clip(multipliers.race, 0.0, 1.0))
+    return Multipliers(share, rows, _shares(multipliers.race, program.chains.present))
 
 
-def weights(program: BandwidthProgram, race: FloatArray) -> tuple[FloatArray | float, FloatArray]:
+def _shares(wish: FloatArray, allowed: BoolArray) -> FloatArray:
+    """Return shares that sum to 1 over the second axis, 0 where not allowed; equal ones where no wish is above 0."""
+    share = np.maximum(wish, 0.0)
+    share *= allowed
+    whole = share.sum(axis=1, keepdims=True)
+    if not (whole > 0).all():
+        share += allowed * (whole <= 0)
+        whole = np.maximum(share.sum(axis=1, keepdims=True), _TINY)
+    share /= whole
+    return share
+
+
+def weights(program: BandwidthProgram, race: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (n,) base and (g, n) bytes of the program in which each race is a fixed mixture of its chains."""
-    base: FloatArray | float = program.base
-    size = program.size[:, None]
-    for term, first in zip(program.races, race, strict=True):
-        for chain, part in enumerate((first, 1.0 - first)):
-            base = base + term.count * part * term.compute[chain]
-            size = size + term.count * part * term.size[chain][:, None]
-    return base, size
+    if not len(program.chains):
+        return program.base, program.size
+    # Chains take no time below 0: shares that are a little less make up for the rounding of all sums over them.
+    base, size = program.chains.mixed(race * (1.0 - _EPS * math.prod(program.chains.shape)))
+    return program.base + base, program.size + size
 
 
 def lower_bound(program: BandwidthProgram, multipliers: Multipliers) -> FloatArray:
@@ -191,7 +185,7 @@ def lower_bound(program: BandwidthProgram, multipliers: Multipliers) -> FloatArr
 
     For shares that sum to 1 in each pattern, ``alpha = sum_g size * share * traffic`` and ``q = price + rows^T mu``:
     ``T >= base + sum_d min_{low <= b <= high} (alpha_d / b + q_d b) - mu . limit``; a race is at least any mixture of
-    its two chains. The multipliers are made legal first, so that the bound holds for any.
+    its chains. The multipliers are made legal first, so that the bound holds for any.
     """
     multipliers = legal(program, multipliers)
     base, alpha = _work(program, multipliers)
@@ -256,7 +250,7 @@ def slopes(program: BandwidthProgram, multipliers: Multipliers, bandwidth: Float
         return np.asarray(np.where(bandwidth > 0, alpha / bandwidth**2, 0.0) - paid)
 
 
-def _work(program: BandwidthProgram, multipliers: Multipliers) -> tuple[FloatArray | float, FloatArray]:
+def _work(program: BandwidthProgram, multipliers: Multipliers) -> tuple[FloatArray, FloatArray]:
     """Return (n,) seconds and (d, n) bytes of which time is at least ``base + sum_d alpha_d / b_d``."""
     base, size = weights(program, multipliers.race)
     alpha = np.zeros(program.low.shape)
@@ -270,8 +264,8 @@ def ascend(program: BandwidthProgram, price: FloatArray, steps: int) -> Multipli
 
     Rows have the multiplier 0. Good enough to tell which designs to solve, at a tenth of the price.
     """
-    chains = program.chains(program.traffic.max(axis=1, initial=0.0) / max(float(program.high.max(initial=0.0)), _TINY))
-    race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)
+    times = program.traffic.max(axis=1, initial=0.0) / max(float(program.high.max(initial=0.0)), _TINY)
+    race = program.chains.longest(times)
     _, size = weights(program, race)
     share = program.traffic / np.maximum(program.traffic.sum(axis=1, keepdims=True), _TINY)
     sent, expensive = size[:, None] * program.traffic, program.traffic**2 * price

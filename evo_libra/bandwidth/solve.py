@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.bandwidth.chains import NO_CHAINS
 from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
 from evo_libra.bandwidth.interior_point import interior_point
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, Optimum, joined, lower_bound
@@ -66,14 +67,15 @@ def _put_cheapest(program: BandwidthProgram, optimum: Optimum, short: BoolArray)
     """Answer, in place, where nothing but a price is asked and the least bandwidths meet every row."""
     chosen = np.flatnonzero((program.price >= 0).all(axis=0) & (violation(program, program.low) == 0))
     part = program.select(chosen)
-    _put(optimum, chosen, _optimum(part, part.low, _nothing(part).multipliers))
+    multipliers = replace(_nothing(part).multipliers, race=part.chains.longest(part.pattern_times(part.low)))
+    _put(optimum, chosen, _optimum(part, part.low, multipliers))
     short[chosen] = False
 
 
 def _nothing(program: BandwidthProgram) -> Optimum:
     patterns, depth, count = program.traffic.shape
     share, rows = np.zeros((patterns, depth, count)), np.zeros(program.limit.shape)
-    multipliers = Multipliers(share, rows, np.zeros((len(program.races), count)))
+    multipliers = Multipliers(share, rows, np.zeros((*program.chains.shape, count)))
     return Optimum(np.zeros((depth, count)), np.full(count, np.inf), np.full(count, np.inf), multipliers)
 
 
@@ -105,8 +107,7 @@ def _at_caps(program: BandwidthProgram) -> Multipliers:
     with np.errstate(divide="ignore", invalid="ignore"):
         times = np.where(program.traffic > 0, program.traffic / program.high, 0.0)
     share = (np.arange(program.traffic.shape[1])[:, None] == times.argmax(axis=1)[:, None]) * 1.0
-    chains = program.chains(program.pattern_times(program.high))
-    race = (chains[:, 0] >= chains[:, 1]).astype(np.float64)
+    race = program.chains.longest(program.pattern_times(program.high))
     return Multipliers(share, np.zeros((0, len(program))), race)
 
 
@@ -166,19 +167,21 @@ def _checked(program: BandwidthProgram, optimum: Optimum) -> Optimum:
 def only_price(program: BandwidthProgram, price: FloatArray) -> BandwidthProgram:
     """Return the program of the least (d, n) price instead of the least time, under the same box and rows."""
     empty = np.empty((0, *program.low.shape))
-    return replace(program, base=0.0, size=np.empty(0), traffic=empty, price=price, races=())
+    return replace(program, base=np.zeros(1), size=np.empty((0, 1)), traffic=empty, price=price, chains=NO_CHAINS)
 
 
 def merged(program: BandwidthProgram) -> BandwidthProgram:
     """Return the same program with fewer patterns: idle ones are left out, proportional ones added up.
 
-    Two patterns merge where their traffic has one ratio in all dimensions of all designs.
+    Two patterns merge where their traffic has one ratio in all dimensions of all designs. A pattern is idle where no
+    design has traffic or bytes of it.
     """
-    sizes = np.column_stack([program.size, *(race.size.T for race in program.races)])
+    chains = program.chains
+    used = np.logical_or(program.size.any(axis=1), chains.size.any(axis=(0, 1, 3)))
     kept: list[int] = []
     into = np.zeros((len(program.traffic), len(program.traffic)))
     for g, traffic in enumerate(program.traffic):
-        if not traffic.any() or not sizes[g].any():
+        if not traffic.any() or not used[g]:
             continue
         for place, other in enumerate(kept):
             ratio = _ratio(traffic, program.traffic[other])
@@ -189,8 +192,9 @@ def merged(program: BandwidthProgram) -> BandwidthProgram:
             into[len(kept), g] = 1.0
             kept.append(g)
     into = into[: len(kept)]
-    races = tuple(replace(race, size=race.size @ into.T) for race in program.races)
-    return replace(program, size=into @ program.size, traffic=program.traffic[kept], races=races)
+    if len(chains):
+        chains = replace(chains, size=into @ chains.size)
+    return replace(program, size=into @ program.size, traffic=program.traffic[kept], chains=chains)
 
 
 def _ratio(traffic: FloatArray, other: FloatArray) -> float:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import Any, TypeVar
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, Population
-from evo_libra.collective import Collective, traffic
+from evo_libra.arrays import GIGA, FloatArray, Population
+from evo_libra.collective import Collective, Dispatch, NextStage, traffic, unit_traffic
+from evo_libra.front.plan_alternatives import plan_alternatives
+from evo_libra.front.training_report import training_report
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.problem.problem import Problem
-from evo_libra.problem.time_models.time_model import WeightedLoop
+from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.problem.time_models.time_model import Placement
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.workload.parallelism import ALL, offsets
+from evo_libra.workload.step.iteration import shard_or_whole
+from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Message
-from evo_libra.workload.workload import PHASES
+from evo_libra.workload.workload import PHASES, Workload
 
 Key = TypeVar("Key")
 
@@ -33,6 +40,8 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
     them is the collective's time, otherwise ``beyond_bandwidth_ms`` is what latency, endpoints and the pipeline add, or
     what a scheduler saves. Parts come in any fraction where bandwidths are solved for, and then there is no bill.
     """
+    plans = _alternatives(problem, population)
+    problem = problem.pinned(population)
     times = problem.time.workload_times(population)
     bill = problem.pricing.bill(population)
     return {
@@ -43,22 +52,45 @@ def explain(problem: Problem, population: Population) -> dict[str, Any]:
                 **sizes_of(loop),
                 "time_ms": float(time[0]) * 1e3,
                 "compute_ms": loop.workload.compute * 1e3,
+                **_training(problem, loop, population),
+                **found,
                 "collectives": _collectives(problem, loop, population),
                 "messages": _messages(problem, loop, population),
             }
-            for loop, time in zip(problem.time.loops, times, strict=True)
+            for loop, time, found in zip(problem.time.loops, times, plans, strict=True)
         ],
         "dimensions": _dimensions(problem, population),
         **({"bill": bill} if bill else {}),
     }
 
 
+def _alternatives(problem: Problem, population: Population) -> list[dict[str, Any]]:
+    """Return what other plans would take, for each workload that leaves some open."""
+    tables = problem.time.tables
+    places = {id(table): place for place, table in enumerate(tables)}
+    return [
+        {"alternatives": plan_alternatives(problem, population, places[id(loop.workload)])}
+        if isinstance(loop.workload, PlanTable)
+        else {}
+        for loop in problem.time.loops
+    ]
+
+
+def _training(problem: Problem, loop: WeightedLoop, population: Population) -> dict[str, Any]:
+    if not isinstance(loop.workload, TrainingStep):
+        return {}
+    return {"training": training_report(problem, loop, loop.workload, population)}
+
+
 def sizes_of(loop: WeightedLoop) -> dict[str, Any]:
     """Return the process groups of a workload, and how much one iteration of it is."""
-    return {
-        "parallelism": {name: degree for name, degree in loop.degrees.items() if name != ALL},
-        **loop.size.figures,
-    }
+    if isinstance(loop.workload, TrainingStep):
+        return {"parallelism": loop.workload.parallelism, "plan": loop.workload.plan, **loop.size.figures}
+    if isinstance(loop.workload, PlanTable):
+        fitting = int((loop.workload.memory <= loop.workload.capacity).sum())
+        return {"parallelism": {}, "plans": len(loop.workload), "plans_that_fit": fitting, **loop.size.figures}
+    groups = {name: degree for name, degree in loop.degrees.items() if name != ALL}
+    return {"parallelism": groups, **loop.size.figures}
 
 
 def _used(population: Population) -> list[int]:
@@ -67,36 +99,60 @@ def _used(population: Population) -> list[int]:
     return used
 
 
+@dataclass(frozen=True)
+class _Sent:
+    """A collective or message of a process group: the phase that runs it, and its bytes."""
+
+    phase: str
+    what: Collective | Dispatch | NextStage
+    group: str
+    size: float
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        if isinstance(self.what, Collective):
+            return self.what.value
+        return Collective.ALL_TO_ALL.value if isinstance(self.what, Dispatch) else "send"
+
+
 def _collectives(problem: Problem, loop: WeightedLoop, population: Population) -> list[dict[str, Any]]:
     placed, used = problem.time.placed(population.npus), _used(population)
     entries = []
-    for (phase, collective, group, size), count in _counted(loop).items():
-        where = placed[loop.layouts[group], group]
-        sent = traffic(collective, size, where.extent)[used, 0]
-        relative = problem.time.relative_bytes(collective, where, population.npus, population.technology)
-        seconds = sent * relative[used, 0] / population.bandwidth[used, 0]
+    for sent, count in _counted(loop).items():
+        where = placed[loop.layouts[sent.group], sent.group]
+        bytes_ = _bytes(sent, where)
+        relative = problem.time.relative_bytes(sent.what, where, population.npus, population.technology)
+        seconds = (bytes_ * relative)[used, 0] / population.bandwidth[used, 0]
         time = over_bandwidth = float(seconds.max())
         if problem.time.fidelity is not None:
-            time = float(problem.time.seconds(collective, round(size), where, population)[0])
+            time = float(problem.time.seconds(sent.what, sent.size, where, population)[0])
         dimensions = [
             {
                 "dimension": d,
                 "npus_of_group": int(where.extent[d, 0]),
-                "traffic_MB": float(bytes_) / 1e6 * count,
-                "time_ms": float(each) * 1e3 * count,
+                "traffic_MB": float(each) / 1e6 * count,
+                "time_ms": float(each_seconds) * 1e3 * count,
             }
-            for d, bytes_, each in zip(used, sent, seconds, strict=True)
+            for d, each, each_seconds in zip(used, bytes_[used, 0], seconds, strict=True)
         ]
         bottleneck = used[int(np.argmax(seconds))] if over_bandwidth > 0 else None
-        figures = _figures(problem, count, size, time, over_bandwidth)
+        figures = _figures(problem, count, sent.size, time, over_bandwidth)
         entries.append({
-            "phase": phase, "collective": collective.value, "group": group, **figures,
+            "phase": sent.phase, "collective": sent.name, "group": sent.group, **figures,
             "bottleneck_dimension": bottleneck, "dimensions": dimensions,
         })  # fmt: skip
     return entries
 
 
-def _figures(problem: Problem, count: int, size: float, seconds: float, over_bandwidth: float) -> dict[str, Any]:
+def _bytes(sent: _Sent, where: Placement) -> FloatArray:
+    """Return the (d, n) bytes that an NPU sends in each dimension."""
+    if isinstance(sent.what, Collective):
+        return traffic(sent.what, sent.size, where.extent)
+    return np.asarray(unit_traffic(sent.what, where.extent) * sent.size)
+
+
+def _figures(problem: Problem, count: float, size: float, seconds: float, over_bandwidth: float) -> dict[str, Any]:
     """Return the figures of so many messages or collectives that are alike."""
     beyond = (seconds - over_bandwidth) * 1e3 * count
     return {
@@ -115,16 +171,38 @@ def _alike(owned: Iterable[tuple[int, Key]]) -> Counter[Key]:
     return reduce(or_, each.values(), Counter())
 
 
-def _counted(loop: WeightedLoop) -> Counter[tuple[str, Collective, str, float]]:
+def _counted(loop: WeightedLoop) -> Mapping[_Sent, float]:
     """Count the collectives that are alike in phase, kind, group and bytes."""
     if isinstance(loop.workload, TracedWorkload):
-        return _alike((npu, ("trace", kind, group, size)) for npu, kind, group, size in loop.workload.collectives())
+        return _alike(
+            (npu, _Sent("trace", kind, group, size)) for npu, kind, group, size in loop.workload.collectives()
+        )
+    if isinstance(loop.workload, TrainingStep):
+        return _of_step(loop.workload)
+    assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake
     return Counter(
-        (name, phase.collective, phase.group, phase.size)
+        _Sent(name, phase.collective, phase.group, phase.size)
         for layer in loop.workload.layers
         for name, phase in zip(PHASES, layer.phases, strict=True)
         if phase.collective
     )
+
+
+def _of_step(step: TrainingStep) -> dict[_Sent, float]:
+    """Count what a training step sends; of a collective in parts, such as overlapped ones, a part counts as such."""
+    found: dict[_Sent, float] = {}
+    for one, count in step.traffic():
+        size, what = float(np.ravel(one.size)[0]), one.operation
+        if isinstance(what, Collective):
+            size = shard_or_whole(what, size, step.degrees[one.group])
+        if size and count:
+            sent = _Sent(one.part, what, one.group, size)
+            found[sent] = found.get(sent, 0.0) + count
+    return {sent: round(count) if abs(count - round(count)) < _WHOLE else count for sent, count in found.items()}
+
+
+_WHOLE = 1e-6
+"""Distance from a whole number that is rounding."""
 
 
 def _messages(problem: Problem, loop: WeightedLoop, population: Population) -> list[dict[str, Any]]:

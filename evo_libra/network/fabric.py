@@ -39,11 +39,12 @@ class Fabric:
     >>> str(fabric)
     'RI(4)@package:250_FC(8)@node:62.5'
 
-    Options are names of `OPTIONS`, with their values as written.
+    Options are names of `OPTIONS`, with their values as written. Plans are those of the workloads that leave some open.
     """
 
     dimensions: tuple[Dimension, ...]
     options: tuple[tuple[str, str], ...] = ()
+    plans: tuple[str, ...] = ()
 
     @property
     def npus(self) -> int:
@@ -52,7 +53,8 @@ class Fabric:
 
     def __str__(self) -> str:
         network = "_".join(str(dimension) for dimension in self.dimensions)
-        return " ".join([network, *(f"{name}={value}" for name, value in self.options)])
+        whole = " ".join([network, *(f"{name}={value}" for name, value in self.options)])
+        return " | ".join([whole, *self.plans])
 
 
 OPTIONS = ("chunks", "scheduler", "algorithms")
@@ -66,17 +68,20 @@ _DIMENSION = re.compile(
 
 
 def parse_fabric(text: str) -> Fabric:
-    """Read the notation of a network; bandwidth is in GB/s, technology and bandwidth may be left out.
+    """Read the notation of a design; bandwidth is in GB/s, technology and bandwidth may be left out.
 
     An InputError names the dimension that cannot be read.
 
     >>> parse_fabric("RI(4)_SW(8) chunks=16 algorithms=ring,direct").options
     (('chunks', '16'), ('algorithms', 'ring,direct'))
+    >>> parse_fabric("SW(8)_SW(4) | tp8 dp4 mb1 zero1").plans
+    ('tp8 dp4 mb1 zero1',)
     """
     text = printable(text.strip())
-    network, *options = text.split(" ")
+    first, *plans = (part.strip() for part in text.split("|"))
+    network, *options = first.split(" ")
     dimensions = tuple(_parse_dimension(part, text) for part in network.split("_"))
-    return Fabric(dimensions, tuple(_parse_option(option, text) for option in options if option))
+    return Fabric(dimensions, tuple(_parse_option(option, text) for option in options if option), tuple(plans))
 
 
 def _parse_option(option: str, text: str) -> tuple[str, str]:

@@ -7,17 +7,21 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from evo_libra.arrays import TILE, FloatArray, IntArray
+from evo_libra.arrays import TILE, FloatArray, IntArray, no_plans
 from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
 from evo_libra.bandwidth.solve import only_price, optimal_bandwidth
 from evo_libra.errors import InputError
-from evo_libra.problem.allocate import program_for, variants
+from evo_libra.problem.allocate import min_time_of, program_for, variants
+from evo_libra.problem.plans import UsefulPlans, useful_plans
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
 
 EXACT = 1e-9
 """Relative gap up to which a time counts as the least one."""
+
+MAX_PAIRS = 1_000_000
+"""More pairs of a topology and a plan than that are not looked at one by one."""
 
 _STEPS = 12
 _BATCH = 256
@@ -60,26 +64,37 @@ class CostBounds:
 
 @dataclass(frozen=True)
 class VariantBounds(CostBounds):
-    """Cheap bounds of v variants; a variant is a structure with a choice of blocks.
+    """Cheap bounds of v variants; a variant is a structure with a choice of blocks and of plans.
 
     Attributes
     ----------
     structure : (v,) index of the structure, -1 for one that is not in a table.
     npus, technology, gene : (d, v) sizes, technologies and block genes.
+    plan : (w, v) places of the plans of workloads that leave some open.
     """
 
     structure: IntArray
     npus: IntArray
     technology: IntArray
     gene: IntArray
+    plan: IntArray
     slack: ClassVar[float] = EXACT
 
 
 def bound_variants(problem: Problem) -> VariantBounds:
-    """Return bounds of every variant of a space; of a dimension's blocks, of those that `variants` returns.
+    """Return bounds of every variant of a space; of blocks and plans, of those that may be of use.
 
-    An `InputError` says that the problem does not minimise time, or that the space has no table.
+    An `InputError` says that the problem does not minimise time, or that there are too many variants to look at each.
     """
+    structure, npus, technology, gene = shapes_of(problem)
+    if problem.time.tables:
+        return _bounds_of_plans(problem, structure, npus, technology, gene)
+    found = bounds_of(problem, structure, npus, technology, gene)
+    return fastest_exact(problem, found) if _only_ports(problem) else found
+
+
+def shapes_of(problem: Problem) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return (v,) structures and (d, v) sizes, technologies and blocks that may be of use; see `bound_variants`."""
     if TIME not in problem.objectives:
         raise InputError("least times at each cost are asked for, but time is no objective of the problem")
     table = problem.structures.table
@@ -88,21 +103,48 @@ def bound_variants(problem: Problem) -> VariantBounds:
             f"the space has {len(problem.structures):,} topologies, too many to look at each; "
             "search it with another engine and certify the front"
         )
-    npus, technology = table.npus, table.technology
-    structure, gene = variants(problem.pricing, problem.constraints, npus, technology)
-    found = bounds_of(problem, structure, npus[:, structure], technology[:, structure], gene)
-    return _fastest_exact(problem, found) if _only_ports(problem) else found
+    structure, gene = variants(problem.pricing, problem.constraints, table.npus, table.technology)
+    return structure, table.npus[:, structure], table.technology[:, structure], gene
+
+
+def _bounds_of_plans(
+    problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray
+) -> VariantBounds:
+    plans = useful_plans(problem.time, problem.constraints)
+    shape, group = held(problem, plans, npus)
+    if (pairs := plans.ways.members.count(group)) > MAX_PAIRS:
+        raise InputError(
+            f"the space has {pairs:,} pairs of a topology and a plan, too many to look at each; "
+            "search it with another engine and certify the front"
+        )
+    node, plan = plans.ways.members.of(group)
+    at = shape[node]
+    found = bounds_of(problem, structure[at], npus[:, at], technology[:, at], gene[:, at], plans.plans[:, plan])
+    return fastest_exact(problem, found)
+
+
+def held(problem: Problem, plans: UsefulPlans, npus: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the pairs of (d, v) sizes and groups of plans whose process groups they can hold: places of both."""
+    shapes, kind = np.unique(npus, axis=1, return_inverse=True)
+    examples = plans.ways.examples
+    shape, group = (array.ravel() for array in np.indices((shapes.shape[1], examples.shape[1])))
+    fits = problem.time.fits(shapes[:, shape], examples[:, group]).reshape(shapes.shape[1], -1)
+    found, groups = np.nonzero(fits[kind.ravel()])
+    return found, groups
 
 
 def bounds_of(
-    problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray
-) -> VariantBounds:
+    problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray,
+    plan: IntArray | None = None,
+) -> VariantBounds:  # fmt: skip
     """Return bounds of some variants; the parameters are those of `VariantBounds`."""
-    tiles = [slice(start, start + TILE) for start in range(0, max(len(structure), 1), TILE)]
-    designs = [problem.pricing.topologies_of(npus[:, t], technology[:, t], gene[:, t], structure[t]) for t in tiles]
-    parts = [_bounds(problem, part) for part in designs]
+    plan = no_plans(len(structure)) if plan is None else plan
+    none = np.empty(0)
+    whole = VariantBounds(none, none, none, none, structure, npus, technology, gene, plan)
+    starts = range(0, max(len(structure), 1), TILE)
+    parts = [_bounds(problem, topologies_of(problem, whole, slice(start, start + TILE))) for start in starts]
     base, kappa, min_time, min_cost = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return VariantBounds(base, kappa, min_time, min_cost, structure, npus, technology, gene)
+    return VariantBounds(base, kappa, min_time, min_cost, structure, npus, technology, gene, plan)
 
 
 def _bounds(problem: Problem, designs: Topologies) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -112,7 +154,9 @@ def _bounds(problem: Problem, designs: Topologies) -> tuple[FloatArray, FloatArr
     if _only_ports(problem):
         # No coefficient is negative: where the least bandwidths do not meet the rows, none do.
         affords = ((program.rows * program.low).sum(axis=1) <= program.limit * (1.0 + EXACT)).all(axis=0)
-        return base, kappa, _min_time(program), np.where(affords, min_cost, np.inf)
+        return base, kappa, min_time_of(program), np.where(affords, min_cost, np.inf)
+    if problem.time.tables:
+        return base, kappa, min_time_of(program), np.maximum(min_cost, _min_cost(program, designs))
     if len(program.limit):
         min_cost = np.maximum(min_cost, optimal_bandwidth(only_price(program, designs.price)).bound)
     return base, kappa, optimal_bandwidth(program).bound, min_cost
@@ -122,19 +166,17 @@ def _only_ports(problem: Problem) -> bool:
     return bool(problem.pricing.kits) and all(c.ports or not c.linear for c in problem.constraints)
 
 
-def _min_time(program: BandwidthProgram) -> FloatArray:
-    """Return (n,) seconds that no bandwidths undercut: those of the box, and of each row for itself."""
-    free = replace(program, rows=program.rows[:0], limit=program.limit[:0], equality=program.equality[:0])
-    found = optimal_bandwidth(free).bound
-    for row, limit in zip(program.rows, program.limit, strict=True):
-        mine = np.flatnonzero(row.any(axis=0))
-        part, price = free.select(mine), row[:, mine]
-        base, kappa = hyperbola(part, ascend(part, price, _STEPS), price)
-        found[mine] = np.maximum(found[mine], base + kappa / limit[mine])
-    return found
+def _min_cost(program: BandwidthProgram, designs: Topologies) -> FloatArray:
+    """Return (n,) USD that no bandwidths within the rows undercut, solved once for all plans of a network."""
+    if not len(program.limit):
+        return np.zeros(len(program))
+    networks = np.concatenate([designs.npus, designs.technology, designs.block])
+    _, first, kind = np.unique(networks, axis=1, return_index=True, return_inverse=True)
+    part = only_price(program.select(first), designs.price[:, first])
+    return optimal_bandwidth(part).bound[kind.ravel()]
 
 
-def _fastest_exact(problem: Problem, bounds: VariantBounds) -> VariantBounds:
+def fastest_exact(problem: Problem, bounds: VariantBounds) -> VariantBounds:
     """Return the bounds with exact `min_time` of the fastest variants, so that no others are as fast."""
     min_time, best = bounds.min_time.copy(), np.inf
     order = np.argsort(min_time, kind="stable")
@@ -149,6 +191,10 @@ def _fastest_exact(problem: Problem, bounds: VariantBounds) -> VariantBounds:
     return replace(bounds, min_time=min_time)
 
 
-def topologies_of(problem: Problem, part: VariantBounds) -> Topologies:
-    """Return the topologies of variants."""
-    return problem.pricing.topologies_of(part.npus, part.technology, part.gene, part.structure)
+_ALL = slice(None)
+
+
+def topologies_of(problem: Problem, part: VariantBounds, some: slice = _ALL) -> Topologies:
+    """Return the topologies of some variants, with their plans."""
+    networks = (part.npus[:, some], part.technology[:, some], part.gene[:, some], part.structure[some])
+    return replace(problem.pricing.topologies_of(*networks), plan=part.plan[:, some])

@@ -5,6 +5,9 @@ process group sends as many bytes over the relaxed dimension as over the others 
 all-to-all: at most), as ``max_i a_i / b_i >= sum a_i / sum b_i``. Its price is the lowest one of the others, its cap is
 the sum of their caps, and its floor is their lowest floor. So its best time at any budget is below that of every
 completion.
+
+Plans that lie alike on networks branch together: the smallest coefficients of a group of them bound all of its plans,
+which are distinguished once a structure is complete.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from evo_libra.bandwidth.solve import optimal_bandwidth
 from evo_libra.optimality.bounds import CostBounds, VariantBounds, bounds_of, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, with_variants
 from evo_libra.problem.allocate import variants
+from evo_libra.problem.plans import UsefulPlans, useful_plans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import CountedStructures
 
@@ -36,6 +40,7 @@ class _Open(CostBounds):
     ----------
     npus, technology : (d, m) of the dimensions that are chosen, 1 and 0 for the others.
     depth, left, last : (m,) dimensions chosen, NPUs left, technology of the last one.
+    group : (m,) group of plans that lie alike; their smallest coefficients stand for all of them.
     score : (m,) how far below the best known time it may be at some cost, as a ratio.
     """
 
@@ -44,6 +49,7 @@ class _Open(CostBounds):
     depth: IntArray
     left: IntArray
     last: IntArray
+    group: IntArray
     score: FloatArray
 
 
@@ -78,13 +84,13 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
     problem : which designs there are.
     cost, time : (k,) USD, ascending, and the seconds known to be reached at these; infinity where none are.
     """
-    space = problem.counted
+    space, plans = problem.counted, useful_plans(problem.time, problem.constraints)
+    bounded = replace(problem, time=plans.ways.bound) if problem.time.tables else problem
     ideal = replace(empty_ideal(cost, len(problem.choices)), time=time)
     depth = len(problem.choices)
-    column = np.ones((depth, 1), dtype=np.int64)
-    root = _relaxed(
-        problem, space, column, column * 0, np.zeros(1, np.int64), np.array([space.npus]), np.full(1, -1), ideal
-    )
+    group = np.arange(plans.ways.examples.shape[1])
+    column, none = np.ones((depth, len(group)), dtype=np.int64), np.zeros(len(group), np.int64)
+    root = _relaxed(bounded, plans, column, column * 0, none, none + space.npus, none - 1, group, ideal)
     waiting, leaves, looked = root, None, 1
     proven = np.zeros(len(cost))
     while True:
@@ -102,9 +108,10 @@ def branch_and_bound(problem: Problem, cost: FloatArray, time: FloatArray) -> It
         children = _children(space, chosen)
         looked += children[0].shape[1]
         done = children[3] == 1
-        leaves, ideal = _with_leaves(problem, leaves, ideal, children[0][:, done], children[1][:, done])
-        npus, technology, deep, left, last = (part[..., ~done] for part in children)
-        open_ = _relaxed(problem, space, npus, technology, deep, left, last, ideal)
+        complete = children[0][:, done], children[1][:, done], children[5][done]
+        leaves, ideal = _with_leaves(problem, bounded, plans, leaves, ideal, *complete)
+        npus, technology, deep, left, last, group = (part[..., ~done] for part in children)
+        open_ = _relaxed(bounded, plans, npus, technology, deep, left, last, group, ideal)
         waiting = rest.join(open_)
 
 
@@ -145,8 +152,8 @@ def _bound(waiting: _Open, ideal: Ideal) -> FloatArray:
     return lower
 
 
-def _children(space: CountedStructures, nodes: _Open) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
-    """Return sizes, technologies, depth, NPUs left and last technology of every way to go on."""
+def _children(space: CountedStructures, nodes: _Open) -> tuple[IntArray, ...]:
+    """Return sizes, technologies, depth, NPUs left, last technology and group of plans of every way to go on."""
     states = np.stack([nodes.depth, nodes.left, nodes.last])
     kinds, which = np.unique(states, axis=1, return_inverse=True)
     parents, sizes, technologies = [], [], []
@@ -163,51 +170,74 @@ def _children(space: CountedStructures, nodes: _Open) -> tuple[IntArray, IntArra
     # Unused dimensions have the technology of the last one, as in a table.
     rows = np.arange(len(npus))[:, None]
     technology = np.where(rows >= depth_, kind_, technology)
-    return npus, technology, depth_ + 1, nodes.left[parent] // size, kind_
+    return npus, technology, depth_ + 1, nodes.left[parent] // size, kind_, nodes.group[parent]
 
 
 def _with_leaves(
-    problem: Problem, leaves: VariantBounds | None, ideal: Ideal, npus: IntArray, technology: IntArray
-) -> tuple[VariantBounds | None, Ideal]:
+    problem: Problem, bounded: Problem, plans: UsefulPlans, leaves: VariantBounds | None, ideal: Ideal,
+    npus: IntArray, technology: IntArray, group: IntArray,
+) -> tuple[VariantBounds | None, Ideal]:  # fmt: skip
     """Bound complete structures and solve those that may be better than the best known designs."""
-    fits = problem.time.fits(npus)
-    npus, technology = npus[:, fits], technology[:, fits]
+    fits = problem.time.fits(npus, plans.ways.examples[:, group])
+    npus, technology, group = npus[:, fits], technology[:, fits], group[fits]
     if not npus.shape[1]:
         return leaves, ideal
     column, gene = variants(problem.pricing, problem.constraints, npus, technology)
-    new = bounds_of(problem, np.full(len(column), -1), npus[:, column], technology[:, column], gene)
-    kept = np.flatnonzero((new.bound(ideal.cost) < ideal.time).any(axis=1))
+    group = group[column]
+    if problem.time.tables:
+        whole = _better(bounded, ideal, npus, technology, column, gene, plans.ways.examples[:, group])
+        node, plan = plans.ways.members.of(group[whole])
+        column, gene = column[whole][node], gene[:, whole][:, node]
+    else:
+        plan = group
+    chosen = plans.plans[:, plan]
+    kept = _better(problem, ideal, npus, technology, column, gene, chosen)
     if not len(kept):
         return leaves, ideal
-    new = new.select(kept)
-    whole = new if leaves is None else leaves.join(new)
-    return whole, with_variants(problem, whole, np.arange(len(whole) - len(new), len(whole)), ideal)
+    at = column[kept]
+    new = bounds_of(problem, np.full(len(kept), -1), npus[:, at], technology[:, at], gene[:, kept], chosen[:, kept])
+    every = new if leaves is None else leaves.join(new)
+    return every, with_variants(problem, every, np.arange(len(every) - len(new), len(every)), ideal)
+
+
+def _better(
+    problem: Problem, ideal: Ideal, npus: IntArray, technology: IntArray, column: IntArray, gene: IntArray,
+    plan: IntArray,
+) -> IntArray:  # fmt: skip
+    """Return which networks with plans may be better than the best known designs at some cost."""
+    kept = []
+    for start in range(0, len(column), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        at = column[some]
+        found = bounds_of(problem, np.full(len(at), -1), npus[:, at], technology[:, at], gene[:, some], plan[:, some])
+        kept.append(start + np.flatnonzero((found.bound(ideal.cost) < ideal.time).any(axis=1)))
+    return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
 
 
 def _relaxed(
-    problem: Problem, space: CountedStructures, npus: IntArray, technology: IntArray, depth: IntArray, left: IntArray,
-    last: IntArray, ideal: Ideal,
+    problem: Problem, plans: UsefulPlans, npus: IntArray, technology: IntArray, depth: IntArray, left: IntArray,
+    last: IntArray, group: IntArray, ideal: Ideal,
 ) -> _Open:  # fmt: skip
     """Bound partial structures by merging their open dimensions, and drop those that cannot be better."""
     every = np.arange(npus.shape[1])
     whole = npus.copy()
     whole[depth, every] = left
-    fits = problem.time.fits(whole)
+    fits = problem.time.fits(whole, plans.ways.examples[:, group])
     npus, technology, whole = npus[:, fits], technology[:, fits], whole[:, fits]
-    depth, left, last = depth[fits], left[fits], last[fits]
+    depth, left, last, group = depth[fits], left[fits], last[fits], group[fits]
     every = np.arange(len(depth))
     designs = problem.pricing.topologies_of(whole, technology, problem.pricing.cheapest(technology))
-    price, low, high = _merged(problem, space, depth, last)
+    price, low, high = _merged(problem, problem.counted, depth, last)
     for target, values in ((designs.price, price), (designs.low, low), (designs.high, high)):
         target[depth, every] = values
     # In an open dimension a group gets all the bandwidth: no share of it can be more.
     open_ = designs.technology.copy()
     open_[depth, every] = -1
-    program = problem.traffic.program(replace(designs, technology=open_))
+    program = problem.traffic.program(replace(designs, technology=open_, plan=plans.ways.examples[:, group]))
     base, kappa = hyperbola(program, ascend(program, designs.price, _STEPS), designs.price)
     min_time = optimal_bandwidth(program).bound
     min_cost = (designs.price * designs.low).sum(axis=0)
-    found = _Open(base, kappa, min_time, min_cost, npus, technology, depth, left, last, np.zeros(len(depth)))
+    found = _Open(base, kappa, min_time, min_cost, npus, technology, depth, left, last, group, np.zeros(len(depth)))
     score = np.ones(len(depth))
     for start in range(0, len(depth), _CHUNK):
         mine = np.arange(start, min(start + _CHUNK, len(depth)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
@@ -17,6 +17,8 @@ from evo_libra.front.indicators import REFERENCE, hypervolume
 from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.branch_and_bound import branch_and_bound, min_cost
 from evo_libra.optimality.ideal_bandwidth import bound_at, ideal_of, levels
+from evo_libra.optimality.whole_ports import whole_ideal
+from evo_libra.problem.plans import plans_that_fit, useful_plans
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME
 
@@ -24,6 +26,7 @@ ENUMERATED = 1_000
 """Up to so many structures each one is looked at; beyond, branch and bound leaves most of them out."""
 
 _LEVELS = 1000
+_MANY_PAIRS = 5_000
 _FINE = 100_000
 _BRANCH_LEVELS, _END_LEVELS, _END_STEPS = 1000, 40, 60
 _BELOW = 1e-8
@@ -48,6 +51,8 @@ class Certificate:
     structures : of the space; `looked` : those looked at, partial ones included; the others are excluded by bounds.
     waiting : partial structures still to be looked at; 0 where the proof is as tight as it gets.
     solved : programs solved.
+    plans : parallelisation plans that fit the memory, of all workloads together; 1 where none is open.
+    networks : of whole ports, each of which was looked at; 0 where parts come in any fraction.
     """
 
     hypervolume: float
@@ -60,6 +65,8 @@ class Certificate:
     looked: int
     waiting: int
     solved: int
+    plans: int = 1
+    networks: int = 0
 
     @property
     def missed_hypervolume(self) -> float:
@@ -98,9 +105,12 @@ class _Bounds:
 def certify(problem: Problem, front: Front, seconds: float | None = None) -> Certificate:
     """Prove how far a front is from the best one of a problem.
 
-    The proof rests on the problem's own time model, technologies, box and linear constraints, over every structure and
-    block, and on lower bounds computed in doubles from dual multipliers. It leaves out lower limits of time, which can
-    only lower the bounds. Over a large space it ends after some `seconds`, or by itself.
+    The proof rests on the problem's own time model, technologies, box and linear constraints, over every structure,
+    block and plan, and on lower bounds computed in doubles from dual multipliers. It leaves out lower limits of time,
+    which can only lower the bounds. Over a large space it ends after some `seconds`, or by itself.
+
+    Where workloads leave plans open and there are not too many networks of whole ports, each of these is timed under
+    every plan that no bound excludes, and the proof is exact.
 
     Raises
     ------
@@ -129,15 +139,41 @@ def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
     if not len(front):
         raise InputError("the front is empty: there is nothing to certify")
-    problem = problem.relaxed()
+    relaxed = problem.relaxed()
     time = front.frame[TIME.column].to_numpy() * TIME.scale
     cost = front.frame[COST.column].to_numpy() * COST.scale
     order = np.lexsort((time, cost))
     designs = _Designs(time[order], cost[order], np.argsort(order, kind="stable"))
-    if len(problem.structures) > ENUMERATED:
-        yield from _branched(problem, designs)
+    if (found := _of_whole_ports(problem, designs)) is not None:
+        yield found
+    elif len(problem.structures) > ENUMERATED or _many_pairs(relaxed):
+        yield from _branched(relaxed, designs)
     else:
-        yield _enumerated(problem, designs)
+        yield _enumerated(relaxed, designs)
+
+
+def _many_pairs(problem: Problem) -> bool:
+    """Return whether there are many pairs of a structure and a plan, of which bounds exclude most at once."""
+    plans = len(useful_plans(problem.time, problem.constraints)) if problem.time.tables else 0
+    return plans * len(problem.structures) > _MANY_PAIRS
+
+
+def _of_whole_ports(problem: Problem, designs: _Designs) -> Certificate | None:
+    """Return the certificate against networks of whole ports; None where there are too many, or no open plans."""
+    ideal = whole_ideal(problem, designs.cost, designs.time) if problem.time.tables else None
+    if ideal is None:
+        return None
+    limit = _time_limit(problem)
+    reached = np.flatnonzero(ideal.time <= limit)
+    first, fastest = ideal.cost[reached[0]], float(ideal.time.min())
+    last = ideal.cost[int((ideal.time <= fastest).argmax())]
+    steps = ideal.cost[np.append(True, np.diff(ideal.time) < 0) & (ideal.cost >= first) & (ideal.cost <= last)]
+    # The bound is constant from a step to just below the next one.
+    cost = np.unique(np.concatenate([steps, steps[1:] * (1.0 - _BELOW), [last * (1.0 + _BELOW)]]))
+    best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached[0]]), last])
+    proven = _Bounds(ideal.at, cost, fastest, best, worst)
+    networks = len(ideal.cost)
+    return replace(_certificate(problem, designs, proven, ideal.timed, 0, 0), networks=networks)
 
 
 def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
@@ -222,4 +258,5 @@ def _certificate(
         looked,
         waiting,
         solved,
+        plans_that_fit(problem.time, problem.constraints),
     )

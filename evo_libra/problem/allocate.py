@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.bandwidth.program import BandwidthProgram
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, columns, columns_or_shared, no_plans
+from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
 from evo_libra.bandwidth.solve import merged, only_price, optimal_bandwidth
 from evo_libra.problem.constraints import Constraint, linear_rows
 from evo_libra.problem.objectives import COST, MEASURES
 from evo_libra.problem.pricing.pricing import Pricing, Topologies
-from evo_libra.problem.space import Space
+from evo_libra.problem.space import MAX_STRUCTURES, Space
 from evo_libra.problem.time_models.time_model import TimeModel
 
 
@@ -28,28 +29,61 @@ class TrafficTable:
     def of(self, designs: Topologies) -> FloatArray:
         """Return the (c, d, n) traffic of topologies, as from `TimeModel.traffic`."""
         if self._traffic is None or (designs.structure < 0).any():
-            return self.time.traffic(designs.npus, designs.technology)
-        return columns(self._traffic, designs.structure)
+            return self.time.traffic(designs.npus, designs.technology, designs.plan)
+        return columns(self._traffic, self._place(designs))
+
+    def fits(self, designs: Topologies) -> BoolArray:
+        """Return (n,) whether topologies can hold every process group, as from `TimeModel.fits`."""
+        if self._fits is None or (designs.structure < 0).any():
+            return self.time.fits(designs.npus, designs.plan)
+        return columns(self._fits, self._place(designs))
 
     def program(self, designs: Topologies) -> BandwidthProgram:
         """Return the program of the best bandwidths of topologies, without linear constraints."""
         if self._program is None or (designs.structure < 0).any():
-            traffic = self.time.traffic(designs.npus, designs.technology)
-            return self.time.program(traffic, designs.low, designs.high)
-        empty = np.empty((0, *designs.low.shape))
+            return self.time.program(self.of(designs), designs.low, designs.high, designs.plan)
+        empty, which, table = np.empty((0, *designs.low.shape)), designs.structure, self._program
         return replace(
-            self._program, traffic=columns(self._program.traffic, designs.structure), price=np.zeros(designs.low.shape),
+            table, base=columns_or_shared(table.base, which), size=columns_or_shared(table.size, which),
+            chains=table.chains.select(which), traffic=columns(table.traffic, which), price=np.zeros(designs.low.shape),
             low=designs.low, high=designs.high, rows=empty, limit=np.empty((0, designs.low.shape[1])),
         )  # fmt: skip
 
+    def _place(self, designs: Topologies) -> IntArray:
+        """Return (n,) the column of topologies in the tables: of each structure, each way in which plans lie."""
+        place = designs.structure
+        for ways, table, plan in zip(self._ways, self.time.tables, designs.plan, strict=True):
+            place = place * ways + columns(table.placements[2], plan)
+        return place
+
+    @cached_property
+    def _ways(self) -> list[int]:
+        return [int(table.placements[2].max(initial=0)) + 1 for table in self.time.tables]
+
+    @cached_property
+    def _every(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        """Sizes, technologies and plans of every column of the tables, where they are not too many."""
+        table = self.space.table
+        if table is None or len(table) * prod(self._ways) > MAX_STRUCTURES:
+            return None
+        if not self._ways:
+            return table.npus, table.technology, no_plans(len(table))
+        first = [np.unique(plans.placements[2], return_index=True)[1] for plans in self.time.tables]
+        plans = np.array(np.meshgrid(*first, indexing="ij")).reshape(len(first), -1)
+        structure = np.repeat(np.arange(len(table)), plans.shape[1])
+        return table.npus[:, structure], table.technology[:, structure], np.tile(plans, len(table))
+
     @cached_property
     def _traffic(self) -> FloatArray | None:
-        table = self.space.table
-        return None if table is None else self.time.traffic(table.npus, table.technology)
+        return None if self._every is None else self.time.traffic(*self._every)
+
+    @cached_property
+    def _fits(self) -> BoolArray | None:
+        return None if self._every is None else self.time.fits(self._every[0], self._every[2])
 
     @cached_property
     def _program(self) -> BandwidthProgram | None:
-        if self.space.table is None or self._traffic is None:
+        if self.space.table is None or self._traffic is None or self.time.tables:
             return None
         box = np.zeros(self.space.table.npus.shape)
         return merged(self.time.program(self._traffic, box, box))
@@ -150,3 +184,21 @@ def shrunk(program: BandwidthProgram, bandwidth: FloatArray) -> FloatArray:
         need = (program.traffic / program.pattern_times(bandwidth)[:, None]).max(axis=0, initial=0.0)
     need = np.where(np.isfinite(need), need, bandwidth)
     return np.asarray(np.minimum(np.maximum(need, program.low), bandwidth))
+
+
+def min_time_of(program: BandwidthProgram) -> FloatArray:
+    """Return (n,) seconds that no bandwidths undercut: those of the box, and of each row that limits, for itself."""
+    free = replace(program, rows=program.rows[:0], limit=program.limit[:0], equality=program.equality[:0])
+    bounded = np.isfinite(program.high).all()
+    # Without a cap, bandwidth as large as there is costs no time.
+    found = optimal_bandwidth(free).bound if bounded else program.time(program.high) * (1.0 - _ROUNDING)
+    for row, limit in zip(program.rows, program.limit, strict=True):
+        mine = np.flatnonzero(row.any(axis=0) & (row >= 0).all(axis=0) & (limit > 0))
+        part, price = free.select(mine), row[:, mine]
+        base, kappa = hyperbola(part, ascend(part, price, _STEPS), price)
+        found[mine] = np.maximum(found[mine], base + kappa / limit[mine])
+    return found
+
+
+_STEPS = 12
+_ROUNDING = 1e-12

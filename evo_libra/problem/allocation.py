@@ -95,7 +95,7 @@ def bindings_of(
     """
     linear = [constraint for constraint, _ in linear_rows(problem.constraints, design)]
     rows = multipliers.rows[:, 0]
-    work = float((program.size * program.pattern_times(bandwidth[:, None])[:, 0]).sum()) or 1.0
+    work = float((program.size * program.pattern_times(bandwidth[:, None])).sum()) or 1.0
     prices = dict[Constraint, float]()
     for constraint, pressure, row in zip(linear, rows, program.rows[..., 0], strict=True):
         if abs(pressure) * float(np.abs(row * bandwidth).max()) > _BINDING * work:

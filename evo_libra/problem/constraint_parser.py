@@ -11,8 +11,9 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, unknown
+from evo_libra.problem.constraint_units import UNITS, units_of
 from evo_libra.problem.constraints import BANDWIDTH, Constraint
-from evo_libra.problem.objectives import MEASURES, UNITS, TotalCostOfOwnership, unit_of, units_of
+from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, unit_of
 
 _LONG = "|".join(name for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
 _TOKEN = re.compile(

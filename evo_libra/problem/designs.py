@@ -11,9 +11,12 @@ import numpy as np
 from evo_libra.arrays import GIGA, FloatArray, Population
 from evo_libra.errors import InputError
 from evo_libra.problem.allocate import allocate
-from evo_libra.problem.constraints import TOLERANCE
+from evo_libra.problem.constraint_units import unit_in
+from evo_libra.problem.constraints import TOLERANCE, Constraint
+from evo_libra.problem.objectives import Figures, unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
+from evo_libra.workload.step.training_step import TrainingStep
 
 
 def violations(problem: Problem, population: Population) -> list[str]:
@@ -26,12 +29,49 @@ def violations(problem: Problem, population: Population) -> list[str]:
         if not technology.permits(npus, inside):
             found.append(f"dimension {d} has {npus} NPUs; {technology.reach(inside)}")
     found += _outside(problem, one) or _broken_ports(problem, one)
-    figures = problem.measure(one)
+    figures, limits = problem.measure(one), []
     for constraint in problem.constraints:
         broken = problem.excess(constraint, figures, one)[0]
         if broken > 0:
-            found.append(f"the constraint '{constraint.text}' is broken by {100 * broken:.3g} %")
+            found.append(f"the constraint '{constraint.text}' is broken: {_breach(constraint, figures, one)}")
+            if constraint.quantity == "memory" and constraint.at_most:
+                limits.append(constraint.limit / constraint.objective)
+    return found + (_what_needs_memory(problem.pinned(one), min(limits)) if limits else [])
+
+
+def _breach(constraint: Constraint, figures: Figures, one: Population) -> str:
+    """Return what a design has and what it may have, in the unit of the constraint."""
+    if constraint.measure is None:
+        left = float((constraint.coefficients(one.technology) * one.bandwidth).sum())
+    else:
+        left = constraint.objective * float(constraint.measure.value(figures)[0])
+    unit, size = unit_in(constraint.text, unit_of(constraint.quantity))
+    sign = -1.0 if constraint.at_least else 1.0
+    if not constraint.limit:
+        return f"the difference is {abs(left) / size:.4g} {unit}"
+    # As many digits as tell the two apart.
+    values = [sign * value / size for value in (left, constraint.limit)]
+    texts = ([f"{float(f'{value:.{digits}g}'):,.15g}" for value in values] for digits in (4, 8, 15))
+    found, limit = next((pair for pair in texts if pair[0] != pair[1]), ("", ""))
+    return f"{found} of {limit} {unit}"
+
+
+def _what_needs_memory(problem: Problem, limit: float) -> list[str]:
+    """Return the training steps of pinned plans that need more bytes of an NPU, with what would fit each of them."""
+    found = []
+    for step in (loop.workload for loop in problem.time.loops):
+        if isinstance(step, TrainingStep) and step.total_memory > limit:
+            used = sorted(step.memory.items(), key=lambda item: -item[1])
+            classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in used if bytes_ >= _SHOWN * GIGA)
+            found.append(
+                f"{step.name} ({step.plan}) needs {step.total_memory / GIGA:.1f} GB of an NPU: {classes}; "
+                f"{step.advise(capacity=limit)}"
+            )
     return found
+
+
+_SHOWN = 0.05
+"""GB from which on a class of memory is named."""
 
 
 def _outside(problem: Problem, one: Population) -> list[str]:

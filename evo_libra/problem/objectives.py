@@ -13,6 +13,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 
 _HOURS_PER_YEAR = 8760.0
 _KILO = 1e3
+_MEGA = 1e6
 _TERA = 1e12
 
 
@@ -57,7 +58,8 @@ class TotalCostOfOwnership:
 class Figures:
     """The figures of n designs that objectives are computed from.
 
-    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU.
+    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU; of training steps, (n,) bytes
+    of an NPU's memory, tokens of an iteration, and W of an NPU.
     """
 
     time: FloatArray
@@ -67,6 +69,25 @@ class Figures:
     block: IntArray
     bandwidth: FloatArray
     tco: TotalCostOfOwnership | None = None
+    training: TrainingFigures | None = None
+
+
+@dataclass(frozen=True)
+class TrainingFigures:
+    """What objectives of training steps need beside time: see `Figures`.
+
+    Attributes
+    ----------
+    memory : (n,) or (1,) bytes of an NPU.
+    tokens : of an iteration, those of each workload times its weight; None where some workload has none.
+    npu_watts : of an NPU under load; None where no source gives it.
+    capacity : bytes that plans may use of an NPU.
+    """
+
+    memory: FloatArray
+    tokens: float | None
+    npu_watts: float | None
+    capacity: float
 
 
 class Coefficients(Protocol):
@@ -127,6 +148,31 @@ def _known(tco: TotalCostOfOwnership | None) -> TotalCostOfOwnership:
     return tco
 
 
+def _trained(figures: Figures) -> TrainingFigures:
+    assert figures.training is not None, "the loader has looked"  # noqa: S101 - our mistake
+    return figures.training
+
+
+def _tokens(figures: Figures) -> float:
+    tokens = _trained(figures).tokens
+    assert tokens is not None, "the loader has looked"  # noqa: S101 - our mistake
+    return tokens
+
+
+def _memory(figures: Figures) -> FloatArray:
+    return np.broadcast_to(_trained(figures).memory, figures.time.shape)
+
+
+def _tokens_per_second(figures: Figures) -> FloatArray:
+    return np.asarray(_tokens(figures) / figures.time)
+
+
+def _energy_per_token(figures: Figures) -> FloatArray:
+    trained = _trained(figures)
+    npus = figures.npus.prod(axis=0) * (trained.npu_watts or 0.0)
+    return np.asarray((figures.watts + npus) * figures.time / _tokens(figures))
+
+
 def _tco_per_bandwidth(designs: Coefficients, tco: TotalCostOfOwnership | None) -> FloatArray:
     return np.asarray(designs.price + float(_known(tco).cost(np.ones(1))[0]) * designs.watts)
 
@@ -144,6 +190,8 @@ class Measure:
     minimised : (n,) in SI, where it is not the value itself.
     power, timed, owned : whether it needs the power of a network, which only catalogues of parts know; the iteration
         time, so that it is larger where an iteration is more work; the total cost of ownership.
+    trained, drawn : whether some workload has to be a training step, and each of them where it is of tokens; whether it
+        needs the power of an NPU.
     summed : (d, n) coefficients whose product with the bandwidths sums to the value, where parts come in any fraction.
         The value then depends on cost and power alone.
     smallest : a list of (d, n) coefficients; the value is the smallest of their sums, whatever the time and the prices.
@@ -157,6 +205,8 @@ class Measure:
     power: bool = False
     timed: bool = False
     owned: bool = False
+    trained: bool = False
+    drawn: bool = False
     summed: Callable[[Coefficients, TotalCostOfOwnership | None], FloatArray] | None = None
     smallest: Callable[[Coefficients], list[FloatArray]] | None = None
 
@@ -197,29 +247,24 @@ _TABLE = (
         "time of a TB over the narrowest cut that halves the network along a dimension",
         "bandwidth", _bisection, lambda figures: _TERA / _bisection(figures), smallest=_cut_rows,
     ),
+    Measure(
+        Objective("tokens-per-s", "s_per_Mtoken", 1.0, "time of a million tokens [s]"),
+        "time of a million tokens of training, the inverse of the tokens per second that constraints limit",
+        "throughput", _tokens_per_second, lambda figures: _MEGA / _tokens_per_second(figures), timed=True, trained=True,
+    ),
+    Measure(
+        Objective("memory", "memory_GB", 1e9, "memory of an NPU [GB]"),
+        "memory that a training step needs of an NPU",
+        "memory", _memory, trained=True,
+    ),
+    Measure(
+        Objective("energy-per-token", "energy_per_token_J", 1.0, "energy of a token [J]"),
+        "energy of NPUs under load and network, over the tokens of training; parts and NPUs with a power only",
+        "energy", _energy_per_token, power=True, timed=True, trained=True, drawn=True,
+    ),
 )  # fmt: skip
 MEASURES: Mapping[str, Measure] = {measure.objective.name: measure for measure in _TABLE}
 """Everything that can be minimised, by name."""
-
-_SIZES: dict[str, dict[str, float]] = {
-    "bandwidth": {"TB/s": 1e12, "GB/s": 1e9, "MB/s": 1e6},
-    "cost": {"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
-    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
-    "power": {"W": 1.0, "kW": 1e3, "MW": 1e6},
-    "energy": {"J": 1.0, "kJ": 1e3, "MJ": 1e6},
-    "time times cost": {"USD s": 1.0, "kUSD s": 1e3, "MUSD s": 1e6},
-}
-UNITS = {unit: (kind, size) for kind, sizes in _SIZES.items() for unit, size in sizes.items()}
-"""Units of constraints: the kind of each unit, and its size in SI."""
-
-
-def units_of(kind: str) -> str:
-    """Return the units of one kind, as sentences list them.
-
-    >>> units_of("power")
-    'W, kW, MW'
-    """
-    return ", ".join(_SIZES[kind])
 
 
 def unit_of(quantity: str) -> str:

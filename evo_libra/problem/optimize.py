@@ -7,17 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, FloatArray, Population
+from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
 from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers
 from evo_libra.bandwidth.solve import optimal_bandwidth, unlimited, violation
 from evo_libra.errors import ConflictError, InputError, unknown
-from evo_libra.network.fabric import fabrics_of
 from evo_libra.problem.allocate import cheapest, program_for, shrunk, variants
 from evo_libra.problem.allocation import Allocation, EqualSplit, bindings_of, equal_split
+from evo_libra.problem.best_plans import promising
 from evo_libra.problem.constraints import excess
 from evo_libra.problem.file.registry import load_open_problem
 from evo_libra.problem.objectives import TIME
+from evo_libra.problem.plans import ways_of
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import Structures
@@ -37,7 +38,7 @@ def optimize(
     objective: str = "time",
     assignments: Sequence[str] = (),
 ) -> Allocation:
-    """Return the best bandwidths of a network; technologies and blocks that the shape leaves open are chosen, too.
+    """Return the best bandwidths of a network; technologies, blocks and plans that are left open are chosen, too.
 
     Parameters
     ----------
@@ -67,8 +68,35 @@ def optimize(
     structures = every_network(problem)
     chosen = variants(problem.pricing, problem.constraints, structures.npus, structures.technology)
     designs = problem.pricing.topologies(*chosen)
+    if problem.time.tables:
+        # A network that nothing limits is no network to compare plans on.
+        if unbounded := _endless(problem, _in_every_way(problem, designs)):
+            return unbounded
+        designs = promising(problem, designs, objective)
     program = program_for(problem.traffic, problem.constraints, designs, None, separate=True)
     return _time(problem, designs, program) if objective == "time" else _product(problem, designs, program)
+
+
+def _in_every_way(problem: Problem, designs: Topologies) -> Topologies:
+    """Return each kind of network, by its technologies, with a plan of each way in which groups lie that it holds."""
+    kinds = designs.select(_kinds(designs))
+    ways = ways_of(problem.time, problem.constraints)
+    network, way = np.indices((len(kinds.structure), ways.shape[1])).reshape(2, -1)
+    found = replace(kinds.select(network), plan=ways[:, way])
+    return found.select(np.flatnonzero(problem.time.fits(found.npus, found.plan)))
+
+
+def _endless(problem: Problem, designs: Topologies) -> Allocation | None:
+    if np.isfinite(designs.high).all():
+        return None
+    program = program_for(problem.traffic, problem.constraints, designs, None, separate=True)
+    reasons = ((n, _unlimited(program.select(np.array([n])))) for n in range(len(designs.structure)))
+    return next((_unbounded(problem, designs, n, reason) for n, reason in reasons if reason), None)
+
+
+def _kinds(designs: Topologies) -> IntArray:
+    """Return the first design of each kind, by its technologies: what limits a bandwidth depends on them alone."""
+    return np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
 
 
 def _positive(name: str, value: float) -> float:
@@ -87,9 +115,7 @@ def every_network(problem: Problem) -> Structures:
 
 
 def _time(problem: Problem, designs: Topologies, program: BandwidthProgram) -> Allocation:
-    # What limits a bandwidth depends on the technologies alone.
-    kinds = np.unique(np.where(designs.used > 0, designs.technology, -1), axis=1, return_index=True)[1]
-    for n in kinds.tolist():
+    for n in _kinds(designs).tolist():
         if reason := _unlimited(program.select(np.array([n]))):
             return _unbounded(problem, designs, n, reason)
     found = optimal_bandwidth(program, _ACCURACY)
@@ -184,17 +210,20 @@ def _unlimited(program: BandwidthProgram) -> str:
 
 def _network(designs: Topologies, n: int, bandwidth: FloatArray) -> Population:
     one = np.array([n])
-    return Population(designs.npus[:, one], designs.block[:, one], designs.technology[:, one], bandwidth[:, None])
+    return Population(
+        designs.npus[:, one], designs.block[:, one], designs.technology[:, one], bandwidth[:, None],
+        plan=designs.plan[:, one],
+    )  # fmt: skip
 
 
 def _named(problem: Problem, network: Population) -> str:
-    return str(fabrics_of(network, problem.catalog.names)[0])
+    return str(problem.fabrics(network)[0])
 
 
 def _unbounded(problem: Problem, designs: Topologies, n: int, reason: str) -> Allocation:
     nothing, nan = np.full(int(designs.used[:, n].sum()), np.nan), float("nan")
     network = _network(designs, n, np.ones(len(designs.used)))
-    shape = "_".join(part.partition(":")[0] for part in _named(problem, network).split("_"))
+    shape = "_".join(part.partition(":")[0] for part in str(replace(problem.fabrics(network)[0], plans=())).split("_"))
     return Allocation("unbounded", reason, shape, nothing, nan, nan, nan, nan, (), None, None, network)
 
 

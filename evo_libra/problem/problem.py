@@ -9,26 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, TILE, FloatArray, IntArray, Population
+from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
 from evo_libra.problem.allocate import TrafficTable, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
-from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, values
+from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, TrainingFigures, values
+from evo_libra.problem.plans import ways_of
 from evo_libra.problem.pricing.catalog import pricing_of, with_kits
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
 from evo_libra.problem.sections.bandwidth import bandwidth_section
 from evo_libra.problem.sections.collectives import CollectiveSection
+from evo_libra.problem.sections.plan import PlanSection
 from evo_libra.problem.sections.section import Draft, Rules, Sections
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.problem.written_designs import check_fabric, dimension_columns, plan_columns, plans_of
 
-SECTIONS = (StructureSection, BlockSection, CollectiveSection.of, bandwidth_section)
+SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, bandwidth_section)
 """The kinds of sections of a genome, in order."""
 
 _DECADES = 1e4
@@ -48,6 +50,7 @@ class Problem:
     spec : the validated problem file as plain data.
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
     tco : figures of the total cost of ownership, where the file has some.
+    training : memory and tokens of training steps, where some workload is one; the tokens where every one is.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Problem:
     counted: CountedStructures
     optimal: bool
     tco: TotalCostOfOwnership | None = None
+    training: TrainingFigures | None = None
 
     def relaxed(self) -> Problem:
         """Return the problem that bounds this one from below: LIBRA's time, parts in any fraction, solved bandwidths.
@@ -118,22 +122,34 @@ class Problem:
             highest = pricing.max_cost()
             return max(float(pricing.lowest_price * self.npus * pricing.low.min()), highest / _DECADES), highest
         designs = pricing.topologies(np.arange(len(table)), pricing.cheapest(table.technology))
-        full = shrunk(self.traffic.program(designs), designs.high)
-        # A gene for a block that is more expensive than the cheapest one reaches as far.
-        highest = float((pricing.max_prices(designs) * full).sum(axis=0).max())
+        highest = 0.0
+        for plan in ways_of(self.time, self.constraints).T:
+            # How groups lie decides which bandwidths are of use, and no other option of a plan.
+            mine = replace(designs, plan=np.repeat(plan[:, None], len(table), axis=1))
+            mine = mine.select(np.flatnonzero(self.traffic.fits(mine))) if len(plan) else mine
+            full = shrunk(self.traffic.program(mine), mine.high)
+            # A gene for a block that is more expensive than the cheapest one reaches as far.
+            highest = max(highest, float((pricing.max_prices(mine) * full).sum(axis=0).max(initial=0.0)))
         return max(float((designs.price * designs.low).sum(axis=0).min()), highest / _DECADES), highest
 
     def decode(self, genes: FloatArray) -> Population:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""
         return self.sections.decode(genes).population
 
-    def encode(self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray) -> FloatArray:
+    def encode(
+        self, structure: IntArray, block: IntArray, bandwidth: FloatArray, budget: FloatArray,
+        plan: IntArray | None = None,
+    ) -> FloatArray:  # fmt: skip
         """Return the (g, n) genes of designs of a problem under LIBRA's time.
 
         They have (n,) structures, (d, n) places of blocks among their choices, and (d, n) B/s within the box, the best
-        ones for (n,) USD; the budget is only used where bandwidths are solved for.
+        ones for (n,) USD; the budget is only used where bandwidths are solved for. Where plans are open, there are
+        (w, n) places of theirs.
         """
-        return self.sections.encode(Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget))
+        draft = Draft(structure=structure, block=block, bandwidth=bandwidth, budget=budget)
+        if plan is not None:
+            draft = replace(draft, topologies=replace(self.pricing.topologies(structure, block), plan=plan))
+        return self.sections.encode(draft)
 
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the objectives and the violation of (g, n) legal genes."""
@@ -144,10 +160,10 @@ class Problem:
         draft = self.sections.decode(genes)
         designs, topologies = draft.population, draft.networks
         found = self._evaluation(designs, topologies, self.traffic.of(topologies), in_box=draft.in_box)
-        if self.structures.table is not None:
+        if self.structures.table is not None and not self.time.tables:
             return found
         # Without a table, structures that cannot hold a process group are still among those that genes name.
-        return replace(found, violation=found.violation + ~self.time.fits(designs.npus))
+        return replace(found, violation=found.violation + ~self.traffic.fits(topologies))
 
     def evaluate_prepared(self, designs: Population, topologies: Topologies, traffic: FloatArray) -> Evaluation:
         """Return the objectives and the violation of designs, in tiles.
@@ -168,7 +184,9 @@ class Problem:
 
     def _figures(self, designs: Population, topologies: Topologies, time: FloatArray, *, power: bool = True) -> Figures:
         cost, watts = topologies.totals(designs.bandwidth, power=power)
-        return Figures(time, cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco)
+        return Figures(
+            time, cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco, self.trained(designs)
+        )
 
     def _violation(
         self, designs: Population, topologies: Topologies, figures: Figures, *, in_box: bool = False
@@ -185,6 +203,21 @@ class Problem:
         limited = [MEASURES[c.quantity] for c in self.constraints if c.quantity != BANDWIDTH]
         figures = self.measure(designs, timed=any(measure.timed for measure in limited))
         return self._violation(designs, self.pricing.built(designs), figures) + self.unbuildable(designs)
+
+    def trained(self, designs: Population) -> TrainingFigures | None:
+        """Return memory and tokens of training steps, with the memory that the plans of designs need."""
+        if self.training is None or not self.time.tables:
+            return self.training
+        memory = self.training.memory
+        for table, plan in zip(self.time.tables, designs.plans, strict=True):
+            memory = np.maximum(memory, columns(table.memory, plan))
+        return replace(self.training, memory=memory)
+
+    def pinned(self, designs: Population) -> Problem:
+        """Return the problem with the plans of the first design, where some are open."""
+        if not self.time.tables:
+            return self
+        return replace(self, time=self.time.pinned(designs.plans[:, 0].tolist()), training=self.trained(designs))
 
     def measure(self, designs: Population, *, timed: bool = True) -> Figures:
         """Return the figures of designs that all objectives are computed from; times only if they are asked for."""
@@ -225,7 +258,7 @@ class Problem:
         ['0.242113', '9.78129e+06']
         """
         population = designs if isinstance(designs, Population) else self.read(designs)
-        traffic = self.time.traffic(population.npus, population.technology)
+        traffic = self.time.traffic(population.npus, population.technology, population.plan)
         found = self.evaluate_prepared(population, self.pricing.built(population), traffic)
         return replace(found, violation=found.violation + self.unbuildable(population))
 
@@ -233,10 +266,11 @@ class Problem:
         """Return the networks of designs in the notation; `evaluate` names the errors."""
         fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
         for fabric in fabrics:
-            _check(fabric, self)
+            check_fabric(fabric, self.npus, len(self.choices), self.catalog.technologies)
         population = with_kits(population_of(fabrics, self.catalog.names, len(self.choices)), self.catalog)
+        population = replace(population, plan=plans_of(fabrics, self.time.tables))
         population = replace(population, schedule=self.time.schedule(fabrics, population.block))
-        for fabric, fits in zip(fabrics, self.time.fits(population.npus), strict=True):
+        for fabric, fits in zip(fabrics, self.time.fits(population.npus, population.plan), strict=True):
             if not fits:
                 degrees = (pair for loop in self.time.loops for pair in loop.degrees.items())
                 groups = ", ".join(dict.fromkeys(f"{n} {group}" for group, n in degrees))
@@ -245,22 +279,18 @@ class Problem:
 
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
-        return self.time.named(fabrics_of(population, self.catalog.names), population)
+        found = self.time.named(fabrics_of(population, self.catalog.names), population)
+        if not self.time.tables:
+            return found
+        texts = zip(*plan_columns(population, self.time.tables).values(), strict=True)
+        return [replace(fabric, plans=plans) for fabric, plans in zip(found, texts, strict=True)]
 
     def describe(self, genes: FloatArray) -> Mapping[str, list[Any]]:
         """Return the columns that describe designs: the notation, and each part of each dimension."""
         population = self.decode(genes)
-        columns: dict[str, list[Any]] = {"design": list(map(str, self.fabrics(population)))}
-        columns |= self.time.columns(population)
-        names = np.array([*self.catalog.names, ""])
-        blocks = np.array([*BLOCK_NAMES, ""])
-        for d in range(population.npus.shape[0]):
-            used = population.npus[d] > 1
-            columns[f"npus[{d}]"] = population.npus[d].tolist()
-            columns[f"block[{d}]"] = blocks[np.where(used, population.block[d], -1)].tolist()
-            columns[f"technology[{d}]"] = names[np.where(used, population.technology[d], -1)].tolist()
-            columns[f"bandwidth[{d}]_GBps"] = (population.bandwidth[d] / GIGA).tolist()
-        return columns
+        found: dict[str, list[Any]] = {"design": list(map(str, self.fabrics(population)))}
+        found |= self.time.columns(population)
+        return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.catalog.names)
 
 
 def _joined(tiles: Sequence[Evaluation]) -> Evaluation:
@@ -268,20 +298,3 @@ def _joined(tiles: Sequence[Evaluation]) -> Evaluation:
         np.concatenate([tile.objectives for tile in tiles], axis=1),
         np.concatenate([tile.violation for tile in tiles]),
     )
-
-
-def _check(fabric: Fabric, problem: Problem) -> None:
-    """Refuse a network that has other NPUs, more dimensions or other blocks than the designs of a problem."""
-    npus, depth = problem.npus, len(problem.choices)
-    if fabric.npus != npus:
-        raise InputError(f"the design '{fabric}' has {fabric.npus} NPUs; the problem has {npus}")
-    if len(fabric.dimensions) > depth:
-        raise InputError(f"the design '{fabric}' has {len(fabric.dimensions)} dimensions, more than {depth}")
-    for dimension in fabric.dimensions:
-        block, name = BLOCKS[dimension.block].name, dimension.technology
-        allowed = [known for t in problem.catalog.technologies if t.name == name for known in t.blocks]
-        if allowed and block not in allowed:
-            raise InputError(
-                f"'{dimension}' in the design '{fabric}': a {block} cannot be built of {name}; "
-                f"allowed: {', '.join(allowed)}"
-            )

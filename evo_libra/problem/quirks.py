@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,17 +10,21 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import BoolArray, IntArray, Population
-from evo_libra.collective import Collective
+from evo_libra.collective import Collective, SizedCollective
 from evo_libra.errors import counted
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import SearchProblem
-from evo_libra.problem.time_models.time_model import WeightedLoop
+from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing import quirks
 from evo_libra.timing.collectives.system import cut
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.names import Policy, Scheduler
 from evo_libra.timing.quirks import WARNED, Quirk
 from evo_libra.timing.trace_time import TracedWorkload
+from evo_libra.workload.step.iteration import step_iteration
+from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.workload.training import Merging
+from evo_libra.workload.workload import Workload
 
 _UNSAFE = (Policy.ALTERNATING, Policy.FEWEST_PHASES_FIRST)
 
@@ -49,9 +54,13 @@ def warnings_of(problem: SearchProblem, designs: Population | Sequence[str]) -> 
     if not isinstance(problem, Problem) or problem.time.fidelity is None or not len(designs):
         return []
     population = designs if isinstance(designs, Population) else problem.read(designs)
-    found = _concerned(problem, problem.time.fidelity, population)
-    counts = {quirk: int(np.broadcast_to(found[quirk], len(population)).sum()) for quirk in WARNED}
-    return [Warned(quirk, count, len(population)) for quirk, count in counts.items() if count]
+    counts: Counter[Quirk] = Counter()
+    _, kind = np.unique(population.plans, axis=1, return_inverse=True)
+    for k in range(kind.max() + 1):
+        mine = population.select(np.flatnonzero(kind.ravel() == k))
+        found = _concerned(problem.pinned(mine), problem.time.fidelity, mine)
+        counts.update({quirk: int(np.broadcast_to(found[quirk], len(mine)).sum()) for quirk in WARNED})
+    return [Warned(quirk, counts[quirk], len(population)) for quirk in WARNED if counts[quirk]]
 
 
 def _concerned(problem: Problem, fidelity: Fidelity, designs: Population) -> dict[Quirk, BoolArray]:
@@ -107,6 +116,10 @@ def _collectives(loop: WeightedLoop) -> list[tuple[Collective, str, int]]:
         for owner, collective, group, size in loop.workload.collectives():
             each.setdefault(owner, []).append((collective, group, size))
         return max(each.values(), key=len, default=[])
+    if isinstance(loop.workload, TrainingStep):
+        streams = step_iteration(loop.workload.time, loop.degrees, Merging.NONE).streams
+        return [(load.collective, group, load.size) for group, load in streams if isinstance(load, SizedCollective)]
+    assert isinstance(loop.workload, Workload), "plans are pinned"  # noqa: S101 - our mistake
     phases = (phase for layer in loop.workload.layers for phase in layer.phases)
     return [
         (phase.collective, phase.group, round(phase.size))
@@ -130,7 +143,7 @@ def _overlapping(problem: Problem, designs: Population) -> BoolArray:
 
 def _beside(loop: WeightedLoop) -> set[tuple[tuple[Collective, str, int], float]]:
     """Return the collectives of input gradients, and the seconds of computation before another collective can begin."""
-    layers = () if isinstance(loop.workload, TracedWorkload) else loop.workload.layers
+    layers = loop.workload.layers if isinstance(loop.workload, Workload) else ()
     return {
         ((first.collective, first.group, round(first.size)), second.compute)
         for first, second in ((layer.input_gradient, layer.weight_gradient) for layer in layers)

@@ -19,6 +19,7 @@ from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import OPTIONS, Fabric
+from evo_libra.timing.algorithms import RING_ALGORITHM, link_bandwidth, runnable
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, RING, SWITCH, Link, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
@@ -29,7 +30,6 @@ from evo_libra.units import bytes_per_ns, nanoseconds
 from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 
-_RING, _DIRECT, _HALVING_DOUBLING = range(3)
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(BLOCKS)}
 """The algorithm of each block unless a problem says otherwise."""
 
@@ -195,11 +195,28 @@ class Fidelity:
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
         latency, size = self.link_latency(designs), np.full(len(designs), float(message.size))
         block = ASTRA_BLOCK[designs.block]
-        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, _RING), block, designs.npus)
+        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, RING_ALGORITHM), block, designs.npus)
         time = np.zeros(len(designs))
         for d, offset in enumerate(apart):
             link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
             time += np.where(offset > 0, link.transfer(size, link.hops(offset.astype(np.float64))), 0.0)
+        return time * NANO
+
+    def next_stage_seconds(
+        self, size: int, extent: IntArray, stride: IntArray, designs: Population, share: FloatArray | None = None
+    ) -> FloatArray:
+        """Return (n,) s of a message of each NPU of a group to the next one, over the slowest dimension of the group.
+
+        A group has (d, n) NPUs of each dimension, which are (d, n) NPUs apart; the share is that of `seconds`.
+        """
+        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * (1.0 if share is None else share)
+        latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
+        bandwidth = link_bandwidth(per_npu, np.full(extent.shape, RING_ALGORITHM), block, designs.npus)
+        time, bytes_ = np.zeros(len(designs)), np.full(len(designs), float(size))
+        for d, members in enumerate(extent):
+            link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
+            there = link.transfer(bytes_, link.hops(stride[d].astype(np.float64)))
+            time = np.maximum(time, np.where(members > 1, there, 0.0))
         return time * NANO
 
     def link_latency(self, designs: Population) -> FloatArray:
@@ -263,27 +280,3 @@ def _choice(fabric: Fabric, name: str, allowed: Mapping[str, int], options: Mapp
     if options[name] not in allowed:
         raise InputError(f"in the design '{fabric}': {unknown(name, options[name], allowed)}")
     return allowed[options[name]]
-
-
-def runnable(algorithm: IntArray, collective: Collective, block: IntArray, extent: IntArray) -> IntArray:
-    """Return the (d, n) algorithms that run where others were asked for.
-
-    On rings, ring always: what sends farther than to a neighbour shares links there, which this model does not see.
-    Halving-doubling has no all-to-all: direct runs it; and it needs a power of two of NPUs: on others, ring runs.
-    """
-    halving = algorithm == _HALVING_DOUBLING
-    if collective is Collective.ALL_TO_ALL:
-        found = np.where(halving, _DIRECT, algorithm)
-    else:
-        found = np.where(halving & ((extent & (extent - 1)) != 0), _RING, algorithm)
-    return np.asarray(np.where(block == RING, _RING, found))
-
-
-def link_bandwidth(bandwidth: FloatArray, algorithm: IntArray, block: IntArray, extent: IntArray) -> FloatArray:
-    """Return the (d, n) bandwidth of a link from that of an NPU, in the same unit.
-
-    An NPU's bandwidth is all it sends in a dimension. Direct algorithms send to all other NPUs at a time, and a fully
-    connected dimension has a link to each of them; elsewhere a message has all of it.
-    """
-    spread = (algorithm == _DIRECT) | (block == FULLY_CONNECTED)
-    return np.asarray(np.where(spread, bandwidth / np.maximum(extent - 1, 1), bandwidth))

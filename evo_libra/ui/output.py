@@ -191,11 +191,28 @@ def size_of_iteration(workload: Mapping[str, Any]) -> str:
     '54 layers'
     """
     layers, tokens, batch = workload["layers"], workload["sequence"], workload["batch_per_replica"]
+    micro = workload.get("micro_batch")
     parts = [] if layers is None else [f"{layers:,} layers" if layers != 1 else "1 layer"]
+    if batch is None and workload.get("global_batch") is not None:
+        parts.append(f"{workload['global_batch']:,} sequences of {tokens:,} tokens in all")
+    if "plans" in workload:
+        parts.append(f"{workload['plans_that_fit']:,} of {workload['plans']:,} plans fit the memory")
     if batch is not None:
         what = f"sequences of {tokens:,} tokens, {batch:,}" if tokens is not None else f"{batch:,} samples"
         parts += [f"{what} per replica", f"{workload['global_batch']:,} in all"]
+        parts += [f"microbatches of {micro:,}"] if micro not in (None, batch) else []
     return ", ".join(parts)
+
+
+def groups_text(workload: Mapping[str, Any]) -> str:
+    """Return the plan or the process groups of a workload, for reading.
+
+    >>> groups_text({"parallelism": {"tp": 8, "dp": 4}})
+    'tp=8 dp=4'
+    """
+    if "plan" in workload:
+        return str(workload["plan"])
+    return " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
 
 
 def print_folded(*sentences: object) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from evo_libra.network.catalog.accelerators import Accelerator, accelerator
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
+from evo_libra.workload.step.kernels import Kernels
 
 LARGE = 1024
 """Rows, columns and inner size from which a product is a large one."""
@@ -34,16 +36,12 @@ def _samples(kernel: str, npu: str, precision: str | None = None) -> list[Mappin
 
 
 def product_seconds(npu: Accelerator, precision: str, m: int, n: int, k: int) -> float:
-    """Return the seconds of a product that is measured alone."""
-    constants, one = npu.gemm_constants(precision), 1 if precision == "fp8" else 2
-    few = m <= FEW
+    """Return the seconds of a product that is measured alone: as in a step, but for its rates and its fixed time."""
+    constants = npu.gemm_constants(precision)
     reached = 1.0 if npu.decode is None else npu.decode.bandwidth
-    work = 2.0 * m * n * k / (npu.peak_rate(precision) * constants.plateau)
-    moved = (one * (m * k + k * n) + 2 * m * n) / (npu.memory_bandwidth * reached)
-    if few:
-        return max(work, moved) + npu.decode_constants().fixed
-    fixed = constants.fixed if constants.isolated is None else constants.isolated
-    return max(work, moved) + fixed + constants.quantisation * m * k / npu.memory_bandwidth
+    found = float(Kernels(npu, 1.0, reached, 2).product(float(m), float(n), float(k), precision).forward)
+    alone = constants.fixed if constants.isolated is None else constants.isolated
+    return found - constants.fixed + (npu.decode_constants().fixed if m <= FEW else alone)
 
 
 def _products(name: str, precision: str, *, large: bool) -> Iterator[PublishedRow]:
@@ -64,7 +62,7 @@ def _attention(name: str) -> Iterator[PublishedRow]:
         if length < LARGE or at["head_dim"] != 128:  # noqa: PLR2004 - the width that the plateau is of
             continue
         work = 2.0 * at["batch"] * length**2 * at["heads"] * at["head_dim"]
-        rate = npu.peak_rate("bf16") * constants.plateau * length / (length + constants.half_tokens)
+        rate = npu.peak_rate("bf16") * constants.share(length)
         label = f"{at['batch']} x {length} tokens, {at['heads']}:{at['kv_heads']} heads"
         yield PublishedRow(label, at["us"], (work / rate + npu.gemm_constants("bf16").fixed) / _MICRO, "us")
 
@@ -87,7 +85,7 @@ def _source(
     return PublishedSource(f"{kind}-{npu}", "kernels", title, rows, note=note)
 
 
-_MEASURED = "ai-dynamo/aiconfigurator"
+_MEASURED = "TensorRT-LLM and NCCL, measured by ai-dynamo/aiconfigurator"
 
 KERNELS = tuple(
     _source(f"products-{precision}", npu, f"{npu}, {precision}: products of 1,024 and more rows, {_MEASURED}",

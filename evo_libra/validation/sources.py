@@ -20,7 +20,8 @@ SOURCES: tuple[PublishedSource, ...] = (
 """Every source, those of a group one after the other."""
 
 NOT_MODELLED = (
-    "Layers that the stages of a pipeline cannot share evenly are rounded up.",
+    "Stages of a pipeline that differ in their layers: all of them take the time and memory of the longest one.",
+    "Tensors that software frees before the backward pass, as Llama 3's did; here its 405B exceeds their 80 GB.",
     "Stragglers: every accelerator takes the same time.",
     "Checkpoints that are written, failures and restarts.",
     "Loading of data.",

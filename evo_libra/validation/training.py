@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.network.catalog.accelerators import Accelerator, accelerator
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.source import PublishedRow, PublishedSource, published
 from evo_libra.workload.step.decoder import Decoder
-from evo_libra.workload.step.placement import seconds_per_byte
+from evo_libra.workload.step.placement import per_byte
 from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
-from evo_libra.workload.step.races import DATA, SecondsPerByte, StepTime
+from evo_libra.workload.step.races import DATA, PerByte, StepTime
 from evo_libra.workload.step.stacks import STACKS, Stack
 from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.training_setup import Setup
@@ -79,17 +80,17 @@ def cluster_of(npu: Accelerator, npus: int) -> tuple[IntArray, FloatArray]:
     """
     inside = min(SERVER, npus)
     link = SERVER_LINKS[npu.name]
-    ports = npu.wire_rate(link) * npu.bus_constants(link).efficiency * (SERVER - 1) / SERVER
+    ports = npu.wire_rate(link) * npu.bus_constants(link).large_share
     return np.array([[inside], [max(npus // inside, 1)]]), np.array([[ports], [NIC_RATE[npu.name] * NIC_EFFICIENCY]])
 
 
 @cache
-def _traffic_of(npu: str, npus: int, plan: tuple[int, ...]) -> SecondsPerByte:
+def _traffic_of(npu: str, npus: int, plan: tuple[int, ...]) -> PerByte:
     tp, cp, pp, dp = plan
-    return seconds_per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp))
+    return per_byte(*cluster_of(accelerator(npu), npus), one_plan(tp=tp, cp=cp, pp=pp, dp=dp))
 
 
-def traffic_of(row: TrainingRow, stack: Stack) -> SecondsPerByte:
+def traffic_of(row: TrainingRow, stack: Stack) -> PerByte:
     """Return the seconds of a byte of each group of a row."""
     degrees = (row["tp"], row["cp"], row["pp"])
     replicas = row["npus"] // int(np.prod(degrees))
@@ -98,7 +99,9 @@ def traffic_of(row: TrainingRow, stack: Stack) -> SecondsPerByte:
         return found
     # One ring through one NIC of each server.
     ring = (replicas - 1) / replicas / (NIC_RATE[row["npu"]] * stack.ring_efficiency)
-    return {key: np.full(1, ring) if key[0] == DATA else seconds for key, seconds in found.items()}
+    return PerByte({
+        key: np.full(1, ring) if key[0] == DATA else seconds for key, seconds in found.seconds_per_byte.items()
+    })  # fmt: skip
 
 
 def step_of(row: TrainingRow, setup: Setup) -> StepTime:

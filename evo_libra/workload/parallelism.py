@@ -7,6 +7,7 @@ dimension d.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isqrt
 
 import numpy as np
 
@@ -89,14 +90,37 @@ def complete_degrees(given: Mapping[str, int], npus: int) -> dict[str, int]:
 
     An InputError says that a degree does not divide the NPUs, or the degrees do not multiply to them.
     """
-    product = 1
+    product, before = 1, ""
     for name, degree in given.items():
+        left = npus // product
+        if left % degree:
+            which = f"{left} NPU{'s' * (left > 1)}" + (f" that {before} leaves" if before else "")
+            raise InputError(f"{name} {degree} does not divide the {which}; {nearest_divisors(left, degree)}")
         product *= degree
-        if npus % degree or npus % product:
-            raise InputError(f"{name} {degree} does not divide the {npus // (product // degree)} NPUs left for it")
+        before += f"{' x ' if before else ''}{name} {degree}"
     if "dp" not in given:
         return {**given, "dp": npus // product}
     if product != npus:
-        degrees = " x ".join(f"{name} {degree}" for name, degree in given.items())
-        raise InputError(f"{degrees} are {product} NPUs, not {npus}; leave dp out and it takes what is left")
+        raise InputError(f"{before} are {product} NPUs, not {npus}; leave dp out and it takes what is left")
     return dict(given)
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a number, ascending.
+
+    >>> divisors(12)
+    [1, 2, 3, 4, 6, 12]
+    """
+    small = [d for d in range(1, isqrt(number) + 1) if number % d == 0]
+    return small + [number // d for d in reversed(small) if d * d < number]
+
+
+def nearest_divisors(number: int, found: int) -> str:
+    """Return which divisors of a number are next to one that is none, as the end of a sentence.
+
+    >>> nearest_divisors(64, 3), nearest_divisors(8, 100)
+    ('2 and 4 do', '8 does')
+    """
+    every = divisors(number)
+    near = [*[d for d in every if d < found][-1:], *[d for d in every if d > found][:1]]
+    return f"{' and '.join(map(str, near))} {'do' if len(near) > 1 else 'does'}"

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, Pattern, SizedCollective, bytes_of_pattern, pattern_of
+from evo_libra.collective import (
+    Collective,
+    Dispatch,
+    NextStage,
+    Pattern,
+    SizedCollective,
+    bytes_of_pattern,
+    pattern_of,
+)
 from evo_libra.workload.workload import Layer, Phase, Workload
 
 
@@ -24,7 +32,10 @@ class Message:
     size: int
 
 
-Stream = tuple[str, Pattern | Collective | SizedCollective | Message]
+Load = Pattern | Collective | SizedCollective | Message | NextStage | Dispatch
+"""What a network carries: bytes of a pattern or of a kind of collectives, or single operations and messages."""
+
+Stream = tuple[str, Load]
 """Traffic of a process group that costs the same per unit: per byte of a pattern or of one kind of collectives of it,
 or per operation or message."""
 
@@ -39,13 +50,17 @@ class Merging(Enum):
 
 @dataclass(frozen=True)
 class Race:
-    """Layers in which two chains run side by side and the longer one counts; so many, times the weight of a workload.
+    """Parts of an iteration in which chains run side by side and the longest one counts.
 
-    Each chain has seconds of compute and (2, s) units of each stream.
+    Attributes
+    ----------
+    count : how many such parts there are, times the weight of a workload.
+    compute : seconds of compute of each of the k chains.
+    size : (k, s) units of each stream that each chain sends.
     """
 
     count: float
-    compute: tuple[float, float]
+    compute: tuple[float, ...]
     size: FloatArray
 
 
@@ -53,8 +68,8 @@ class Race:
 class IterationTime:
     """Iteration time as a function of the seconds per unit (byte or operation) of each stream.
 
-    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chain 0, chain 1)``, where nothing hides ``compute``
-    seconds and (s,) units of ``size``.
+    ``time = compute + sum_s size[s] * t[s] + sum_races count * max(chains)``, where nothing hides ``compute`` seconds
+    and (s,) units of ``size``.
     """
 
     streams: tuple[Stream, ...]
@@ -66,9 +81,33 @@ class IterationTime:
         """Return (n,) seconds from one (n,) array of seconds per unit for each stream."""
         time = self.compute + _chain(self.size, time_per_unit)
         for race in self.races:
-            first, second = (race.compute[c] + _chain(race.size[c], time_per_unit) for c in (0, 1))
-            time = time + race.count * np.maximum(first, second)
+            chains = zip(race.compute, race.size, strict=True)
+            longest = reduce(np.maximum, (compute + _chain(size, time_per_unit) for compute, size in chains))
+            time = time + race.count * longest
         return np.asarray(time)
+
+
+def without_dominated(race: Race) -> Race:
+    """Return a race without the chains that another chain never ends before; of equal chains the first one stays.
+
+    One chain dominates another where its compute and each of its sizes are at least as large.
+    """
+    table = np.column_stack([race.compute, race.size])
+    covers = (table[:, None] >= table).all(axis=2)
+    first = np.arange(len(table))[:, None] < np.arange(len(table))
+    kept = np.flatnonzero(~(covers & (~covers.T | first)).any(axis=0))
+    return replace(race, compute=tuple(race.compute[chain] for chain in kept), size=race.size[kept])
+
+
+def without_certain_races(time: IterationTime) -> IterationTime:
+    """Return the same time without chains that never count; a race with one chain left is plain time."""
+    compute, size, races = time.compute, time.size, []
+    for race in map(without_dominated, time.races):
+        if len(race.compute) > 1:
+            races.append(race)
+        else:
+            compute, size = compute + race.count * race.compute[0], size + race.count * race.size[0]
+    return replace(time, compute=compute, size=size, races=tuple(races))
 
 
 def _chain(size: FloatArray, time_per_unit: Sequence[FloatArray]) -> FloatArray | float:

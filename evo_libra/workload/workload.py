@@ -38,20 +38,25 @@ class Layer:
 class IterationSize:
     """How much one training iteration is, as far as it is known: None where a model has no layers or sequences.
 
-    The batch is sequences, or samples, of each replica of the model.
+    The batch is sequences, or samples, of each replica of the model, and a microbatch is a part of it; None where the
+    whole batch is one. The global batch is given where replicas are still to be chosen.
     """
 
     layers: int | None = None
     sequence: int | None = None
     batch: int | None = None
     replicas: int | None = None
+    micro_batch: int | None = None
+    global_batch: int | None = None
 
     @property
     def figures(self) -> dict[str, int | None]:
         """What programs read of it."""
-        total = None if self.batch is None or self.replicas is None else self.batch * self.replicas
+        total = self.global_batch
+        if self.batch is not None and self.replicas is not None:
+            total = self.batch * self.replicas
         sizes = {"layers": self.layers, "sequence": self.sequence, "batch_per_replica": self.batch}
-        return sizes | {"global_batch": total}
+        return sizes | {"micro_batch": self.micro_batch or self.batch, "global_batch": total}
 
 
 @dataclass(frozen=True)

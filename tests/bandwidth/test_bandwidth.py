@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
+from random_programs import ROUNDING, SEEDS, budget_case, case, check, one, same, with_races, with_row
 
-from evo_libra.arrays import FloatArray
 from evo_libra.bandwidth.closed_form import closed_form, has_closed_form
 from evo_libra.bandwidth.conic import conic
 from evo_libra.bandwidth.interior_point import interior_point
@@ -18,116 +17,6 @@ from evo_libra.bandwidth.product import least_product
 from evo_libra.bandwidth.program import BandwidthProgram, Multipliers, ascend, hyperbola, lower_bound
 from evo_libra.bandwidth.solve import ACCURACY, merged, optimal_bandwidth, unlimited, violation
 from evo_libra.workload.training import Race
-
-SEEDS = st.integers(0, 2**32 - 1)
-ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class Case:
-    """A batch of programs, bandwidths that meet their constraints, and the prices of a budget."""
-
-    program: BandwidthProgram
-    feasible: FloatArray
-    price: FloatArray
-
-
-def case(
-    seed: int,
-    count: int = 40,
-    *,
-    patterns: int | None = None,
-    boxes: bool | None = None,
-    budgets: bool | None = None,
-    general: bool | None = None,
-    races: bool | None = None,
-    priced: bool | None = None,
-    idle: bool = True,
-) -> Case:
-    """Draw a batch; None leaves a property to chance. Limits are set from bandwidths drawn first, which meet them."""
-    rng = np.random.default_rng(seed)
-
-    def some(wish: bool | None, chance: float) -> bool:  # noqa: FBT001
-        drawn = bool(rng.random() < chance)
-        return drawn if wish is None else wish
-
-    depth, patterns = int(rng.integers(1, 7)), patterns or int(rng.integers(1, 7))
-    shape, unit = (depth, count), 10.0 ** rng.uniform(0, 11)
-    carries = rng.random((patterns, *shape)) < rng.choice([0.5, 0.8, 1.0])
-    traffic = 10.0 ** rng.uniform(-2, 1, (patterns, *shape)) * carries
-    if idle:
-        traffic[:, rng.random(depth) < 0.1] = 0.0
-        traffic[rng.random(patterns) < 0.1] = 0.0
-    else:
-        traffic[:, 0] = np.where(traffic.any(axis=1), traffic[:, 0], 1.0)
-    size = unit * 10.0 ** rng.uniform(-1, 1, patterns)
-    feasible = unit * 10.0 ** rng.uniform(-1, 1, shape)
-    price = 10.0 ** rng.uniform(-10, -7, shape)
-    rows, slack, equality = [], [], []
-
-    def add(row: FloatArray, chance: float) -> None:
-        # As many equalities as dimensions would leave a single point.
-        equal = some(None, chance) and sum(equality) < depth - 1
-        rows.append(row)
-        slack.append(np.zeros(count) if equal else rng.uniform(0.01, 0.5, count))
-        equality.append(equal)
-
-    for row in (price, np.ones(shape)):
-        if some(budgets, 0.5):
-            add(row, 0.2)
-    if some(general, 0.4):
-        for _ in range(int(rng.integers(1, 4))):
-            add(rng.choice([-1.0, -0.5, 1.0, 2.0], depth)[:, None] * np.ones(shape), 0.3)
-    low, high = np.zeros(shape), np.full(shape, np.inf)
-    if some(boxes, 0.6):
-        low = np.where(rng.random(shape) < 0.5, feasible * rng.uniform(0, 1, shape), 0.0)
-        high = np.where(rng.random(shape) < 0.5, feasible * rng.uniform(1, 5, shape), np.inf)
-        pinned = rng.random(shape) < rng.choice([0.0, 0.2])
-        pinned[: 1 + sum(equality)] = False
-        low, high = np.where(pinned, feasible, low), np.where(pinned, feasible, high)
-    if not any((row > 0).all() for row in rows):
-        high = np.where(np.isinf(high), feasible * 10.0, high)
-    terms = np.array(rows).reshape(len(rows), *shape) * feasible
-    limit = terms.sum(axis=1) + np.array(slack).reshape(len(rows), count) * np.abs(terms).sum(axis=1)
-    cost = 10.0 ** rng.uniform(-2, 1, shape) / unit if some(priced, 0.25) else np.zeros(shape)
-    overlapped = tuple(_race(rng, patterns, unit) for _ in range(2)) if some(races, 0.3) else ()
-    program = BandwidthProgram(
-        1.0 if idle else float(rng.choice([0.0, 1.0])), size, traffic, cost, low, high,
-        np.array(rows).reshape(len(rows), *shape), limit, np.array(equality, dtype=np.bool_), overlapped,
-    )  # fmt: skip
-    return Case(program, feasible, price)
-
-
-def _race(rng: np.random.Generator, patterns: int, unit: float) -> Race:
-    size = unit * 10.0 ** rng.uniform(-1, 1, (2, patterns)) * (rng.random((2, patterns)) < 0.7)
-    compute = rng.choice([0.0, 1.0, 10.0], 2)
-    return Race(float(rng.integers(1, 10)), (float(compute[0]), float(compute[1])), size)
-
-
-def budget_case(seed: int, count: int = 40, patterns: int | None = None) -> Case:
-    """Draw a batch with one budget, without caps, floors, overlap or idle parts."""
-    drawn = case(seed, count, patterns=patterns, boxes=False, budgets=False, general=False, races=False, priced=False,
-                 idle=False)  # fmt: skip
-    shape = drawn.program.low.shape
-    limit = (drawn.price * drawn.feasible).sum(axis=0)[None]
-    program = replace(
-        drawn.program, rows=drawn.price[None], limit=limit, equality=np.zeros(1, dtype=np.bool_),
-        high=np.full(shape, np.inf),
-    )  # fmt: skip
-    return replace(drawn, program=program)
-
-
-def with_row(
-    program: BandwidthProgram, row: FloatArray, limit: FloatArray, *, equality: bool = False
-) -> BandwidthProgram:
-    return replace(
-        program, rows=np.concatenate([program.rows, row[None]]), limit=np.concatenate([program.limit, limit[None]]),
-        equality=np.append(program.equality, equality),
-    )  # fmt: skip
-
-
-def same(first: FloatArray, second: FloatArray, rtol: float) -> None:
-    np.testing.assert_allclose(first, second, rtol=rtol, atol=0.0)
 
 
 @given(SEEDS)
@@ -206,16 +95,16 @@ def test_without_floors_time_is_inverse_to_the_budget(seed: int, factor: float) 
 @given(SEEDS)
 @costly(15)
 def test_order_does_not_matter(seed: int) -> None:
-    program, rng = case(seed, 25).program, np.random.default_rng(seed)
-    optimum = optimal_bandwidth(program)
+    drawn, rng = case(seed, 25), np.random.default_rng(seed)
+    program, optimum = drawn.program, optimal_bandwidth(drawn.program)
     patterns, depth, count = program.traffic.shape
     to, g = rng.permutation(depth), rng.permutation(patterns)
     turned = replace(
         program, traffic=program.traffic[:, to], price=program.price[to], low=program.low[to], high=program.high[to],
         rows=program.rows[:, to],
     )  # fmt: skip
-    races = tuple(replace(race, size=race.size[:, g]) for race in program.races)
-    relabelled = replace(program, size=program.size[g], traffic=program.traffic[g], races=races)
+    races = [replace(race, size=race.size[:, g]) for race in drawn.races]
+    relabelled = with_races(replace(program, size=program.size[g], traffic=program.traffic[g]), races)
     for other in (turned, relabelled):
         found = optimal_bandwidth(other)
         same(found.objective, optimum.objective, 2e-9 + 2 * np.max(optimum.gap() + found.gap()))
@@ -254,15 +143,17 @@ def test_a_constraint_never_helps(seed: int) -> None:
 @costly(15)
 def test_merging_changes_nothing(seed: int) -> None:
     drawn, rng = case(seed, 20, patterns=3), np.random.default_rng(seed)
-    sizes = np.append(drawn.program.size, [rng.uniform(0.1, 1) * drawn.program.size[0], drawn.program.size[0], 0.0])
+    first = drawn.program.size[:1]
+    sizes = np.concatenate([drawn.program.size, rng.uniform(0.1, 1) * first, first, 0.0 * first])
     idle = np.zeros_like(drawn.program.traffic[:1])
     traffic = np.concatenate(
         [drawn.program.traffic, 3.0 * drawn.program.traffic[:1], idle, drawn.program.traffic[:1] + 1.0]
     )
-    races = tuple(
-        replace(race, size=np.hstack([race.size, race.size[:, :2], np.zeros((2, 1))])) for race in drawn.program.races
-    )
-    program = replace(drawn.program, size=sizes, traffic=traffic, races=races)
+    races = [
+        replace(race, size=np.hstack([race.size, race.size[:, :2], np.zeros((len(race.size), 1))]))
+        for race in drawn.races
+    ]
+    program = with_races(replace(drawn.program, size=sizes, traffic=traffic), races)
     small = merged(program)
     kept = [g for g in range(3) if traffic[g].any()]
     assert len(small.traffic) == len(kept)
@@ -286,7 +177,7 @@ def test_any_multipliers_prove_a_bound(seed: int, spread: float) -> None:
     # Of the size that matters: the optimum's own multipliers, turned, stretched and made negative.
     rows = rng.normal(size=program.limit.shape) * spread
     rows *= optimum.objective / np.abs(program.rows * drawn.feasible).sum(axis=1)
-    race = rng.normal(size=(len(program.races), count)) * spread
+    race = rng.normal(size=(*program.chains.shape, count)) * spread
     garbage = Multipliers(share, rows, race)
     near = Multipliers(
         optimum.multipliers.share * rng.uniform(0.5, 2, share.shape),
@@ -310,7 +201,8 @@ def test_the_hyperbola_is_below_at_any_budget(seed: int, factor: float) -> None:
     optimum = optimal_bandwidth(with_row(program, price, budget))
     assert np.isfinite(optimum.objective).all()
     shares = rng.normal(size=program.traffic.shape)
-    random = Multipliers(shares, np.zeros(program.limit.shape), rng.normal(size=(len(program.races), len(program))))
+    race = rng.normal(size=(*program.chains.shape, len(program)))
+    random = Multipliers(shares, np.zeros(program.limit.shape), race)
     for multipliers in (random, ascend(program, price, 12)):
         base, kappa = hyperbola(program, multipliers, price)
         assert (base + kappa / budget <= optimum.objective * (1 + 1e-10)).all()
@@ -440,32 +332,10 @@ def test_unlimited_names_what_nothing_limits(seed: int) -> None:
             limited[i] |= limited[j]
     table = np.array(rows)[..., None]
     program = BandwidthProgram(
-        0.0, np.ones(1), np.ones((1, depth, 1)), np.zeros((depth, 1)), np.zeros((depth, 1)), high[:, None],
+        np.zeros(1), np.ones((1, 1)), np.ones((1, depth, 1)), np.zeros((depth, 1)), np.zeros((depth, 1)), high[:, None],
         table, np.where(np.arange(len(rows)) == 0, 1.0, 0.0)[:, None], np.zeros(len(rows), dtype=np.bool_),
     )  # fmt: skip
     np.testing.assert_array_equal(unlimited(program), ~limited)
-
-
-def one(traffic: object, **fields: object) -> BandwidthProgram:
-    """Return the program of a single design: traffic (g, d), the rest without the last axis."""
-    table = np.array(traffic, dtype=np.float64)[..., None]
-    patterns, depth, _ = table.shape
-    usual: dict[str, Any] = {
-        "price": np.zeros(depth), "low": np.zeros(depth), "high": np.full(depth, np.inf), "rows": np.ones((1, depth)),
-        "limit": np.ones(1),
-    }  # fmt: skip
-    given_ = {name: np.array(fields.pop(name, value), dtype=np.float64)[..., None] for name, value in usual.items()}
-    whole: dict[str, Any] = {
-        "base": 0.0, "size": np.ones(patterns), "equality": np.zeros(len(given_["limit"]), dtype=np.bool_),
-    }  # fmt: skip
-    return BandwidthProgram(traffic=table, **given_, **(whole | fields))
-
-
-def check(program: BandwidthProgram, least: float) -> None:
-    found = optimal_bandwidth(program)
-    np.testing.assert_allclose(found.objective, least, rtol=1e-9, atol=1e-15)
-    assert (found.bound <= found.objective * (1 + ROUNDING)).all()
-    assert (found.gap() <= 1e-6).all()
 
 
 def test_an_empty_batch_of_two_patterns() -> None:
@@ -496,7 +366,7 @@ def test_huge_multipliers_do_not_lift_the_bound_by_rounding() -> None:
         for sign in (1.0, -1.0):
             held = replace(program, equality=np.array([True]), limit=program.limit * (1 - sign * 1e-16))
             bound = lower_bound(
-                held, Multipliers(np.array([[[1.0], [0.0]]]), np.array([[sign * size]]), np.empty((0, 1)))
+                held, Multipliers(np.array([[[1.0], [0.0]]]), np.array([[sign * size]]), np.empty((0, 1, 1)))
             )
             assert (bound <= 10.0 * (1 + 1e-9)).all()
 
@@ -505,9 +375,11 @@ def test_an_equality_said_twice() -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(0.5, 2, (1, 200))
     shape, price = x.shape, rng.uniform(1e-9, 1e-7, x.shape)
-    program = BandwidthProgram(0.0, np.ones(3), rng.uniform(0.1, 2, (3, *shape)), np.zeros(shape), np.zeros(shape),
-                      np.full(shape, np.inf), np.stack([price, np.ones(shape)]), np.stack([(price * x)[0], x[0]]),
-                      np.array([True, True]))  # fmt: skip
+    program = BandwidthProgram(
+        np.zeros(1), np.ones((3, 1)), rng.uniform(0.1, 2, (3, *shape)), np.zeros(shape), np.zeros(shape),
+        np.full(shape, np.inf), np.stack([price, np.ones(shape)]), np.stack([(price * x)[0], x[0]]),
+        np.array([True, True]),
+    )  # fmt: skip
     found = optimal_bandwidth(program)
     assert (found.bound <= program.objective(x) * (1 + ROUNDING)).all()
 
@@ -538,7 +410,7 @@ def test_one_pattern_by_hand() -> None:
     # T = max(3/b0, 4/b1) with b0 + 2 b1 = 22: b0 : b1 = 3 : 4, so b = (6, 8) and T = 1/2.
     column = np.ones((2, 1))
     program = BandwidthProgram(
-        0.0, np.ones(1), np.array([[[3.0], [4.0]]]), 0.0 * column, 0.0 * column, np.inf * column,
+        np.zeros(1), np.ones((1, 1)), np.array([[[3.0], [4.0]]]), 0.0 * column, 0.0 * column, np.inf * column,
         np.array([[[1.0], [2.0]]]), np.array([[22.0]]), np.array([False]),
     )  # fmt: skip
     found = optimal_bandwidth(program)

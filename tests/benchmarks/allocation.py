@@ -45,9 +45,11 @@ def programs(seed: int, count: int, patterns: int, depth: int, *, box: bool, tot
     if box:
         low = 10.0 ** rng.uniform(-2, -1.3, shape)
         high = np.where(rng.random(shape) < 0.5, 10.0 ** rng.uniform(0, 2, shape), 1000.0)
-    size = 10.0 ** rng.uniform(0, 1, patterns)
+    size = 10.0 ** rng.uniform(0, 1, (patterns, 1))
     equality = np.zeros(len(rows), dtype=np.bool_)
-    return BandwidthProgram(0.0, size, traffic, np.zeros(shape), low, high, np.array(rows), np.array(limits), equality)
+    return BandwidthProgram(
+        np.zeros(1), size, traffic, np.zeros(shape), low, high, np.array(rows), np.array(limits), equality
+    )
 
 
 def clarabel(program: BandwidthProgram) -> tuple[np.ndarray, float, float]:

@@ -209,7 +209,7 @@ def _check_bound(problem: Problem, population: Population, objectives: FloatArra
     try:
         relaxed = problem.relaxed()
         structure, gene = _skeleton(problem, population)
-        designs = relaxed.pricing.topologies(structure, gene)
+        designs = replace(relaxed.pricing.topologies(structure, gene), plan=population.plans)
         program = program_for(relaxed.traffic, relaxed.constraints, designs, objectives[names.index("cost")])
     except InputError:
         return  # chunks that may be faster than LIBRA's time, or traces

@@ -32,6 +32,13 @@ TECHNOLOGIES = {
 }
 
 
+NPU = {
+    "extends": "h100-80gb",
+    "ports": {"nvlink4": 18, "ici-v5e": 4, "ici-v4": 6},
+    "sources": {"ports": "drawn, 2026"},
+}
+"""An accelerator that every technology can be wired with."""
+
 REFUSALS = ("NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range")
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 
@@ -60,13 +67,15 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     npus = pick([16, 32, 48, 64, 128])
     workloads = [_workload(folder, pick, npus, n) for n in range(pick([1, 1, 2]))]
     solved = time == "libra" and not any("trace" in workload for workload in workloads)
+    trained = all("training" in workload for workload in workloads)
     data = {
         "name": "drawn",
         "npus": npus,
         "fabric": _fabric(folder, pick, kind, timed=time != "libra"),
         "workloads": workloads,
-        "time": _time(pick, time),
-        "objectives": _objectives(pick, watts=kind == "parts-2024"),
+        "time": _without_overlap(_time(pick, time)) if trained else _time(pick, time),
+        "objectives": _objectives(pick, watts=kind == "parts-2024", trained=trained),
+        **({"npu": NPU} if any("training" in workload for workload in workloads) else {}),
         "tco": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
         "constraints": pick([[], [], ["bw[0] >= bw[1]"], ["sum(bw) <= 2000 GB/s"], ["cost <= 9e9 USD"]]),
         "bandwidth": _bandwidth(pick, kind, solved=solved),
@@ -104,11 +113,11 @@ def _technology(pick: Pick) -> dict[str, Any]:
 
 
 def _workload(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
-    kind = pick(["gpt-3-libra", "moe", "dlrm-libra", "text", "resnet-50-libra", "trace"])
+    kind = pick(["gpt-3-libra", "moe", "dlrm-libra", "text", "resnet-50-libra", "trace", "trained", "trained"])
     weight = {"weight": pick([1, 0.3])}
     tp = pick([degree for degree in (1, 2, 4, 8, 16) if npus % degree == 0])
-    if kind == "trace":
-        return _trace(folder, pick, npus, n) | weight
+    if kind in ("trace", "trained"):
+        return (_trace(folder, pick, npus, n) if kind == "trace" else _trained(pick, npus)) | weight
     if kind == "dlrm-libra":
         return {"model": kind, "compute_TFLOPS": 234, **weight}
     if kind == "resnet-50-libra":
@@ -126,6 +135,30 @@ def _workload(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
         return {"model": kind, "parallelism": _groups(pick, groups), "compute_TFLOPS": 234, **weight}
     (folder / f"layers{n}.txt").write_text(LAYERS.format(pick([4096, 1_000_000]), pick([8192, 3_000_000])))
     return {"file": f"layers{n}.txt", "parallelism": _groups(pick, groups), **weight}
+
+
+def _trained(pick: Pick, npus: int) -> dict[str, Any]:
+    routed = pick([True, False])
+    plan = {
+        "tp": pick([1, 2, 4, [1, 2, 4]]), "cp": pick([1, 2]), "pp": pick([1, 2, "any"]),
+        "ep": pick([1, 2, [1, 2]]) if routed else 1,
+    }  # fmt: skip
+    generator = {
+        "kind": "decoder", "layers": 4, "hidden": 1024, "heads": 8, "kv_heads": 4, "feed_forward": 2816, "gated": True,
+        "vocabulary": 32000,
+    }  # fmt: skip
+    experts = {"experts": {"count": 8, "per_token": 2, "feed_forward": 1408}} if routed else {}
+    training = {
+        "sequence": 2048,
+        "global_batch": 4 * npus,
+        "micro_batch": pick([1, 2, [1, 2]]),
+        "zero": pick([0, 1, 3, [1, 3]]),
+        "recompute": pick(["none", "selective", "full"]),
+        "overlap": {"tp": pick([True, False]), "dp": pick([True, False])},
+        "order": pick([["tp", "cp", "dp", "pp"], ["tp", "pp", "cp", "dp"]]),
+    }  # fmt: skip
+    plan["vp"] = pick([1, 2, "any"]) if plan["pp"] == 2 else 1
+    return {"name": "decoder", "generator": {**generator, **experts}, "training": training, "parallelism": plan}
 
 
 def _groups(pick: Pick, groups: Sequence[tuple[str, int]]) -> Any:
@@ -153,6 +186,11 @@ def _trace(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
     return {"trace": f"trace{n}", "compute_TFLOPS": 234, "memory_GBps": 1000, **groups}
 
 
+def _without_overlap(time: Any) -> Any:
+    """Return a time without the overlap of tables of layers, which training steps refuse."""
+    return time if isinstance(time, str) else {key: value for key, value in time.items() if key != "overlap"}
+
+
 def _time(pick: Pick, model: str) -> Any:
     if model == "libra":
         weights = pick(["absolute", "normalised"])
@@ -173,8 +211,9 @@ def _time(pick: Pick, model: str) -> Any:
     return {"model": model, **{key: value for key, value in more.items() if value is not None}}
 
 
-def _objectives(pick: Pick, *, watts: bool) -> list[str]:
+def _objectives(pick: Pick, *, watts: bool, trained: bool) -> list[str]:
     more = ["power", "energy", "tco", "bisection"] if watts else ["time-cost", "bisection"]
+    more += ["tokens-per-s", "memory", *(["energy-per-token"] if watts else [])] if trained else []
     return ["time", "cost", *pick([[], [], [], [pick(more)], more[:2]])]
 
 

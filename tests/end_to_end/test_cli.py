@@ -121,7 +121,7 @@ def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:
     (["search", "gpt3-5k"], "gpt3-4k"),
     (["search", "gpt3-4k", "--engine", "nsga"], "nsga2"),
     (["search", "gpt3-4k", "--evaluations", "-5"], "at least 1"),
-    (["search", "gpt3-4k", "--set", "npu=3"], "did you mean 'npus'"),
+    (["search", "gpt3-4k", "--set", "npuss=3"], "did you mean 'npus'"),
     (["search", "gpt3-4k", "--set", "npus=4099"], "tp 16 does not divide"),
     (["search", "gpt3-4k", "--set", "workloads[0].compute_TFLOPS=-1"], "above 0"),
     (["search", "gpt3-4k", "--set", "workloads[0].compute_TFLOPS=.nan"], "finite"),

@@ -113,7 +113,7 @@ def program_of(case: dict[str, Any]) -> BandwidthProgram:
     rows = np.array([c["coeffs"] for c in case["constraints"]]) * signs[:, None]
     limit = np.array([c["rhs"] for c in case["constraints"]]) * signs * 1e9
     program = BandwidthProgram(
-        base, np.array(size), np.array(traffic), np.zeros((depth, 1)), np.zeros((depth, 1)),
+        np.array([base]), np.array(size)[:, None], np.array(traffic), np.zeros((depth, 1)), np.zeros((depth, 1)),
         np.full((depth, 1), np.inf), rows[..., None], limit[:, None],
         np.array([c["op"] == "==" for c in case["constraints"]]),
     )  # fmt: skip

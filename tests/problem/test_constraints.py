@@ -21,10 +21,11 @@ from evo_libra.front.front import front_of
 from evo_libra.front.rescore import rescore
 from evo_libra.problem.allocation import equal_split
 from evo_libra.problem.constraint_parser import parse_constraint
+from evo_libra.problem.constraint_units import UNITS, units_of
 from evo_libra.problem.designs import violations
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.file.spec import ObjectiveName
-from evo_libra.problem.objectives import MEASURES, UNITS, units_of
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 
@@ -41,6 +42,8 @@ PROBLEMS = {
     "astra": ("dense-1k", ("npus=64", "time={model: astra, chunks: 8}", OWNED, "fabric.max_dimensions=2")),
     "search": ("gpt3-4k", ("npus=256",)),
     "optimal": ("gpt3-4k", ("npus=256", "bandwidth.mode=optimal")),
+    "trained": ("gpt3-175b-1536", (OWNED,)),
+    "trained, optimal": ("gpt3-175b-1536", (OWNED, "bandwidth=optimal")),
 }
 
 
@@ -63,7 +66,12 @@ def limit_text(name: str, relation: str, value: float) -> str:
 
 
 def limitable(kind: str) -> list[str]:
-    return [name for name, measure in MEASURES.items() if not measure.power or plain(kind).pricing.kits]
+    known = plain(kind)
+    return [
+        name
+        for name, measure in MEASURES.items()
+        if (known.pricing.kits or not measure.power) and (known.training or not measure.trained)
+    ]
 
 
 Limit = tuple[str, str, float]
@@ -242,7 +250,7 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "bisection >= 3 ms": "it compares bisection with a number of time; allowed: TB/s, GB/s, MB/s",
         "energy <= 5": "5 has no unit",
         "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, tco, energy, "
-        "time-cost, bisection is needed",
+        "time-cost, bisection, tokens-per-s, memory, energy-per-token is needed",
         "powr <= 2 MW": "did you mean 'power'",
         "power <= 2 MWh": "unknown unit 'MWh'",
         "tco <= 5 MUSD": "needs the key 'tco'",

@@ -8,7 +8,8 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.problem.problem import Problem
 
-SHIPPED = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20")
+PLANNED = ("llama3-405b-16k", "deepseek-v3-2k", "mixtral-8x7b-256", "megatron-1t-3072", "mixed-models-4k")
+SHIPPED = ("dense-1k", "dense-4k", "dense-32k", "moe-4k", "dlrm-1k-parts", "wafer-20", *PLANNED)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -25,3 +26,29 @@ def test_a_small_search_finds_a_front(name: str) -> None:
     np.testing.assert_allclose(again.objectives[1], [row["cost_usd"] for row in rows], rtol=1e-12)
     order = np.argsort(again.objectives[1])
     assert (np.diff(again.objectives[0][order]) < 0).all()
+
+
+@pytest.mark.parametrize(("name", "design"), [
+    ("llama3-405b-16k", "SW(8)@nvlink4:450_CL(2048)@optics-400g:50 | tp8 pp16x8 dp128 mb1 zero1 order-tp-cp-dp-pp"),
+    ("deepseek-v3-2k", "SW(8)@nvlink4:200_CL(256)@optics-400g:50 | pp16 ep64 dp128 mb1 zero1 full fp8"),
+])  # fmt: skip
+def test_the_published_cluster_and_plan_are_a_design(name: str, design: str) -> None:
+    """They are named at the head of the problem; nothing but memory, of which their software needs less, is broken."""
+    problem = load_problem(name)
+    assert isinstance(problem, Problem)
+    population = problem.read(design)
+    (capacity,) = (constraint for constraint in problem.constraints if constraint.quantity == "memory")
+    broken = problem.excess(capacity, problem.measure(population), population)
+    np.testing.assert_allclose(problem.evaluate(population).violation, broken)
+
+
+def test_the_published_plan_for_a_trillion_weights_takes_the_published_time() -> None:
+    """Narayanan et al. 2021, table 1: 163 TFLOP/s of each GPU, by their count of operations (their equation 3)."""
+    problem = load_problem("megatron-1t-3072")
+    plan = "tp8 pp64 dp6 mb1 zero0 full nosp order-tp-cp-pp-dp"
+    found = problem.evaluate(f"SW(8)@nvlink3:300_CL(384)@optics-200g:25 | {plan}")
+    layers, hidden, sequence, vocabulary = 128, 25600, 2048, 51200
+    count = 96 * 3072 * sequence * layers * hidden**2
+    count *= 1 + sequence / (6 * hidden) + vocabulary / (16 * layers * hidden)
+    assert found.violation == 0
+    assert found.objectives[0] == pytest.approx(count / (3072 * 163e12), rel=0.02)

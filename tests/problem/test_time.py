@@ -18,7 +18,7 @@ from evo_libra.errors import InputError
 from evo_libra.front.rescore import rescore
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.problem import Problem
-from evo_libra.timing.fidelity import link_bandwidth, runnable
+from evo_libra.timing.algorithms import link_bandwidth, runnable
 from evo_libra.timing.names import ALGORITHMS
 
 SETTINGS = settings(max_examples=25)

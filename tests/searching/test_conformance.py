@@ -31,7 +31,7 @@ LEFT_OUT = {
     # Its second archive goes for infeasible designs on purpose; pymoo's own run of this problem does no better.
     "pymoo:ctaea": {"feasible_designs_win"},
 }
-# numba compiles parts of AGE-MOEA anew in each process.
+# numba compiles parts of AGE-MOEA again in each process.
 PAIRS = [
     pytest.param(name, check, id=f"{name}-{check.__name__}", marks=[pytest.mark.slow] if "agemoea" in name else [])
     for name in engine_names()

@@ -55,7 +55,7 @@ def problem(text: str = STARTER, name: str = "mine.yaml", **values: str) -> None
 def test_every_command_gives_the_line_of_a_late_mistake(say: Say, words: list[str]) -> None:
     problem(npus="4099")
     said = say(words[0], "mine.yaml", *words[1:])
-    assert said == f"{PLACE}: workloads[0].parallelism: tp 16 does not divide the 4099 NPUs left for it"
+    assert said == f"{PLACE}: workloads[0].parallelism: tp 16 does not divide the 4099 NPUs; 1 and 4099 do"
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])

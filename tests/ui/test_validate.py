@@ -27,9 +27,9 @@ def unfolded(text: str) -> str:
 
 
 def test_a_line_for_each_source_and_what_is_not_modelled(capsys: pytest.CaptureFixture[str]) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     out = output(capsys)
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     assert [source.name for source in SOURCES if f"│   {source.name} " not in out] == []
     assert [source.name for source in SOURCES if source.title not in unfolded(out)] == []
     assert [text for text in NOT_MODELLED if text not in unfolded(out)] == []

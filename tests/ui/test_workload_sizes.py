@@ -14,9 +14,10 @@ from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 from evo_libra.ui.commands.init import STARTER
 from evo_libra.workload.language_models import load_models
+from evo_libra.workload.step.decoder import load_decoders
 
 DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
-SIZE = {"layers": 2, "sequence": 1024, "batch_per_replica": 32, "global_batch": 32 * 4096 // 16}
+SIZE = {"layers": 2, "sequence": 1024, "batch_per_replica": 32, "micro_batch": 32, "global_batch": 32 * 4096 // 16}
 WORDS = "2 layers, sequences of 1,024 tokens, 32 per replica, 8,192 in all"
 
 
@@ -63,7 +64,10 @@ def test_sizes_are_those_of_the_model(
 def test_the_tables_of_libra_are_called_so(name: str) -> None:
     assert f"{name}-libra" in load_models()
     assert name not in load_models()
-    with pytest.raises(InputError, match=f"unknown model '{name}'.*did you mean '{name}-libra'"):
+    message = f"unknown model '{name}'.*did you mean '{name}-libra'"
+    if name in load_decoders():
+        message = f"this is a model as a whole: the key 'training' is needed; its table of layers is {name}-libra"
+    with pytest.raises(InputError, match=message):
         load_problem("gpt3-4k", [f"workloads[0].model={name}"])
 
 

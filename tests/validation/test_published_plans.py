@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evo_libra.network.catalog.accelerators import accelerator
 from evo_libra.validation.training import cluster_of, plan_of, seconds_of, setup_of, training_rows
 from evo_libra.workload.step.decoder import decoder
-from evo_libra.workload.step.placement import seconds_per_byte
+from evo_libra.workload.step.placement import per_byte
 from evo_libra.workload.step.plan_space import PlanSpace, every_plan, fits_memory
 from evo_libra.workload.step.plans import FULL
 from evo_libra.workload.step.step_time import step_time
@@ -24,7 +24,7 @@ def test_a_published_plan_is_within_five_percent_of_the_best_that_fits(name: str
     found = every_plan(setup, PlanSpace(row["npus"], tp=(1, 2, 4, 8, 16), recompute=(FULL,), options=own))
     plans = found.select(np.flatnonzero(fits_memory(setup, found)))
     npus, bandwidth = (np.repeat(values, len(plans), axis=1) for values in cluster_of(setup.accelerator, row["npus"]))
-    best = step_time(setup, plans)(seconds_per_byte(npus, bandwidth, plans)).min()
+    best = step_time(setup, plans)(per_byte(npus, bandwidth, plans)).min()
     assert best <= seconds_of(row, setup) <= 1.05 * best
 
 

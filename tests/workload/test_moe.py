@@ -11,7 +11,7 @@ from evo_libra import load_problem
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
 from evo_libra.problem.time_models.libra import LibraTime
-from evo_libra.problem.time_models.time_model import weighted_loop
+from evo_libra.problem.time_models.loops import weighted_loop
 from evo_libra.workload.generators import moe
 from evo_libra.workload.language_models import MoeSpec
 

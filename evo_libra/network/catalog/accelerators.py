@@ -8,11 +8,10 @@ FP8 ``quantisation x M x K`` bytes more.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
 
@@ -21,6 +20,15 @@ from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source, StrictModel, read_source, validate
 from evo_libra.files.yaml_reader import format_key
+from evo_libra.network.catalog.accelerator import (
+    Accelerator,
+    AttentionConstants,
+    BusConstants,
+    DecodeConstants,
+    GemmConstants,
+    covering_key,
+    leaves,
+)
 from evo_libra.network.catalog.parts import load_parts_spec
 
 ACCELERATORS_FILE = Path(__file__).parent / "accelerators.yaml"
@@ -30,9 +38,7 @@ PRECISIONS: tuple[Precision, ...] = ("bf16", "fp8", "fp4", "int8")
 
 _MEGA = 1e6
 _MICRO = 1e-6
-_MEASURED_NPUS = 8
 _PARTS = "parts-2024"
-_ALL = "all"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9.-]*$"
 _YEAR = re.compile(r"\b(19|20)[0-9]{2}\b")
 _MAX = 1e12
@@ -42,7 +48,6 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Time = Annotated[float, Field(ge=0, le=_MAX)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 TechnologyName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9.-]*$")]
-Value = TypeVar("Value")
 
 
 class MemorySpec(StrictModel):
@@ -122,157 +127,6 @@ class _Catalogue(RootModel[dict[Annotated[str, Field(pattern=_NAME)], Accelerato
     pass
 
 
-@dataclass(frozen=True)
-class GemmConstants:
-    """How fast an accelerator multiplies matrices in one precision.
-
-    Attributes
-    ----------
-    plateau : share of the peak rate that large products reach.
-    fixed : s of a product in a training step beyond its roofline.
-    quantisation : bytes of memory traffic per element of the input that is quantised.
-    isolated : s beyond the roofline of a large product that is measured alone, or None. The plateau was fitted together
-        with it. Only comparisons with measurements of single kernels use it; a training step uses `fixed`.
-    """
-
-    plateau: float
-    fixed: float
-    quantisation: float
-    isolated: float | None = None
-
-
-@dataclass(frozen=True)
-class DecodeConstants:
-    """How fast an accelerator multiplies few rows by a matrix: share of the memory bandwidth, and s beyond it."""
-
-    bandwidth: float
-    fixed: float
-
-
-@dataclass(frozen=True)
-class AttentionConstants:
-    """How fast fused attention runs on the FLOP of its causal half.
-
-    Attributes
-    ----------
-    plateau : share of the 16-bit peak rate that long sequences reach forwards.
-    half_tokens : at s tokens the share is ``plateau x s / (s + half_tokens)``.
-    backward : rate backwards over the rate forwards.
-    """
-
-    plateau: float
-    half_tokens: float
-    backward: float
-
-
-@dataclass(frozen=True)
-class BusConstants:
-    """How fast collectives run over a link technology: S bytes take ``(S + half_message) / (efficiency x wire rate)``.
-
-    Both were fitted to collectives among 8 NPUs, whose ports carry 7/8 of S.
-
-    Attributes
-    ----------
-    efficiency : bytes of a large collective per second, over the wire rate of an NPU's ports in one direction.
-    half_message : bytes of the collective that runs at half of that.
-    """
-
-    efficiency: float
-    half_message: float
-
-    def rate(self, size: float) -> float:
-        """Return the bytes per second of a collective of some bytes, over the wire rate."""
-        return self.efficiency * size / (size + self.half_message)
-
-    def port_share(self, size: float) -> float:
-        """Return the share of the wire rate that the ports carry: NCCL's bus bandwidth over the wire rate."""
-        return self.rate(size) * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
-
-
-@dataclass(frozen=True)
-class Accelerator:
-    """An accelerator; a figure that has no source is not there, and asking for it raises an `InputError`.
-
-    Attributes
-    ----------
-    name : what files call it.
-    peak : dense FLOP/s by precision.
-    memory_capacity, memory_bandwidth : B and B/s.
-    gemm : constants of matrix products by precision.
-    decode, attention : constants of products with few rows, and of fused attention, or None.
-    ports : number of ports by link technology.
-    port_bandwidth : B/s of a port in one direction, by link technology.
-    bus : how collectives use the ports, by link technology.
-    power : W under load, or None.
-    price : lowest and highest USD of a piece, or None.
-    sources : where figures come from, by the key of a figure or a group of figures, or ``all``.
-    """
-
-    name: str
-    peak: Mapping[str, float]
-    memory_capacity: float
-    memory_bandwidth: float
-    gemm: Mapping[str, GemmConstants]
-    decode: DecodeConstants | None
-    attention: AttentionConstants | None
-    ports: Mapping[str, int]
-    port_bandwidth: Mapping[str, float]
-    bus: Mapping[str, BusConstants]
-    power: float | None
-    price: tuple[float, float] | None
-    sources: Mapping[str, str] = field(repr=False)
-
-    def peak_rate(self, precision: str) -> float:
-        """Return the dense peak rate in FLOP/s."""
-        return self._chosen(self.peak, precision, "peak rate")
-
-    def gemm_constants(self, precision: str) -> GemmConstants:
-        """Return the constants of matrix products in a precision."""
-        return self._chosen(self.gemm, precision, "kernel constants")
-
-    def bus_constants(self, technology: str) -> BusConstants:
-        """Return how collectives use the ports of a link technology."""
-        return self._chosen(self.bus, technology, "measured collectives")
-
-    def decode_constants(self) -> DecodeConstants:
-        """Return the constants of products with few rows."""
-        return self._known(self.decode, "kernel constants for decoding")
-
-    def attention_constants(self) -> AttentionConstants:
-        """Return the constants of fused attention."""
-        return self._known(self.attention, "kernel constants for fused attention")
-
-    def wire_rate(self, technology: str) -> float:
-        """Return the B/s of all ports of a link technology together, in one direction."""
-        return self._chosen(self.ports, technology, "ports") * self.port_bandwidth[technology]
-
-    def power_draw(self) -> float:
-        """Return the power under load in W."""
-        return self._known(self.power, "power")
-
-    def price_range(self) -> tuple[float, float]:
-        """Return the lowest and the highest price of a piece in USD."""
-        return self._known(self.price, "price")
-
-    def source_of(self, figure: str) -> str:
-        """Return where a figure comes from, by its key in the file, such as ``kernels.bf16.plateau``."""
-        key = _covering(figure, self.sources)
-        if key is None:
-            raise InputError(f"{self.name} has no figure '{figure}'")
-        return self.sources[key]
-
-    def _chosen(self, known: Mapping[str, Value], key: str, what: str) -> Value:
-        if key not in known:
-            others = f"it has {', '.join(known)}" if known else "none are known"
-            raise InputError(f"{self.name} has no {what} for {key}; {others}")
-        return known[key]
-
-    def _known(self, value: Value | None, what: str) -> Value:
-        if value is None:
-            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry that extends it can")
-        return value
-
-
 def load_accelerators() -> dict[str, Accelerator]:
     """Return every accelerator that comes with the package, by name."""
     return dict(_catalogue())
@@ -318,7 +172,7 @@ def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
     given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
     sources = {key: " ".join(text.split()) for key, text in spec.sources.items()}
-    return {key: (value, sources.get(_covering(key, sources) or "", "")) for key, value in leaves(given)}
+    return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
 
 @lru_cache(maxsize=1)
@@ -359,33 +213,9 @@ def _merged(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def leaves(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value of nested mappings that is not None, by its key.
-
-    >>> dict(leaves({"memory": {"capacity_GB": 80}, "power_W": None}))
-    {'memory.capacity_GB': 80}
-    """
-    for key, value in data.items():
-        if isinstance(value, Mapping):
-            yield from leaves(value, f"{prefix}{key}.")
-        elif value is not None:
-            yield f"{prefix}{key}", value
-
-
-def _covering(figure: str, sources: Mapping[str, str]) -> str | None:
-    """Return the key of the source of a figure: its own, that of the smallest group it is in, or ``all``.
-
-    >>> _covering("memory.capacity_GB", {"memory": "data sheet, 2020", "all": "own"}), _covering("power_W", {})
-    ('memory', None)
-    """
-    parts = figure.split(".")
-    keys = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-    return next((key for key in (*keys, _ALL) if key in sources), None)
-
-
 def _unsourced(spec: AcceleratorSpec) -> list[tuple[KeyPath, str]]:
     """Return the figures without a source, the sources without a year, and the sources without a figure."""
-    used = {key: _covering(key, spec.sources) for key in figures_of(spec)}
+    used = {key: covering_key(key, spec.sources) for key in figures_of(spec)}
     missing = [((*key.split("."),), "has no source; give one under `sources`") for key in used if not used[key]]
     undated = [
         (("sources", key), "a source needs its year, such as 'NVIDIA A100 data sheet, 2021'")

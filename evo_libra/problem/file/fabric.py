@@ -14,6 +14,8 @@ from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import named_by
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerators import load_accelerators
 from evo_libra.network.catalog.parts import is_parts, load_parts, parts_files
 from evo_libra.network.catalog.technologies import Catalog, Technology, catalog_file, load_catalog
 from evo_libra.network.fabric import parse_fabric
@@ -32,8 +34,11 @@ def catalog_paths(file: ProblemFile) -> list[Path]:
         return []
 
 
-def technologies_of(file: ProblemFile) -> Catalog:
-    """Return the technologies that a problem may use, of either kind of catalogue."""
+def technologies_of(file: ProblemFile, npu: Accelerator | None = None) -> Catalog:
+    """Return the technologies that a problem may use, of either kind of catalogue.
+
+    Of the ports that only some accelerators have, such as NVLink, those of the problem's one, as many as it has.
+    """
     fabric = file.spec.fabric
     try:
         parts = load_parts(fabric.catalog, file.folder) if is_parts(fabric.catalog, file.folder) else None
@@ -45,10 +50,24 @@ def technologies_of(file: ProblemFile) -> Catalog:
         return priced.select(fabric.technologies) if fabric.technologies else priced
     assert parts is not None  # noqa: S101 - it is one of the two
     _check_names(file, tuple(parts.technologies))
-    catalog = catalog_of(parts, fabric.technologies, fabric.blocks)
+    names = _wired(file, tuple(fabric.technologies or parts.technologies), npu)
+    catalog = catalog_of(parts, names, fabric.blocks, {} if npu is None else npu.ports)
     if not catalog.technologies:
         raise file.fail(("fabric", "blocks"), "no technology of the catalogue has one of these blocks")
     return catalog
+
+
+def _wired(file: ProblemFile, names: tuple[str, ...], npu: Accelerator | None) -> tuple[str, ...]:
+    """Return the technologies that an accelerator can be wired with; refuse others that the file names."""
+    if npu is None:
+        return names
+    of_some = {port for known in load_accelerators().values() for port in known.ports}
+    lacking = [name for name in names if name in of_some and name not in npu.ports]
+    if lacking and file.spec.fabric.technologies:
+        own = ", ".join(npu.ports) or "none"
+        place = ("fabric", "technologies", names.index(lacking[0]))
+        raise file.fail(place, f"{npu.name} has no ports of {lacking[0]}; it has {own}")
+    return tuple(name for name in names if name not in lacking)
 
 
 def _check_names(file: ProblemFile, known: Sequence[str]) -> None:

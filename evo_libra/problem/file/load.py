@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evo_libra.arrays import GIGA
 from evo_libra.errors import ConflictError, InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
@@ -19,7 +20,7 @@ from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.workloads import WorkloadLoader
-from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership
+from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
@@ -58,13 +59,17 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     file = ProblemFile(source, folder, stages.spec)
     loader = _Loader(file, open_box=open_box)
     fabric, workloads = loader.fabric, loader.workloads
-    catalog = stages.attempt(lambda: technologies_of(file), "fabric.catalog")
+    catalog = stages.attempt(lambda: technologies_of(file), "fabric.catalog", "npu")
     tco = stages.attempt(loader.tco, "objectives", "tco")
-    for index in range(len(file.spec.workloads)):
-        stages.attempt(partial(workloads.workload, index), "npus", f"workloads[{index}]")
-    stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", "workloads", "time")
+    for index, spec in enumerate(file.spec.workloads):
+        needed = ("npus", "npu") if spec.training is not None else ("npus",)
+        stages.attempt(partial(workloads.workload, index), *needed, f"workloads[{index}]")
+    trained = ("npu",) if workloads.training.trains else ()
+    stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", *trained, "workloads", "time")
     pins = stages.attempt(fabric.pins, "fabric.shape", "fabric.pin", "npus")
     stages.attempt(fabric.check_bandwidth, "bandwidth")
+    stages.attempt(lambda: workloads.training.npu, "npu")
+    stages.attempt(workloads.training.check_memory, "npu", "memory")
     stages.attempt(lambda: check_keys(time_spec(file.spec), source), "time")
     built = ("fabric.technologies", "fabric.blocks")
     limits = ("fabric.min_dimensions", "fabric.max_dimensions")
@@ -98,15 +103,19 @@ class _Loader:
         self.fabric, self.workloads = FabricLoader(file, open_box=open_box), WorkloadLoader(file)
 
     def load(self) -> Problem:
-        catalog = technologies_of(self.file)
+        catalog = technologies_of(self.file, self.workloads.training.npu)
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)
         fidelity = fidelity_of(time_spec(self.spec), catalog, self.file.source)
         self.check_mode(parts=bool(kits_of(catalog)))
-        time = time_model(self.workloads.loops, fidelity, kits_of(catalog))
+        self.workloads.training.check_memory()
+        efficiency = self.workloads.training.efficiency(catalog)
+        time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency)
+        training = self.workloads.training.figures([(loop.workload, loop.weight) for loop in time.loops])
         tco = self.tco()
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
+        constraints += self.limits(training, constraints, len(choices), catalog.names)
         counted = self._count(catalog, choices, pins)
         return Problem(
             self.spec.name,
@@ -122,7 +131,30 @@ class _Loader:
             counted,
             self.fabric.bandwidth().mode == "optimal",
             tco,
+            training,
         )
+
+    def limits(
+        self,
+        training: TrainingFigures | None,
+        constraints: Sequence[Constraint],
+        dimensions: int,
+        technologies: Sequence[str],
+    ) -> tuple[Constraint, ...]:
+        """Return the constraint that the memory of an NPU is; refuse what workloads or NPU have no figures for."""
+        asked = [("objectives", name) for name in self.spec.objectives]
+        asked += [("constraints", one.quantity) for one in constraints if one.quantity in MEASURES]
+        for place, name in asked:
+            if MEASURES[name].trained and (training is None or (training.tokens is None and name != "memory")):
+                whole = all(workload.training is not None for workload in self.spec.workloads)
+                reason = "a recommendation model has no tokens" if whole else "every workload needs the key 'training'"
+                raise self.fail((place,), f"{name} is of training steps{' of language models' * whole}: {reason}")
+            if MEASURES[name].drawn and training is not None and training.npu_watts is None:
+                raise self.fail((place,), f"{name} needs the power of an NPU, and no source gives that of this one")
+        if training is None:
+            return ()
+        text = f"memory <= {training.capacity / GIGA:.10g} GB"
+        return parse_constraint(text, dimensions, technologies)
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         """Return the problem file with the figures of its catalogue and its files, which make it another problem.
@@ -130,6 +162,7 @@ class _Loader:
         Every order that means something is that of a list: the technologies, the innermost first, are one.
         """
         more = {"files": self.workloads.files(), "models": self.workloads.models()}
+        more |= self.workloads.training.identity()
         return {
             **self.spec.model_dump(mode="json"),
             "technologies": [asdict(technology) for technology in catalog.technologies],

@@ -5,37 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_serializer
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field, field_serializer
 
+from evo_libra.files.source import StrictModel
+from evo_libra.network.catalog.accelerators import AcceleratorSpec
 from evo_libra.network.catalog.technologies import BlockName
+from evo_libra.problem.file.fields import NotNegative, PositiveFloat, PositiveInt
+from evo_libra.problem.file.training_spec import (
+    DecoderGeneratorSpec,
+    MemorySpec,
+    RecommenderGeneratorSpec,
+    TrainingSpec,
+)
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
-from evo_libra.workload.language_models import ModelSpec
+from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
 
 MAX_DIMENSIONS = 8
 
-PositiveInt = Annotated[int, Field(ge=1, le=2**31)]
 
-
-def _of_some_size(value: float) -> float:
-    if 0 < value < _SMALLEST:
-        raise PydanticCustomError("greater_than_equal", "too small", {"ge": _SMALLEST})
-    return value
-
-
-_SMALLEST = 1e-15
-PositiveFloat = Annotated[float, Field(gt=0, le=1e15), AfterValidator(_of_some_size)]
-
-
-NotNegative = Annotated[float, Field(ge=0, le=1e15), AfterValidator(_of_some_size)]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class PinSpec(_Strict):
+class PinSpec(StrictModel):
     """What is fixed of one dimension."""
 
     dimension: int = Field(ge=0, lt=MAX_DIMENSIONS, description="which dimension; 0 is the innermost")
@@ -45,7 +34,7 @@ class PinSpec(_Strict):
     bandwidth_GBps: PositiveFloat | None = Field(None, description="its bandwidth per NPU in GB/s")
 
 
-class FabricSpec(_Strict):
+class FabricSpec(StrictModel):
     """The networks that may be built."""
 
     catalog: str = Field(description="name of a catalogue (see `evo-libra catalog`), or the path of a .yaml file")
@@ -68,12 +57,12 @@ class FabricSpec(_Strict):
     pin: tuple[PinSpec, ...] = Field((), description="pins parts of single dimensions")
 
 
-GroupName = Literal["tp", "ep", "dp"]
-GroupDegree = tuple[GroupName, PositiveInt]
-"""A process group with its NPUs."""
+GroupName = Literal["tp", "cp", "ep", "pp", "vp", "dp"]
+Degree = PositiveInt | Literal["any"] | Annotated[tuple[PositiveInt, ...], Field(min_length=1)]
+GroupDegree = tuple[GroupName, Degree]
+"""A process group with its NPUs, or with those that the search may choose."""
 
-
-Groups = dict[GroupName, PositiveInt] | tuple[GroupDegree, ...]
+Groups = dict[GroupName, Degree] | tuple[GroupDegree, ...]
 
 
 def _each_once(groups: Groups) -> Groups:
@@ -82,7 +71,10 @@ def _each_once(groups: Groups) -> Groups:
     return groups
 
 
-class WorkloadSpec(_Strict):
+Generator = TransformerSpec | MoeSpec | DlrmSpec | TableSpec | DecoderGeneratorSpec | RecommenderGeneratorSpec
+
+
+class WorkloadSpec(StrictModel):
     """One workload, which is defined by one of model, file, trace and generator.
 
     The order of process groups says which of them is the innermost. Files may write them as a mapping. Stored and
@@ -91,16 +83,26 @@ class WorkloadSpec(_Strict):
 
     name: str | None = Field(None, description="name in results; that of the model or file when left out")
     model: str | None = Field(None, description="a model of the catalogue, such as gpt-3-libra")
-    file: str | None = Field(None, description="an ASTRA-sim 1.0 text workload, relative to the problem file")
+    file: str | None = Field(
+        None,
+        description="an ASTRA-sim 1.0 text workload, or with `training` a Hugging Face config.json, relative to the "
+        "problem file",
+    )
     trace: str | None = Field(
         None, description="Chakra traces: one file for all NPUs, or the PREFIX of files PREFIX.<npu>.et"
     )
     groups: str | None = Field(None, description="JSON file of the communicator groups of a trace")
-    generator: ModelSpec | None = Field(None, description="hyper-parameters of a model of your own")
+    generator: Generator | None = Field(
+        None, description="hyper-parameters of a model of your own", discriminator="kind"
+    )
+    training: TrainingSpec | None = Field(
+        None, description="trains a language or recommendation model as a whole on the problem's `npu`"
+    )
     parallelism: Annotated[Groups, AfterValidator(_each_once)] = Field(
         {},
         description="NPUs in each process group, innermost first, as a mapping or a list such as [[tp, 8], [ep, 64]]; "
-        "dp has the remaining NPUs when it is left out",
+        "dp has the remaining NPUs when it is left out; cp, pp and vp, the virtual stages of a pipeline, belong to "
+        "`training`, whose order says how groups lie; of a list, or of `any`, the search chooses",
     )
     compute_TFLOPS: PositiveFloat | None = Field(
         None, description="compute rate of one NPU in TFLOP/s, for generated models and traces with a roofline"
@@ -114,7 +116,7 @@ class WorkloadSpec(_Strict):
     weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
 
     @field_serializer("parallelism")
-    def _ordered(self, groups: Groups) -> list[list[str | int]]:
+    def _ordered(self, groups: Groups) -> list[list[Any]]:
         return [list(pair) for pair in dict(groups).items()]
 
 
@@ -144,10 +146,11 @@ if TYPE_CHECKING:
     PolicyName: TypeAlias = str
 else:
     SchedulerName, AlgorithmName, PolicyName = Literal[SCHEDULERS], Literal[ALGORITHMS], Literal[tuple(POLICIES)]
+Efficiency = Annotated[float, Field(gt=0, le=1)]
 Chunks = Annotated[int, Field(ge=1, le=MOST_CHUNKS)]
 
 
-class TimeSpec(_Strict):
+class TimeSpec(StrictModel):
     """How iteration time is modelled; the keys from `chunks` on belong to astra and themis."""
 
     model: Literal["libra", "astra", "themis"] = Field(
@@ -161,7 +164,7 @@ class TimeSpec(_Strict):
     weights: Literal["absolute", "normalised"] = Field(
         "absolute",
         description="normalised divides each weight by the workload's compute time, so that a long workload does not "
-        "hide the others",
+        "hide the others; tokens per second are then those of workloads with as much compute time each",
     )
     chunks: Chunks | Annotated[tuple[Chunks, ...], Field(min_length=1)] | None = Field(
         None, description="parts that a collective is cut into, 64 when left out; from a list the search chooses one"
@@ -175,6 +178,12 @@ class TimeSpec(_Strict):
         None,
         description="algorithm of each block; natural, the default: ring on rings, direct on fully connected "
         "dimensions, halving-doubling on switches; search: the search chooses for each dimension",
+    )
+    efficiency: Efficiency | dict[str, Efficiency] | None = Field(
+        None,
+        description="part of the bandwidth that traffic reaches, one number or one for each technology; when left out "
+        "1, or where some workload is a training step what was measured on the ports of the problem's `npu`, for all "
+        "workloads",
     )
     latency_ns: NotNegative | dict[str, NotNegative] | None = Field(
         None, description="latency of a link, one number or one for each technology; needed if the catalogue has none"
@@ -207,7 +216,7 @@ else:
     ObjectiveName = Literal[tuple(MEASURES)]
 
 
-class TcoSpec(_Strict):
+class TcoSpec(StrictModel):
     """Figures of the total cost of ownership of a network that runs all the time."""
 
     years: PositiveFloat = Field(description="years of operation")
@@ -215,7 +224,7 @@ class TcoSpec(_Strict):
     pue: Annotated[float, Field(ge=1, le=10)] = Field(description="power of the whole site over that of the network")
 
 
-class BandwidthSpec(_Strict):
+class BandwidthSpec(StrictModel):
     """How bandwidth is chosen."""
 
     mode: Literal["search", "optimal", "ports"] = Field(
@@ -234,7 +243,7 @@ class BandwidthSpec(_Strict):
     )
 
 
-class SearchSpec(_Strict):
+class SearchSpec(StrictModel):
     """How the search runs unless the command line says otherwise."""
 
     engine: str = Field(
@@ -251,12 +260,18 @@ class SearchSpec(_Strict):
     )
 
 
-class ProblemSpec(_Strict):
+class ProblemSpec(StrictModel):
     """A problem file."""
 
     version: Literal[1] = Field(1, description="version of this schema")
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
+    npu: str | AcceleratorSpec | None = Field(
+        None,
+        description="the accelerator, for training steps: a name (see `evo-libra catalog`), or figures of one's own; "
+        "beside a training step, tables of layers reach what was measured on its ports, too",
+    )
+    memory: MemorySpec = Field(MemorySpec(), description="how much of an NPU's memory plans may use")
     fabric: FabricSpec = Field(description="the networks that may be built")
     workloads: tuple[WorkloadSpec, ...] = Field(min_length=1, description="the workloads that are trained on it")
     time: Literal["libra", "astra", "themis"] | TimeSpec = Field("libra", description="how iteration time is modelled")

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern
+from evo_libra.collective import Collective, Pattern, SizedCollective
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
@@ -20,17 +20,21 @@ from evo_libra.problem.file.spec import ProblemSpec, TimeSpec
 from evo_libra.problem.pricing.catalog import kits_of
 from evo_libra.problem.time_models.astra import AstraTime
 from evo_libra.problem.time_models.libra import LibraTime
-from evo_libra.problem.time_models.time_model import TimeModel, WeightedLoop
+from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.collectives.phase import Overheads
 from evo_libra.timing.fidelity import NATURAL, TIMED_BLOCKS, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.units import nanoseconds
+from evo_libra.workload.step.iteration import step_iteration
+from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import Workload
 
 _CHUNKS, _ENDPOINT_NS = 64, 10
-_ALWAYS = ("model", "overlap", "weights")
+_ALWAYS = ("model", "overlap", "weights", "efficiency")
 
 
 def time_spec(spec: ProblemSpec) -> TimeSpec:
@@ -93,11 +97,14 @@ def time_model(
     loops: Callable[[Fidelity | None, Merging], Sequence[WeightedLoop]],
     fidelity: Fidelity | None,
     kits: tuple[Kit, ...],
+    efficiency: FloatArray | None,
 ) -> TimeModel:
     """Return the time model of workloads, which `loops` compiles; a fidelity of None is LIBRA's time."""
     timed = None if fidelity is None else tuple(loops(fidelity, Merging.NONE))
-    libra = LibraTime(tuple(loops(None, _merging(kits))), kits)
-    return libra if fidelity is None or timed is None else AstraTime(timed, kits, collectives=fidelity, libra=libra)
+    libra = LibraTime(tuple(loops(None, _merging(kits))), kits, efficiency)
+    if fidelity is None or timed is None:
+        return libra
+    return AstraTime(timed, kits, efficiency, collectives=fidelity, libra=libra)
 
 
 def _merging(kits: Sequence[Kit]) -> Merging:
@@ -107,21 +114,28 @@ def _merging(kits: Sequence[Kit]) -> Merging:
     return Merging.COLLECTIVE if reduces else Merging.PATTERN
 
 
-def check_chunks(fidelity: Fidelity | None, workload: Workload | TracedWorkload) -> None:
+def check_chunks(fidelity: Fidelity | None, workload: Workload | TrainingStep | TracedWorkload | PlanTable) -> None:
     """Refuse a workload with an all-gather of fewer bytes than chunks; ASTRA-sim would never end."""
+    if isinstance(workload, PlanTable):
+        return  # Plans are looked at one by one when they are timed.
     max_chunks = 0 if fidelity is None else max(fidelity.chunks)
     for place, size in _all_gathers(workload):
         if size < max_chunks:
             raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {max_chunks} chunks")
 
 
-def _all_gathers(workload: Workload | TracedWorkload) -> Iterator[tuple[str, float]]:
+def _all_gathers(workload: Workload | TrainingStep | TracedWorkload) -> Iterator[tuple[str, float]]:
     """Give where each all-gather is, and the bytes of its shard."""
     if isinstance(workload, TracedWorkload):
         program = workload.program
         for operation, node in zip(program.operations, program.nodes, strict=True):
             if operation.collective is Collective.ALL_GATHER:
                 yield f"node {node}", operation.size
+        return
+    if isinstance(workload, TrainingStep):
+        for group, load in step_iteration(workload.time, workload.degrees, Merging.NONE).streams:
+            if isinstance(load, SizedCollective) and load.collective is Collective.ALL_GATHER:
+                yield f"the group {group}", load.size
         return
     for layer in workload.layers:
         for phase in layer.phases:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,28 @@ from evo_libra.files.source import file_digest, files_digest
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
-from evo_libra.problem.time_models.time_model import WeightedLoop, weighted_loop, weighted_traces
+from evo_libra.problem.file.training import TrainingLoader, trained_models
+from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
+from evo_libra.problem.time_models.loops import (
+    WeightedLoop,
+    weighted_loop,
+    weighted_plans,
+    weighted_step,
+    weighted_traces,
+)
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.trace_time import TraceAccelerator, TracedWorkload, traced_workload
 from evo_libra.workload.generators import dlrm, moe, transformer
 from evo_libra.workload.language_models import MODELS_FILE, DlrmSpec, MoeSpec, TableSpec, TransformerSpec, load_models
 from evo_libra.workload.parallelism import ALL, complete_degrees, parts_of
+from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.text_file import read_astra_sim_text
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import IterationSize, Workload, scale_compute
 
 Model = TransformerSpec | MoeSpec | DlrmSpec | TableSpec
+AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
 
 
 class WorkloadLoader:
@@ -37,29 +49,54 @@ class WorkloadLoader:
 
     def __init__(self, file: ProblemFile) -> None:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
+        self.training = TrainingLoader(file)
 
     def loops(self, fidelity: Fidelity | None, merging: Merging) -> list[WeightedLoop]:
         """Return the compiled workloads of the file."""
         time = time_spec(self.spec)
+        if time.overlap != "none" and all(spec.training is not None for spec in self.spec.workloads):
+            message = "this overlap is that of tables of layers; training steps have `training.overlap`"
+            raise self.fail(("time", "overlap"), message)
         parts = self._workloads()
-        weights = [spec.weight for spec in self.spec.workloads]
-        if time.weights == "normalised":
-            for index, (workload, _) in enumerate(parts):
-                if not workload.compute:
-                    raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
-            mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
-            weights = [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
+        weights = self._weights(parts, normalised=time.weights == "normalised")
         for index, (workload, _) in enumerate(parts):
             try:
                 check_chunks(fidelity, workload)
             except InputError as error:
                 raise self.fail(("workloads", index), str(error)) from None
+        places = count()
         return [
-            weighted_traces(workload, weight, self.spec.npus, merging=merging)
-            if isinstance(workload, TracedWorkload)
-            else weighted_loop(workload, degrees, weight, time.overlap, self.spec.npus, merging=merging)
-            for (workload, degrees), weight in zip(parts, weights, strict=True)
+            self._weighted(*part, weight, time.overlap, merging, places)
+            for part, weight in zip(parts, weights, strict=True)
         ]
+
+    def _weights(self, parts: Sequence[tuple[AnyWorkload, dict[str, int]]], *, normalised: bool) -> list[float]:
+        """Return the weights of workloads; normalised ones make up for their compute times."""
+        weights = [spec.weight for spec in self.spec.workloads]
+        if not normalised:
+            return weights
+        for index, (workload, _) in enumerate(parts):
+            if not workload.compute:
+                raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
+        mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
+        return [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
+
+    def _weighted(
+        self,
+        workload: AnyWorkload,
+        degrees: dict[str, int],
+        weight: float,
+        overlap: str,
+        merging: Merging,
+        places: Iterator[int],
+    ) -> WeightedLoop:
+        if isinstance(workload, TracedWorkload):
+            return weighted_traces(workload, weight, self.spec.npus, merging=merging)
+        if isinstance(workload, PlanTable):
+            return weighted_plans(workload, weight, next(places), merging=merging)
+        if isinstance(workload, TrainingStep):
+            return weighted_step(workload, weight, merging=merging)
+        return weighted_loop(workload, degrees, weight, overlap, self.spec.npus, merging=merging)
 
     def files(self) -> dict[str, str]:
         """Return the SHA-256 of the files that workloads are read from, by their names in the problem file."""
@@ -69,7 +106,8 @@ class WorkloadLoader:
         """Return the figures of the catalogue for each of its models that a workload names."""
         known = load_models()
         found = {}
-        for name in dict.fromkeys(spec.model for spec in self.spec.workloads if spec.model is not None):
+        named = (spec.model for spec in self.spec.workloads if spec.model is not None and spec.training is None)
+        for name in dict.fromkeys(named):
             figures = known[name].model_dump(mode="json", exclude={"source"})
             table = [file_digest(path) for path in self._tables(name)]
             found[name] = figures | ({"digest": table[0]} if table else {})
@@ -96,19 +134,21 @@ class WorkloadLoader:
         spec = load_models()[model]
         return [MODELS_FILE.parent / spec.file] if isinstance(spec, TableSpec) else []
 
-    def _workloads(self) -> list[tuple[Workload | TracedWorkload, dict[str, int]]]:
+    def _workloads(self) -> list[tuple[AnyWorkload, dict[str, int]]]:
         """Return each workload with its degrees; the mistakes of all are raised together."""
         found = Gather()
         parts = [found.attempt(partial(self.workload, index)) for index in range(len(self.spec.workloads))]
         found.check()
         return [part for part in parts if part is not None]
 
-    def workload(self, index: int) -> tuple[Workload | TracedWorkload, dict[str, int]]:
+    def workload(self, index: int) -> tuple[AnyWorkload, dict[str, int]]:
         """Return a workload with its degrees; an error has every mistake of it that does not depend on another one."""
         path, spec, found = ("workloads", index), self.spec.workloads[index], Gather()
+        if spec.training is not None:
+            return self.training.step(path, spec, spec.training), {}
         if spec.trace is not None and not (spec.model or spec.file or spec.generator):
             return self._traces(path, spec, self.folder / spec.trace), {}
-        degrees: dict[str, int] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
+        degrees = {str(name): degree for name, degree in dict(spec.parallelism).items() if isinstance(degree, int)}
         complete = found.attempt(lambda: self._complete(path, degrees))
         model = found.attempt(lambda: self._model(path, spec))
         found.mistakes += [
@@ -172,6 +212,13 @@ class WorkloadLoader:
         if spec.file is not None:
             return TableSpec(kind="table", file=spec.file)
         models = load_models()
+        if (
+            isinstance(spec.generator, DecoderGeneratorSpec | RecommenderGeneratorSpec)
+            or spec.model in trained_models()
+        ):
+            table = f"{spec.model}-libra"
+            other = f"; its table of layers is {table}" if table in models else ""
+            raise self.fail(path, f"this is a model as a whole: the key 'training' is needed{other}")
         if spec.model is not None and spec.model not in models:
             raise self.fail((*path, "model"), unknown("model", spec.model, models))
         return spec.generator or models[str(spec.model)]
@@ -221,6 +268,7 @@ def _mistakes_of_trace(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
 
 def _mistakes_of(spec: WorkloadSpec, model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
     """Yield the keys of a workload without a trace that are not right, and why."""
+    yield from _mistakes_of_groups(spec)
     for key in ("groups", "memory_GBps") if spec.trace is None else ():
         if getattr(spec, key) is not None:
             yield (key,), "this key belongs to a trace"
@@ -233,6 +281,15 @@ def _mistakes_of(spec: WorkloadSpec, model: Model | None, degrees: dict[str, int
         if spec.compute_scale is not None:
             yield ("compute_scale",), "a generated workload has compute_TFLOPS, not compute_scale"
     yield from _mistakes_of_degrees(model, degrees)
+
+
+def _mistakes_of_groups(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the process groups that only training steps have."""
+    for group, degree in dict(spec.parallelism).items():
+        if group in ("cp", "pp", "vp"):
+            yield ("parallelism", group), "this group belongs to training steps: the key 'training' is needed"
+        elif not isinstance(degree, int):
+            yield ("parallelism", group), "only training steps leave degrees open: the key 'training' is needed"
 
 
 def _mistakes_of_degrees(model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:

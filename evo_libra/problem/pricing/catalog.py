@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 
@@ -45,10 +46,23 @@ def _fits(kit: Kit, npus: int, inside: int) -> bool:
     return bool(fits(kit, np.array([npus]), np.array([inside]))[0])
 
 
-def catalog_of(parts: PartsCatalog, technologies: Sequence[str] | None, blocks: Sequence[str] | None) -> Catalog:
-    """Return the kits of a catalogue as technologies: of some names, the innermost first, and blocks; None for all."""
+def catalog_of(
+    parts: PartsCatalog,
+    technologies: Sequence[str] | None,
+    blocks: Sequence[str] | None,
+    ports: Mapping[str, int] = MappingProxyType({}),
+) -> Catalog:
+    """Return the kits of a catalogue as technologies: of some names, the innermost first, and blocks; None for all.
+
+    An NPU has no more ports of a technology than `ports` says, where that names the technology.
+    """
     names = tuple(technologies or parts.technologies)
-    kits = [kit for name in names for kit in parts.kits if kit.technology == name]
+    kits = [
+        replace(kit, ports=min(kit.ports, ports.get(name, kit.ports)))
+        for name in names
+        for kit in parts.kits
+        if kit.technology == name
+    ]
     allowed = [kit for kit in kits if blocks is None or BLOCK_NAMES[kit.block] in blocks]
     return Catalog(parts.name, parts.source, tuple(_technology(kit, names.index(kit.technology)) for kit in allowed))
 

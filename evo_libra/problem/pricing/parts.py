@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, no_plans
 from evo_libra.network.bill import bill, cost_by_item, fits, power_by_item, relaxed_price
 from evo_libra.network.blocks import ITEMS, Kit, Part
 from evo_libra.problem.constraints import Constraint, project, violation
@@ -102,15 +102,23 @@ class BillOfMaterials(Pricing):
 
     def built(self, designs: Population) -> Topologies:
         hardware = self.hardware_of(designs.npus, designs.technology)
-        return self._topologies(np.full(len(designs), -1), designs.npus, designs.technology, designs.block, hardware)
+        index = np.full(len(designs), -1)
+        return self._topologies(index, designs.npus, designs.technology, designs.block, hardware, designs.plans)
 
     def _topologies(
-        self, structure: IntArray, npus: IntArray, technology: IntArray, block: IntArray, hardware: Hardware
+        self,
+        structure: IntArray,
+        npus: IntArray,
+        technology: IntArray,
+        block: IntArray,
+        hardware: Hardware,
+        plan: IntArray | None = None,
     ) -> Topologies:
         kind = BuiltTopologies if self.fractional else WholeTopologies
         used = (npus > 1).astype(np.float64)
         price, low, high = hardware.relaxed_price, hardware.low, hardware.high
-        return kind(structure, npus, technology, block, price, low, high, used, hardware)
+        plan = no_plans(npus.shape[1]) if plan is None else plan
+        return kind(structure, npus, technology, block, price, low, high, used, plan, hardware)
 
     def hardware_of(self, npus: IntArray, technology: IntArray) -> Hardware:
         """Return the hardware of (d, n) sizes and kits, with no more ports than the problem allows."""

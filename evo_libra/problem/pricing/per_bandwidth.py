@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population
+from evo_libra.arrays import FloatArray, IntArray, Population, no_plans
 from evo_libra.network.catalog.technologies import PARTS, cost_by_part, network_cost
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, project
 from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
@@ -65,14 +65,16 @@ class PerBandwidth(Pricing):
         block = np.take(self.blocks, row * choices_each + gene)
         price = np.take(self.prices, block * kinds + technology) * (used * self.npus)
         index = np.full(npus.shape[1], -1) if structure is None else structure
-        return PricedTopologies(index, npus, technology, block, price, low, high, used)
+        return PricedTopologies(index, npus, technology, block, price, low, high, used, no_plans(npus.shape[1]))
 
     def built(self, designs: Population) -> Topologies:
         used = designs.npus > 1
         price = self.prices[designs.block, designs.technology] * used * self.npus
         low, high = (np.where(used, bound, 0.0) for bound in self.box(designs.technology))
         index, numbers = np.full(len(designs), -1), used.astype(np.float64)
-        return PricedTopologies(index, designs.npus, designs.technology, designs.block, price, low, high, numbers)
+        return PricedTopologies(
+            index, designs.npus, designs.technology, designs.block, price, low, high, numbers, designs.plans
+        )
 
     def cheapest(self, technology: IntArray) -> IntArray:
         gene = self._block_prices.argmin(axis=2)

@@ -50,6 +50,7 @@ class Topologies(ABC):
     price : (d, n) USD per B/s of the whole network, of parts in any fraction; 0 in unused dimensions.
     low, high : (d, n) the box of the bandwidths in B/s; both 0 in unused dimensions.
     used : (d, n) 1 where a dimension is in use.
+    plan : (w, n) place of the parallelisation plan of each workload that leaves some open.
     """
 
     structure: IntArray
@@ -60,6 +61,7 @@ class Topologies(ABC):
     low: FloatArray
     high: FloatArray
     used: FloatArray
+    plan: IntArray
     repairs_box: ClassVar[bool] = False
     """Whether repaired bandwidths are always within the box."""
 

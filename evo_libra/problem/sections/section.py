@@ -25,6 +25,7 @@ class Segment(IntEnum):
     TOPOLOGY = 0
     COLLECTIVES = 1
     BANDWIDTH = 2
+    PLAN = 3
 
 
 def _nothing() -> Any:  # noqa: ANN401 - an array of any kind
@@ -64,7 +65,9 @@ class Draft:
     def population(self) -> Population:
         """The designs, once all is decided."""
         networks = self.networks
-        return Population(networks.npus, networks.block, networks.technology, self.bandwidth, self.schedule)
+        return Population(
+            networks.npus, networks.block, networks.technology, self.bandwidth, self.schedule, networks.plan
+        )
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
-from evo_libra.collective import Collective, Pattern, SizedCollective
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, SizedCollective
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.time_model import Channel, Placement, TimeModel, by_block
+from evo_libra.problem.time_models.loops import Channel
+from evo_libra.problem.time_models.time_model import Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
 from evo_libra.workload.training import Message
 
@@ -42,15 +43,41 @@ class AstraTime(TimeModel):
         found: dict[Channel, FloatArray] = {}
         for layout, group, load in self.channels:
             if isinstance(load, Message):
-                found[layout, group, load] = self.collectives.message_seconds(load, designs)
+                found[layout, group, load] = self.collectives.message_seconds(load, self.reaching(designs))
+                continue
+            if isinstance(load, NextStage):
+                found[layout, group, load] = self.seconds(load, load.size, placed[layout, group], designs)
                 continue
             assert isinstance(load, SizedCollective), "only LIBRA's time merges collectives"  # noqa: S101 - our mistake
             found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
 
-    def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
-        share = by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None
+    def pinned(self, plan: Sequence[int]) -> TimeModel:
+        return replace(self, loops=super().pinned(plan).loops, libra=self.libra.pinned(plan))
+
+    def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
+        """Return (n,) seconds of each workload; messages have sizes of their own under each plan."""
+        if not self.tables:
+            return super().workload_times(designs, traffic)
+        chosen, kind = np.unique(designs.plans, axis=1, return_inverse=True)
+        times = [np.empty(len(designs)) for _ in self.loops]
+        for k, plan in enumerate(chosen.T.tolist()):
+            mine = np.flatnonzero(kind.ravel() == k)
+            for time, found in zip(times, self.pinned(plan).workload_times(designs.select(mine)), strict=True):
+                time[mine] = found
+        return times
+
+    def seconds(
+        self, what: Collective | Dispatch | NextStage, size: float, placed: Placement, designs: Population
+    ) -> FloatArray:
+        share, designs = self._shares(placed, designs), self.reaching(designs)
+        if isinstance(what, NextStage):
+            return self.collectives.next_stage_seconds(round(size), placed.extent, placed.stride, designs, share)
+        collective = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
         return self.collectives.seconds(collective, round(size), placed.extent, designs, share)
+
+    def _shares(self, placed: Placement, designs: Population) -> FloatArray | None:
+        return by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
         return self.collectives.read(fabrics, block)
@@ -61,7 +88,7 @@ class AstraTime(TimeModel):
     def columns(self, designs: Population) -> dict[str, list[Any]]:
         return self.collectives.columns(designs)
 
-    def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:  # noqa: ARG002 - LIBRA's needs it
+    def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:  # noqa: ARG002 - LIBRA's needs it
         return np.empty((0, *npus.shape))
 
 

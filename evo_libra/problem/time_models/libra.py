@@ -7,14 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
+from evo_libra.arrays import FloatArray, IntArray, Population, Schedule, columns
+from evo_libra.bandwidth.chains import Chains, chains_of, joined_chains
 from evo_libra.bandwidth.program import BandwidthProgram
-from evo_libra.collective import Collective, SizedCollective, pattern_of, time_per_byte, traffic, unit_traffic
+from evo_libra.collective import (
+    Collective,
+    Dispatch,
+    NextStage,
+    SizedCollective,
+    pattern_of,
+    time_per_byte,
+    traffic,
+    unit_traffic,
+)
 from evo_libra.errors import InputError
 from evo_libra.network.fabric import Fabric
-from evo_libra.problem.time_models.time_model import Channel, Load, Placement, TimeModel, channel_of
+from evo_libra.problem.time_models.loops import Channel, WeightedLoop, channel_of
+from evo_libra.problem.time_models.time_model import Placement, TimeModel
 from evo_libra.workload.parallelism import offsets
-from evo_libra.workload.training import IterationTime, Message, Race
+from evo_libra.workload.step.tabulated import TabulatedTime
+from evo_libra.workload.training import IterationTime, Load, Message, Race, without_certain_races
 
 
 @dataclass(frozen=True)
@@ -29,30 +41,33 @@ class LibraTime(TimeModel):
     def lower_bound(self) -> TimeModel | None:
         return self
 
-    def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:
+    def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return the bytes; a group that gets a share of the bandwidth counts as if it sent as many more."""
-        placed = self.placed(npus)
+        placed = self.placed(npus, plan)
         rows = [self._traffic(load, placed[layout, group], npus, technology) for layout, group, load in self.channels]
         return np.array(rows).reshape(len(rows), *npus.shape)
 
     def _traffic(self, load: Load, placed: Placement, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):
-            return np.asarray(load.size * (offsets(load.source, load.target, npus) > 0), dtype=np.float64)
+            return load.size * (offsets(load.source, load.target, npus) > 0) / self.reached(technology)
         assert not isinstance(load, SizedCollective), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
-        collective = load if isinstance(load, Collective) else Collective.ALL_REDUCE
         pattern = pattern_of(load) if isinstance(load, Collective) else load
-        unit = unit_traffic(pattern, placed.extent)
-        return unit * self.relative_bytes(collective, placed, npus, technology, pattern)
+        return unit_traffic(pattern, placed.extent) * self.relative_bytes(load, placed, npus, technology)
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:
         # An unused dimension has no traffic, so any bandwidth above 0 gives it no time.
         bandwidth = np.where(designs.bandwidth > 0, designs.bandwidth, 1.0)
-        rows = self.traffic(designs.npus, designs.technology) if known is None else known
+        rows = self.traffic(designs.npus, designs.technology, designs.plan) if known is None else known
         return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
 
-    def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
-        sent = traffic(collective, size, placed.extent)
-        sent = sent * self.relative_bytes(collective, placed, designs.npus, designs.technology)
+    def seconds(
+        self, what: Collective | Dispatch | NextStage, size: float, placed: Placement, designs: Population
+    ) -> FloatArray:
+        if isinstance(what, Collective):
+            sent = traffic(what, size, placed.extent)
+        else:
+            sent = unit_traffic(what, placed.extent) * size
+        sent = sent * self.relative_bytes(what, placed, designs.npus, designs.technology)
         return time_per_byte(sent, np.where(designs.bandwidth > 0, designs.bandwidth, 1.0))
 
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:  # noqa: ARG002 - others need it
@@ -61,20 +76,49 @@ class LibraTime(TimeModel):
                 raise InputError(f"the design '{fabric}' has options; under LIBRA's time there are none")
         return None
 
-    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:
-        size, base, races = np.zeros(len(self.channels)), 0.0, []
+    def program(
+        self, traffic: FloatArray, low: FloatArray, high: FloatArray, plan: IntArray | None = None
+    ) -> BandwidthProgram:
+        base, size = np.zeros(1), np.zeros((len(self.channels), 1))
+        races: list[Race] = []
+        chains: list[Chains] = []
+        plans = iter(() if plan is None else plan)
         for loop in self.loops:
+            place = self._place(loop)
+            if isinstance(loop.time, TabulatedTime):
+                mine = next(plans)
+                base = base + loop.weight * columns(loop.time.compute, mine)
+                size = size + loop.weight * np.einsum("sg,sn->gn", place, columns(loop.time.size, mine))
+                chains.append(_chains(loop.time, loop.weight, place, mine))
+                continue
             if not isinstance(loop.time, IterationTime):
                 name = loop.workload.name
                 raise InputError(f"exact bandwidths and proofs are of training loops; the workload '{name}' is a trace")
-            place = np.zeros((len(loop.time.streams), len(self.channels)))
-            for s, stream in enumerate(loop.time.streams):
-                place[s, self.channels.index(channel_of(loop, stream))] = 1.0
-            base += loop.weight * loop.time.compute
-            size += loop.weight * (loop.time.size @ place)
-            races += [Race(loop.weight * race.count, race.compute, race.size @ place) for race in loop.time.races]
+            time = without_certain_races(loop.time)
+            base = base + loop.weight * time.compute
+            size = size + loop.weight * (time.size @ place)[:, None]
+            races += [Race(loop.weight * race.count, race.compute, race.size @ place) for race in time.races]
+        chains.append(chains_of([races], len(size)))
         rows, limit = np.empty((0, *low.shape)), np.empty((0, low.shape[1]))
         equality = np.empty(0, dtype=np.bool_)
         return BandwidthProgram(
-            base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, tuple(races)
+            base, size, traffic, np.zeros(low.shape), low, high, rows, limit, equality, joined_chains(chains)
         )
+
+    def _place(self, loop: WeightedLoop) -> FloatArray:
+        """Return (s, c) 1 where a stream of a workload is of a channel."""
+        place = np.zeros((len(loop.time.streams), len(self.channels)))
+        for s, stream in enumerate(loop.time.streams):
+            place[s, self.channels.index(channel_of(loop, stream))] = 1.0
+        return place
+
+
+def _chains(time: TabulatedTime, weight: float, place: FloatArray, plan: IntArray) -> Chains:
+    """Return the chains of a training step under (n,) plans, with their bytes by channel."""
+    parts = []
+    for race in time.races:
+        count = weight * columns(race.count, plan)
+        size = np.einsum("sg,ksn->kgn", place, columns(race.size, plan)) * count
+        compute = columns(race.compute, plan) * count
+        parts.append(Chains(compute[None], size[None], np.ones((1, len(compute), 1), dtype=np.bool_)))
+    return joined_chains(parts)

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns
 from evo_libra.bandwidth.program import BandwidthProgram
-from evo_libra.collective import Collective, Pattern, SizedCollective, pattern_of
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, pattern_of
 from evo_libra.errors import InputError
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import Fabric
+from evo_libra.problem.time_models.loops import OPEN, Channel, WeightedLoop, channel_of
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.trace_time import MEMBER, Layout, TracedWorkload, TraceTime, trace_time
+from evo_libra.timing.trace_time import MEMBER, Layout
 from evo_libra.workload.parallelism import ALL, lay_groups, parts_of
-from evo_libra.workload.training import IterationTime, Merging, Message, Stream, iteration_time
-from evo_libra.workload.workload import IterationSize, Workload
+from evo_libra.workload.step.placement import Placed, placed_groups
+from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.workload.step.tabulated import TabulatedTime
 
 
 @dataclass(frozen=True)
@@ -51,76 +52,16 @@ def by_block(kits: Sequence[Kit], kit_index: IntArray, placed: Placement, npus: 
 
 
 @dataclass(frozen=True)
-class WeightedLoop:
-    """A workload, compiled.
-
-    Attributes
-    ----------
-    workload : its layers, or its traces.
-    degrees : NPUs in each process group, innermost first, and of all NPUs under ``all``.
-    layouts : of each process group, those that lie around it with their degrees, the innermost first.
-    weight : factor on its time in the objective.
-    time : its iteration time.
-    """
-
-    workload: Workload | TracedWorkload
-    degrees: Mapping[str, int]
-    layouts: Mapping[str, Layout]
-    weight: float
-    time: IterationTime | TraceTime
-
-    @property
-    def size(self) -> IterationSize:
-        """Layers, samples and NPUs of one iteration; empty for traces."""
-        return self.workload.size if isinstance(self.workload, Workload) else IterationSize()
-
-
-def weighted_loop(
-    workload: Workload,
-    degrees: Mapping[str, int],
-    weight: float,
-    overlap: str,
-    npus: int,
-    *,
-    merging: Merging = Merging.PATTERN,
-) -> WeightedLoop:
-    """Compile a training loop with its process groups; `merging` is that of `iteration_time`."""
-    layout = tuple(degrees.items())
-    joined = {group: prod(degrees[part] for part in parts_of(group)) for group in workload.groups if group != ALL}
-    complete = {**degrees, **joined, ALL: npus}
-    layouts = {**dict.fromkeys((*degrees, *joined), layout), ALL: ()}
-    return WeightedLoop(
-        workload, complete, layouts, weight, iteration_time(workload, complete, overlap, merging=merging)
-    )
-
-
-def weighted_traces(workload: TracedWorkload, weight: float, npus: int, *, merging: Merging) -> WeightedLoop:
-    """Compile traces; `merging` is that of `trace_time`."""
-    layouts = {**workload.layouts, ALL: ()}
-    degrees = {name: prod(degree for part, degree in layout if part == MEMBER) for name, layout in layouts.items()}
-    return WeightedLoop(workload, {**degrees, ALL: npus}, layouts, weight, trace_time(workload, merging=merging))
-
-
-Load = Pattern | Collective | SizedCollective | Message
-Channel = tuple[Layout, str, Load]
-"""Traffic that costs the same time per unit whichever workload it belongs to."""
-
-
-def channel_of(loop: WeightedLoop, stream: Stream) -> Channel:
-    """Return the channel of a stream of a workload."""
-    group, load = stream
-    return loop.layouts[group], group, load
-
-
-@dataclass(frozen=True)
 class TimeModel(ABC):
     """Iteration time of all workloads together.
 
-    Without any kits, every group has all the bandwidth of its NPUs, as in LIBRA.
+    Without any kits, every group has all the bandwidth of its NPUs, as in LIBRA. The efficiency is (t,) the part of the
+    bandwidth of each technology that traffic reaches, at most 1; None where it reaches all.
     """
 
     loops: tuple[WeightedLoop, ...]
     kits: tuple[Kit, ...] = ()
+    efficiency: FloatArray | None = None
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
@@ -143,16 +84,31 @@ class TimeModel(ABC):
         """An exact time model that is nowhere slower; None where there is none."""
 
     @abstractmethod
-    def traffic(self, npus: IntArray, technology: IntArray) -> FloatArray:
+    def traffic(self, npus: IntArray, technology: IntArray, plan: IntArray | None = None) -> FloatArray:
         """Return (c, d, n) bytes per NPU and dimension, per unit of each channel; empty for times that need more."""
+
+    @cached_property
+    def tables(self) -> tuple[PlanTable, ...]:
+        """The plans of each workload that leaves some open."""
+        return tuple(loop.workload for loop in self.loops if isinstance(loop.workload, PlanTable))
+
+    def pinned(self, plan: Sequence[int]) -> TimeModel:
+        """Return the time model of the workloads under one plan of each table."""
+        places = iter(plan)
+        loops = tuple(
+            loop.pinned(next(places)) if isinstance(loop.workload, PlanTable) else loop for loop in self.loops
+        )
+        return replace(self, loops=loops)
 
     @abstractmethod
     def channel_times(self, designs: Population, traffic: FloatArray | None = None) -> dict[Channel, FloatArray]:
         """Return (n,) seconds per unit of each channel; `traffic` is that of the designs, where it is known."""
 
     @abstractmethod
-    def seconds(self, collective: Collective, size: float, placed: Placement, designs: Population) -> FloatArray:
-        """Return (n,) seconds of a collective of some bytes among process groups."""
+    def seconds(
+        self, what: Collective | Dispatch | NextStage, size: float, placed: Placement, designs: Population
+    ) -> FloatArray:
+        """Return (n,) seconds of a collective of some bytes among process groups, or of a step's other traffic."""
 
     @abstractmethod
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:
@@ -169,7 +125,13 @@ class TimeModel(ABC):
         """Return the columns of a front that say how collectives run."""
         return {}
 
-    def program(self, traffic: FloatArray, low: FloatArray, high: FloatArray) -> BandwidthProgram:  # noqa: ARG002 - exact ones need it
+    def program(
+        self,
+        traffic: FloatArray,  # noqa: ARG002 - exact ones need it
+        low: FloatArray,  # noqa: ARG002 - the same
+        high: FloatArray,  # noqa: ARG002 - the same
+        plan: IntArray | None = None,  # noqa: ARG002 - the same
+    ) -> BandwidthProgram:
         """Return the convex program of the best bandwidths in a box, without linear constraints.
 
         An `InputError` says that the time is not exact, or that a workload is a trace.
@@ -177,58 +139,110 @@ class TimeModel(ABC):
         raise InputError("exact bandwidths and proofs are of LIBRA's time; that of the problem is another")
 
     def relative_bytes(
-        self,
-        collective: Collective,
-        placed: Placement,
-        npus: IntArray,
-        kit_index: IntArray,
-        pattern: Pattern | None = None,
+        self, load: Pattern | Collective | NextStage | Dispatch, placed: Placement, npus: IntArray, kit_index: IntArray
     ) -> FloatArray:
         """Return (d, n) the time of a group's bytes, over that with all the bandwidth of its NPUs for itself.
 
-        More where a group gets only a share of the bandwidth, less where the network itself reduces. The pattern is
-        that of the collective unless it is given. A dimension with a kit of -1 is still open, and costs no more.
+        More where a group gets or reaches only a part of the bandwidth, less where the network itself reduces. A
+        dimension with a kit of -1 is still open, and costs no more. Messages to the next stage share links as those of
+        a ring do.
         """
+        reached = self.reached(kit_index)
         if not self.kits:
-            return np.ones(npus.shape)
-        pattern = pattern_of(collective) if pattern is None else pattern
+            return 1.0 / reached
 
         def relative(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
-            factor = block.traffic_factor(pattern, extent, collective)
+            pattern = _pattern(load)
+            factor = _factor(block, load, pattern, extent)
             return np.asarray(factor / block.share(pattern, extent, stride, size))
 
-        return by_block(self.kits, kit_index, placed, npus, relative)
+        return by_block(self.kits, kit_index, placed, npus, relative) / reached
 
-    def fits(self, npus: IntArray) -> BoolArray:
-        """Return (n,) whether (d, n) dimensions can hold every process group."""
+    def reached(self, technology: IntArray) -> FloatArray:
+        """Return (d, n) the part of its bandwidth that traffic reaches in each dimension; 1 where it is still open."""
+        if self.efficiency is None:
+            return np.ones(technology.shape)
+        return np.where(technology >= 0, self.efficiency[technology], 1.0)
+
+    def reaching(self, designs: Population) -> Population:
+        """Return designs with the bandwidth that their traffic reaches."""
+        if self.efficiency is None:
+            return designs
+        return replace(designs, bandwidth=designs.bandwidth * self.reached(designs.technology))
+
+    def fits(self, npus: IntArray, plan: IntArray | None = None) -> BoolArray:
+        """Return (n,) whether (d, n) dimensions can hold every process group, under (w, n) plans if there are some."""
         fits = np.ones(npus.shape[1], dtype=np.bool_)
         for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
+            if layout and layout[0][0] == OPEN:
+                continue
             fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
+        for place in range(len(self.tables) if plan is not None else 0):
+            fits &= self._of_plans(npus, plan, place)[1]
         return fits
 
-    def placed(self, npus: IntArray) -> dict[tuple[Layout, str], Placement]:
+    def _of_plans(self, npus: IntArray, plan: IntArray | None, place: int) -> tuple[dict[str, Placed], BoolArray]:
+        """Return where the groups of a table lie under the plans of designs, and (n,) whether they fit."""
+        assert plan is not None, "designs have plans where some are open"  # noqa: S101 - our mistake
+        table = self.tables[place]
+        degrees, order, kind = table.placements
+        way = columns(kind, plan[place])
+        return placed_groups(
+            npus, {group: columns(degree, way) for group, degree in degrees.items()}, columns(order, way),
+            routed=table.setups[0].decoder.experts is not None,
+        )  # fmt: skip
+
+    def placed(self, npus: IntArray, plan: IntArray | None = None) -> dict[tuple[Layout, str], Placement]:
         """Return where each process group lies on (d, n) dimensions, and all NPUs together."""
         found: dict[tuple[Layout, str], Placement] = {((), ALL): Placement(npus, np.ones_like(npus))}
         laid = dict[Layout, IntArray]()
+        of_plans: dict[Layout, dict[str, Placed]] = {}
         for layout, group, _ in self.channels:
             if group == ALL or (layout, group) in found:
+                continue
+            if layout[0][0] == OPEN:
+                if layout not in of_plans:
+                    of_plans[layout] = self._of_plans(npus, plan, layout[0][1])[0]
+                found[layout, group] = Placement(*of_plans[layout][group])
                 continue
             if layout not in laid:
                 laid[layout] = lay_groups(npus, np.array([degree for _, degree in layout]))[0]
             # The members of a trace's group may lie in several parts, and so do those of groups joined by +.
             mine = [g for g, (name, _) in enumerate(layout) if name in (*parts_of(group), MEMBER)]
             extent = laid[layout][mine[0]] if len(mine) == 1 else laid[layout][mine].prod(axis=0)
-            # Groups of several parts lie as far apart as the innermost one.
-            found[layout, group] = Placement(extent, laid[layout][: mine[0]].prod(axis=0))
+            # Groups of several parts lie as far apart as the innermost one that has more than one NPU.
+            first = next((g for g in mine if layout[g][1] > 1), mine[0])
+            found[layout, group] = Placement(extent, laid[layout][:first].prod(axis=0))
         return found
 
     def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
         """Return (n,) seconds of each workload; the parameters are those of `channel_times`."""
         per_unit = self.channel_times(designs, traffic)
-        times = (loop.time([per_unit[channel_of(loop, s)] for s in loop.time.streams]) for loop in self.loops)
-        return [np.broadcast_to(time, (len(designs),)) for time in times]
+        plans, times = iter(designs.plans), []
+        for loop in self.loops:
+            units = [per_unit[channel_of(loop, stream)] for stream in loop.time.streams]
+            time = loop.time(units, next(plans)) if isinstance(loop.time, TabulatedTime) else loop.time(units)
+            times.append(np.broadcast_to(time, (len(designs),)))
+        return times
 
     def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
         """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""
         times = self.workload_times(designs, traffic)
         return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
+
+
+def _pattern(load: Pattern | Collective | NextStage | Dispatch) -> Pattern:
+    if isinstance(load, Pattern):
+        return load
+    if isinstance(load, Collective):
+        return pattern_of(load)
+    return Pattern.ALL_TO_ALL if isinstance(load, Dispatch) else Pattern.SHRINKING
+
+
+def _factor(
+    block: Block, load: Pattern | Collective | NextStage | Dispatch, pattern: Pattern, extent: IntArray
+) -> FloatArray:
+    """Return the bytes of a group over those where only NPUs reduce; messages and dispatches reduce nothing."""
+    if isinstance(load, NextStage | Dispatch):
+        return np.ones(np.shape(extent))
+    return block.traffic_factor(pattern, extent, load if isinstance(load, Collective) else Collective.ALL_REDUCE)

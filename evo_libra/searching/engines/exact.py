@@ -10,7 +10,7 @@ import numpy as np
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
-from evo_libra.optimality.bounds import VariantBounds
+from evo_libra.optimality.bounds import VariantBounds, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
 from evo_libra.optimality.pruning import prune
 from evo_libra.problem.allocation import Allocation
@@ -31,6 +31,9 @@ class ExhaustiveEngine(Engine):
     Of dimensions that are built of parts it solves the relaxed problem, with parts in any fraction, and around each of
     its optima tries whole ports: in every dimension the nearest number, one step fewer and one more. These designs are
     near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves.
+
+    Where workloads leave plans open, it looks at every pair of a topology and a plan that fits the memory, without the
+    plans that another one beats on every network.
 
     Of a space without a table, topologies that are beaten at every cost are pruned first (`.optimality.pruning`).
     """
@@ -95,7 +98,13 @@ class ExhaustiveEngine(Engine):
         part = bounds.select(ideal.variant[new])
         if self._problem.pricing.kits and len(new):
             return _whole(self._problem, part, ideal.bandwidth[:, new])
-        return self._problem.encode(part.structure, part.gene, ideal.bandwidth[:, new], ideal.cost[new])
+        return self._problem.encode(
+            part.structure, part.gene, ideal.bandwidth[:, new], ideal.cost[new], _plan_of(self._problem, part)
+        )
+
+
+def _plan_of(problem: Problem, part: VariantBounds) -> IntArray | None:
+    return part.plan if problem.time.tables else None
 
 
 def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> FloatArray:
@@ -103,14 +112,16 @@ def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> Floa
     depth, count = bandwidth.shape
     steps = np.array(list(itertools.product((0.0, -1.0, 1.0), repeat=depth)))
     every = np.tile(np.arange(count), len(steps))
-    designs = problem.pricing.topologies_of(part.npus, part.technology, part.gene, part.structure)
+    designs = topologies_of(problem, part)
     assert isinstance(designs, BuiltTopologies), "only parts are whole"  # noqa: S101 - our mistake
     hardware = designs.hardware.select(every)
     ports = hardware.ports(bandwidth[:, every]) + np.repeat(steps, count, axis=0).T * hardware.quantum
     whole = np.clip(ports, hardware.min_ports, hardware.max_ports) * hardware.rate
-    _, first = np.unique(np.vstack([part.structure[every], whole]), axis=1, return_index=True)
-    structure, gene = part.structure[every[first]], part.gene[:, every[first]]
-    genes = problem.encode(structure, gene, whole[:, first], np.ones(len(first)))
+    _, first = np.unique(np.vstack([part.structure[every], part.plan[:, every], whole]), axis=1, return_index=True)
+    chosen = part.select(every[first])
+    genes = problem.encode(
+        chosen.structure, chosen.gene, whole[:, first], np.ones(len(first)), _plan_of(problem, chosen)
+    )
     found = problem.evaluate_genes(genes)
     feasible = np.flatnonzero(found.violation <= 0)
     return genes[:, feasible[non_dominated(found.objectives[:, feasible])]]

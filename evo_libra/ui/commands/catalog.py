@@ -25,7 +25,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or language model, with its figures.
+        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, with its figures.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
@@ -44,6 +44,7 @@ def _everything() -> dict[str, Any]:
     from evo_libra.searching.registry import engine_names
     from evo_libra.workload.language_models import load_models
     from evo_libra.workload.step.decoder import load_decoders
+    from evo_libra.workload.step.recommender import trainable_recommenders
 
     return {
         "catalogs": {name: _linear(name) for name in catalog_names()},
@@ -51,6 +52,7 @@ def _everything() -> dict[str, Any]:
         "blocks": {block.name: block.code for block in BLOCKS},
         "models": {key: model.model_dump(mode="json") for key, model in load_models().items()},
         "language_models": {name: _decoder(name) for name in load_decoders()},
+        "recommendation_models": {name: _recommender(name) for name in trainable_recommenders()},
         "accelerators": {name: _accelerator(name) for name in load_accelerators()},
         "problems": problem_names(),
         "engines": list(engine_names()),
@@ -62,17 +64,20 @@ def _one(name: str) -> dict[str, Any]:
     from evo_libra.network.catalog.parts import is_parts, parts_names
     from evo_libra.network.catalog.technologies import catalog_names, load_catalog
     from evo_libra.workload.step.decoder import load_decoders
+    from evo_libra.workload.step.recommender import trainable_recommenders
 
     if name in load_accelerators():
         return {"accelerators": {name: _accelerator(name)}}
     if name in load_decoders():
         return {"language_models": {name: _decoder(name)}}
+    if name in trainable_recommenders():
+        return {"recommendation_models": {name: _recommender(name)}}
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
-        near = suggestion(name, [*known, *load_accelerators(), *load_decoders()])
+        near = suggestion(name, [*known, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
         raise InputError(
-            f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator or "
-            f"language model that `evo-libra catalog` lists{near}"
+            f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
+            f"language model or recommendation model that `evo-libra catalog` lists{near}"
         )
     if is_parts(name):
         found = _parts(name)
@@ -98,6 +103,18 @@ def _decoder(name: str) -> dict[str, Any]:
     shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}
     weights = {"parameters": found.parameters, "active_parameters": found.active_parameters}
     return {**shape, **weights, "source": found.source}
+
+
+def _recommender(name: str) -> dict[str, Any]:
+    """Return the hyper-parameters of a recommendation model, and its numbers of weights."""
+    from dataclasses import asdict
+
+    from evo_libra.workload.step.recommender import recommender
+
+    found = recommender(name)
+    shape = {key: value for key, value in asdict(found).items() if key not in ("name", "source")}
+    weights = {"embedding_parameters": found.known_rows * found.embedding, "mlp_parameters": found.mlp_weights}
+    return {**shape, **weights, "source": " ".join(found.source.split())}
 
 
 def _linear(name: str) -> dict[str, Any]:
@@ -171,11 +188,12 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
         else:
             print(f"catalogue {name}, of parts; evo-libra catalog {name} shows them")
             console.print(Text(", ".join(catalog["technologies"])))
-    shows = {"accelerators": _show_accelerator, "language_models": _show_decoder}
+    shows = {"accelerators": _show_accelerator, "language_models": _show_model, "recommendation_models": _show_model}
     for key, show in shows.items():
         for name, found in data.get(key, {}).items() if len(data) == 1 else ():
             show(name, found, console)
-    for key in ("blocks", "models", "language_models", "accelerators", "problems", "engines"):
+    lists = ("models", "language_models", "recommendation_models", "accelerators")
+    for key in ("blocks", *lists, "problems", "engines"):
         if key in data and len(data) > 1:
             console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
 
@@ -189,20 +207,22 @@ def _show_accelerator(name: str, entry: Mapping[str, Any], console: Console) -> 
         console.print(Text(f"  {key}: {' '.join(source.split())}"), soft_wrap=False)
 
 
-def _show_decoder(name: str, model: Mapping[str, Any], console: Console) -> None:
+def _show_model(name: str, model: Mapping[str, Any], console: Console) -> None:
     from rich.text import Text
 
-    _print_figures(f"language model {name}", {key: model[key] for key in model if key != "source"})
+    kind = "recommendation" if "tables" in model else "language"
+    _print_figures(f"{kind} model {name}", {key: model[key] for key in model if key != "source"})
     console.print(Text(model["source"]))
 
 
 def _print_figures(title: str, data: Mapping[str, Any]) -> None:
-    from evo_libra.network.catalog.accelerators import leaves
+    from evo_libra.network.catalog.accelerator import leaves
 
     rows = []
     for key, value in leaves(data):
-        figures = dict.fromkeys(value) if isinstance(value, list) else (value,)
-        rows.append((key, " to ".join(map(_plain, figures))))
+        # A list of two is a range; a tuple has the widths of layers.
+        figures = dict.fromkeys(value) if isinstance(value, list) else value if isinstance(value, tuple) else (value,)
+        rows.append((key, (", " if isinstance(value, tuple) else " to ").join(map(_plain, figures))))
     print_table(title, ("figure", ""), rows, left=("figure",))
 
 

@@ -92,6 +92,8 @@ def _certificate_json(found: Certificate, front: Front, result: Path) -> dict[st
         "complete": not found.waiting,
         "rests_on": {
             "structures": found.structures,
+            "plans": found.plans,
+            "networks": found.networks,
             "looked_at": found.looked,
             "waiting": found.waiting,
             "programs_solved": found.solved,
@@ -108,8 +110,13 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     print(f"  each design        {_spread(found)}")
     print(f"  fastest            no design takes less than {time_text(found.fastest * 1e3)}")
     how = "bounds of" if not found.waiting else f"branch and bound ({found.waiting:,} still open) over"
-    print(f"it rests on {how} all {found.structures:,} topologies;")
-    print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")
+    plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
+    if found.networks:
+        print(f"it rests on times of all {found.networks:,} networks of whole ports{plans};")
+        print(f"{found.looked:,} pairs of a network and a plan timed, bounds exclude the others.")
+    else:
+        print(f"it rests on {how} all {found.structures:,} topologies{plans};")
+        print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")
     print("Time model, prices, box and linear constraints are the problem's.")
     worst = sorted(zip(found.factor, front.frame.to_dicts(), strict=True), key=lambda pair: -pair[0])[:3]
     for factor, row in worst:

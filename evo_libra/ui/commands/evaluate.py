@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from evo_libra.errors import InputError
 from evo_libra.ui.commands.named_runs import design_of, run_folder
 from evo_libra.ui.commands.shared import Assignments, DesignId, Json, app
+from evo_libra.ui.commands.training import show_alternatives, show_training
 from evo_libra.ui.output import (
+    groups_text,
     number,
     print_folded,
     print_json,
@@ -22,6 +24,7 @@ from evo_libra.ui.output import (
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from evo_libra.problem.problem import Problem
     from evo_libra.problem.protocol import SearchProblem
 
 
@@ -47,20 +50,9 @@ def evaluate(
     """
     from evo_libra.front.explain import explain
     from evo_libra.problem.designs import violations
-    from evo_libra.problem.file.registry import load_problem
-    from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import warnings_of
 
-    if design is not None and number is not None:
-        raise InputError("--design and --id both name a design; give one of the two")
-    if number is not None:
-        loaded, design = _of_result(problem, number, assignments)
-    elif design is not None:
-        loaded = load_problem(problem, assignments)
-    else:
-        raise InputError("a design is needed: --design of a problem, or --id of a design in the front of a result")
-    if not isinstance(loaded, Problem):
-        raise InputError(f"'{problem}' is no problem file; a problem written in Python evaluates genes, not designs")
+    loaded, design = _chosen(problem, design, number, assignments)
     population = loaded.read(design)
     values = loaded.evaluate(population).objectives[:, 0]
     broken = violations(loaded, population)
@@ -81,6 +73,24 @@ def evaluate(
 
 
 _FAILED = 1
+
+
+def _chosen(problem: str, design: str | None, number: int | None, assignments: Sequence[str]) -> tuple[Problem, str]:
+    """Return the problem, and the design that is given as text or by its number in the front of a run."""
+    from evo_libra.problem.file.registry import load_problem
+    from evo_libra.problem.problem import Problem
+
+    if design is not None and number is not None:
+        raise InputError("--design and --id both name a design; give one of the two")
+    if number is not None:
+        loaded, design = _of_result(problem, number, assignments)
+    elif design is not None:
+        loaded = load_problem(problem, assignments)
+    else:
+        raise InputError("a design is needed: --design of a problem, or --id of a design in the front of a result")
+    if not isinstance(loaded, Problem):
+        raise InputError(f"'{problem}' is no problem file; a problem written in Python evaluates genes, not designs")
+    return loaded, design
 
 
 def _of_result(name: str, design_id: int, assignments: Sequence[str]) -> tuple[SearchProblem, str]:
@@ -126,11 +136,18 @@ def _dimension(d: Mapping[str, Any]) -> str:
 
 
 def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]]) -> None:
-    groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+    training = workload.get("training")
+    groups = groups_text(workload)
     whole, compute = time_text(workload["time_ms"]), time_text(workload["compute_ms"])
-    print(f"\n{workload['name']} ({groups}): {whole}, {compute} of it compute")
+    # A part of a training step is called compute, and this is more: head, optimizer and bubble.
+    within = f"{compute} on a network that costs no time" if training else f"{compute} of it compute"
+    print(f"\n{workload['name']} ({groups}): {whole}, {within}")
     if size_text := size_of_iteration(workload):
         print_folded(size_text)
+    if training:
+        show_training(training)
+    if "alternatives" in workload:
+        show_alternatives(workload["alternatives"])
     entries = [*workload["collectives"], *workload["messages"]]
     beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
     ratio = ", and bytes over bandwidth of each" if beyond else " and"

@@ -118,8 +118,10 @@ def _show_allocation(found: Allocation, objective: str) -> None:
         times, costs = [*times, equal.time], [*costs, equal.cost]
     rows: list[list[str] | None] = [
         [part.partition(":")[0], f"{best / GIGA:.6g}", *([f"{equal.bandwidth / GIGA:.6g}"] if equal else [])]
-        for part, best in zip(found.design.split("_"), found.bandwidth, strict=True)
+        for part, best in zip(found.design.partition(" | ")[0].split("_"), found.bandwidth, strict=True)
     ]
+    if plan := found.design.partition(" | ")[2]:
+        print(f"plan: {plan}\n")
     rows += [None, ["time", *(time_text(time * 1e3) for time in times)]]
     rows += [["cost [USD]", *map(number, costs)]]
     columns = ("dimension", "best", "equal split")[: len(times) + 1]

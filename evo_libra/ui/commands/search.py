@@ -16,7 +16,7 @@ from evo_libra.errors import EvoLibraError, InfeasibleError, InputError, counted
 from evo_libra.experiment.run.settings import Setting, asked_settings
 from evo_libra.ui.commands.named_runs import DEFAULT, written_to
 from evo_libra.ui.commands.shared import Assignments, Flag, Json, Out, ProblemName, app
-from evo_libra.ui.output import print_folded, print_json, progress_bar, size_of_iteration
+from evo_libra.ui.output import groups_text, print_folded, print_json, progress_bar, size_of_iteration
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -170,7 +170,7 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
     elif len(front):
         show_front(front, problem.objectives, problem.name, rows=12)
         for workload in workloads:
-            groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+            groups = groups_text(workload)
             print_folded(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))
         ending = f" ({words})" if (words := ending_text(end.get("ended", ""), end.get("restarts", 0))) else ""
         evaluated, found = counted(report.figures.evaluations, "evaluation"), counted(len(front), "design")

@@ -12,7 +12,7 @@ import numpy as np
 from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
-from evo_libra.ui.output import number, time_unit
+from evo_libra.ui.output import groups_text, number, time_unit
 from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
@@ -161,13 +161,16 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
 
 
 def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool) -> Iterator[Line]:
-    groups = " ".join(f"{name}={degree}" for name, degree in workload["parallelism"].items())
+    groups = groups_text(workload)
     unit, size = time_unit(workload["time_ms"])
     yield (
         (clipped(f"{workload['name']} {groups}".rstrip(), width - 12), "head"),
         (f" {workload['time_ms'] / size:.5g} {unit}", ""),
     )
+    training = workload.get("training")
     entries = [("compute", workload["compute_ms"], "")]
+    if training:
+        entries = [(part, time, "") for part, time in training["split_ms"].items()]
     for one in workload["collectives"]:
         slowest = one["bottleneck_dimension"]
         where = "" if slowest is None else f"dim {slowest}"

@@ -79,7 +79,7 @@ def with_mark(state: State, run_id: str) -> State:
     if run_id in state.marked:
         return replace(state, marked=tuple(run for run in state.marked if run != run_id))
     if len(state.marked) >= MAX_FRONTS - 1:
-        raise InputError(f"{MAX_FRONTS - 1} runs are marked; more could not be told apart, unmark one first")
+        raise InputError(f"{MAX_FRONTS - 1} runs are marked; more could not be distinguished; unmark one first")
     return replace(state, marked=(*state.marked, run_id))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.network.catalog.accelerators import Accelerator
+from evo_libra.network.catalog.accelerator import Accelerator
 
 Array = FloatArray | float
 
@@ -86,7 +86,7 @@ class Kernels:
         The backward pass computes the scores again: it has 2.5 times the FLOP.
         """
         constants = self.accelerator.attention_constants()
-        rate = self.accelerator.peak_rate("bf16") * constants.plateau * sequence / (sequence + constants.half_tokens)
+        rate = self.accelerator.peak_rate("bf16") * constants.share(sequence)
         fixed = self.accelerator.gemm_constants("bf16").fixed
         return np.asarray(work / rate + fixed), np.asarray(2.5 * work / (rate * constants.backward) + fixed)
 

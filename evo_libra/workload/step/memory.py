@@ -22,8 +22,7 @@ BUFFERS = 1e9
 def layers_of_stage(model: Decoder, plans: Plans) -> tuple[FloatArray, FloatArray]:
     """Return (n,) dense and routed layers of the longest stage."""
     most = np.ceil(model.layers / plans.pp)
-    routed = 0 if model.experts is None else model.layers - model.experts.dense_layers
-    with_experts = np.minimum(most, routed)
+    with_experts = np.minimum(most, model.expert_layers)
     return most - with_experts, with_experts
 
 
@@ -58,7 +57,7 @@ def parameters(setup: Setup, plans: Plans, *, embeddings: bool = True) -> Parame
 
     Parameters
     ----------
-    embeddings : count the embedding table, too.
+    embeddings : count the embedding table and the output head, too.
     """
     model = setup.decoder
     dense, routed = layers_of_stage(model, plans)
@@ -68,7 +67,9 @@ def parameters(setup: Setup, plans: Plans, *, embeddings: bool = True) -> Parame
     every = _attention_weights(model, plans)
     held = dense * (every + _two_matrices(model, model.feed_forward) / plans.tp) + routed * (every + shared + router)
     if embeddings:
-        held = held + model.vocabulary * model.hidden / plans.tp
+        # A pipeline of one stage has the output head, too, where that is no copy of the embedding.
+        tables = np.where((plans.pp == 1) & (not model.tied), 2.0, 1.0)
+        held = held + tables * model.vocabulary * model.hidden / plans.tp
     stage = np.asarray(plans.tp * plans.cp * plans.dp / plans.ep, dtype=np.float64)
     return Parameters(held, routed * expert / plans.ep, np.asarray(plans.cp * plans.dp, dtype=np.float64), stage)
 

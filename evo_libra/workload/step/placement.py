@@ -2,69 +2,90 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.collective import Pattern, time_per_byte, unit_traffic
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
+from evo_libra.collective import Dispatch, NextStage, Pattern, time_per_byte, unit_traffic
 from evo_libra.workload.parallelism import lay_groups
 from evo_libra.workload.step.plans import Plans
-from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, SecondsPerByte, Send
+from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR, PerByte
+
+Placed = tuple[IntArray, IntArray]
+"""(d, n) NPUs of each dimension in a group, and how far apart they are."""
+
+ORDER = (TENSOR, CONTEXT, "dp", PIPELINE)
+"""How the process groups of a plan lie on a network, the innermost first, unless a file says otherwise."""
 
 
-def group_extents(npus: IntArray, plans: Plans) -> dict[str, IntArray]:
-    """Return the (d, n) NPUs of each dimension in a group: tensor innermost, then context, data and pipeline.
+def placed_groups(
+    npus: IntArray, degrees: Mapping[str, IntArray], order: IntArray, *, routed: bool = True
+) -> tuple[dict[str, Placed], BoolArray]:
+    """Return where the groups of plans lie on (d, n) dimensions, and (n,) whether all found their NPUs.
 
-    An expert parallel group lies innermost among the NPUs of a stage, its copies around it.
+    An expert parallel group takes the innermost NPUs of a pipeline stage, its copies the others.
+
+    Parameters
+    ----------
+    degrees : (n,) NPUs of the groups of `ORDER` and of the expert parallel group.
+    order : (4, n) which group of `ORDER` is the innermost, the next one and so on.
+    routed : whether there are expert parallel groups.
     """
-    stage = plans.tp * plans.cp * plans.dp
-    tensor, context, data, pipeline = _laid(npus, plans.tp, plans.cp, plans.dp, plans.pp)
-    expert, copies, _ = _laid(npus, plans.ep, stage // plans.ep, plans.pp)
-    return {
-        TENSOR: tensor,
-        CONTEXT: context,
-        DATA: context * data,
-        PIPELINE: pipeline,
-        EXPERT: expert,
-        EXPERT_DATA: copies,
-    }
+    sizes = np.take_along_axis(np.stack([degrees[group] for group in ORDER]), order, axis=0)
+    extent, fits = lay_groups(npus, sizes)
+    found = _dense(extent, order)
+    if routed:
+        # The pipeline lies between NPUs of a stage: those inside it, and those outside.
+        inner = np.where(np.arange(len(ORDER))[:, None] < _place(order, PIPELINE), sizes, 1).prod(axis=0)
+        stage = degrees[TENSOR] * degrees[CONTEXT] * degrees["dp"]
+        near = np.gcd(degrees[EXPERT], inner)
+        far = degrees[EXPERT] // near
+        split = np.stack([near, inner // near, degrees[PIPELINE], far, stage // inner // far])
+        extent, held = lay_groups(npus, split)
+        fits = fits & held
+        inside = np.cumprod(np.concatenate([np.ones_like(extent[:1]), extent[:-1]]), axis=0)
+        for group, (first, second) in ((EXPERT, (0, 3)), (EXPERT_DATA, (1, 4))):
+            # Groups in two places lie as far apart as the inner one that has several NPUs.
+            far_apart = np.where(split[first] > 1, inside[first], inside[second])
+            found[group] = extent[first] * extent[second], far_apart
+    return found, fits
 
 
-def _laid(npus: IntArray, *degrees: IntArray) -> IntArray:
-    count = npus.shape[1]
-    return lay_groups(npus, np.array([np.broadcast_to(degree, count) for degree in degrees]))[0]
+def _place(order: IntArray, group: str) -> IntArray:
+    return np.asarray((order == ORDER.index(group)).argmax(axis=0))
 
 
-def seconds_per_byte(npus: IntArray, bandwidth: FloatArray, plans: Plans, experts_per_token: int = 1) -> SecondsPerByte:
-    """Return (n,) seconds of a byte of each group and pattern, perfectly pipelined (LIBRA's time).
+def _dense(extent: IntArray, order: IntArray) -> dict[str, Placed]:
+    inside = np.cumprod(np.concatenate([np.ones_like(extent[:1]), extent[:-1]]), axis=0)
+    found = {}
+    for group in ORDER:
+        place = _place(order, group)[None, None]
+        found[group] = tuple(np.take_along_axis(array, place, axis=0)[0] for array in (extent, inside))
+    both = found[CONTEXT][0] * found["dp"][0]
+    alone = found["dp"][0].prod(axis=0) == 1
+    context = (_place(order, CONTEXT) < _place(order, "dp")) & (found[CONTEXT][0].prod(axis=0) > 1)
+    return {**found, DATA: (both, np.where(context | alone, found[CONTEXT][1], found["dp"][1]))}
+
+
+def per_byte(npus: IntArray, bandwidth: FloatArray, plans: Plans, experts_per_token: int = 1) -> PerByte:
+    """Return what a byte of each group costs, perfectly pipelined (LIBRA's time).
 
     Parameters
     ----------
     npus, bandwidth : (d, n) sizes of the dimensions and B/s of an NPU in each.
     experts_per_token : copies of a token that an expert parallel group sends.
     """
-    extent = group_extents(npus, plans)
-    units: dict[tuple[str, Pattern | Send], FloatArray] = {
-        (group, pattern): unit_traffic(pattern, extent[group])
-        for group, pattern in (
-            (TENSOR, Pattern.SHRINKING),
-            (CONTEXT, Pattern.SHRINKING),
-            (DATA, Pattern.SHRINKING),
-            (EXPERT_DATA, Pattern.SHRINKING),
-        )
+    count, names = npus.shape[1], (TENSOR, CONTEXT, "dp", PIPELINE, EXPERT)
+    degrees = dict(zip(names, (plans.tp, plans.cp, plans.dp, plans.pp, plans.ep), strict=True))
+    order = np.broadcast_to(np.arange(len(ORDER))[:, None], (len(ORDER), count))
+    groups, _ = placed_groups(npus, {name: np.broadcast_to(degree, count) for name, degree in degrees.items()}, order)
+    patterns: dict[str, Pattern | NextStage | Dispatch] = {
+        **dict.fromkeys((TENSOR, CONTEXT, DATA, EXPERT_DATA), Pattern.SHRINKING),
+        PIPELINE: NextStage(),
+        EXPERT: Dispatch(experts_per_token),
     }
-    # A message goes through one dimension; the slowest that the group lies in sets the pace of the pipeline.
-    units[PIPELINE, Send.NEXT] = np.asarray(extent[PIPELINE] > 1, dtype=np.float64)
-    units[EXPERT, Pattern.ALL_TO_ALL] = dispatch_traffic(extent[EXPERT], experts_per_token)
-    return {key: time_per_byte(unit, bandwidth) for key, unit in units.items()}
-
-
-def dispatch_traffic(extent: IntArray, experts_per_token: int) -> FloatArray:
-    """Return the (d, n) bytes that tokens send in each dimension on the way to their experts, per byte of all copies.
-
-    A token goes through a dimension once for all its experts on the other side: from the outermost dimension inwards,
-    of ``m`` places at random it reaches ``m (1 - (1 - 1/m)^k)`` with k experts.
-    """
-    sizes = np.asarray(extent, dtype=np.float64)
-    places = np.cumprod(sizes[::-1], axis=0)[::-1]
-    reached = places * (1.0 - (1.0 - 1.0 / places) ** experts_per_token)
-    return np.asarray(reached * (sizes - 1.0) / sizes / experts_per_token)
+    return PerByte({
+        (group, pattern): time_per_byte(unit_traffic(pattern, groups[group][0]), bandwidth)
+        for group, pattern in patterns.items()
+    })  # fmt: skip

@@ -9,7 +9,9 @@ from itertools import product
 import numpy as np
 
 from evo_libra.arrays import BoolArray
+from evo_libra.workload.parallelism import divisors
 from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.plan_rules import virtual_stages
 from evo_libra.workload.step.plans import Plans, one_plan
 from evo_libra.workload.step.training_setup import Setup
 
@@ -24,6 +26,7 @@ class PlanSpace:
     ----------
     npus : of the cluster.
     tp, cp, pp, vp, ep, micro_batch : allowed values; None for all that divide.
+    dp : allowed replicas; None for the NPUs that are left.
     zero, recompute : allowed values of `Plans`.
     options : values of the other fields of `Plans`, the same in all plans.
     """
@@ -35,26 +38,17 @@ class PlanSpace:
     vp: Degrees = None
     ep: Degrees = (1,)
     micro_batch: Degrees = None
+    dp: Degrees = None
     zero: Sequence[int] = (0,)
     recompute: Sequence[int] = (0,)
     options: Plans = field(default_factory=one_plan)
-
-
-def divisors(number: int) -> list[int]:
-    """Return the divisors of a number in ascending order.
-
-    >>> divisors(12)
-    [1, 2, 3, 4, 6, 12]
-    """
-    low = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
-    return low + [number // d for d in reversed(low) if d * d != number]
 
 
 def every_plan(setup: Setup, space: PlanSpace) -> Plans:
     """Return all plans of a space that divide: heads by ``tp``, layers by ``pp * vp``, the batch by what is left.
 
     An interleaved pipeline has a multiple of its stages as microbatches. Experts divide by ``ep``, and so do the NPUs
-    of a stage. Layers that the stages do not divide are no plan.
+    of a stage. Layers that the stages do not divide are a plan where the setup says that stages may be uneven.
     """
     rows = [row for degrees in _degrees(setup, space) for row in _options(setup, space, degrees)]
     columns = np.array(rows, dtype=np.int64).reshape(len(rows), 9).T
@@ -67,21 +61,25 @@ def every_plan(setup: Setup, space: PlanSpace) -> Plans:
 def _degrees(setup: Setup, space: PlanSpace) -> list[tuple[int, int, int, int]]:
     """Return the degrees of tensor, context, pipeline and data parallelism."""
     model, found = setup.decoder, []
-    for tp, cp, pp in product(*(
-        [d for d in (divisors(whole) if given is None else given) if whole % d == 0]
-        for given, whole in ((space.tp, model.heads), (space.cp, setup.sequence), (space.pp, model.layers))
-    )):  # fmt: skip
+    layers = model.layers + 2 * setup.balanced
+    stages = range(1, layers + 1) if setup.uneven else divisors(layers)
+    for tp, cp, pp in product(
+        _chosen(space.tp, model.heads), _chosen(space.cp, setup.sequence),
+        [d for d in (stages if space.pp is None else space.pp) if d in stages],
+    ):  # fmt: skip
         rest, left = divmod(space.npus, tp * cp * pp)
-        if not left and rest and setup.global_batch % rest == 0:
+        allowed = space.dp is None or rest in space.dp
+        if not left and rest and allowed and setup.global_batch % rest == 0:
             found.append((tp, cp, pp, rest))
     return found
 
 
 def _options(setup: Setup, space: PlanSpace, degrees: tuple[int, int, int, int]) -> list[tuple[int, ...]]:
     tp, cp, pp, dp = degrees
-    layers, each = setup.decoder.layers // pp, setup.global_batch // dp
+    each = setup.global_batch // dp
     experts = 1 if setup.decoder.experts is None else setup.decoder.experts.count
-    chunks = [1] if pp == 1 else _chosen(space.vp, layers)
+    allowed = virtual_stages(setup, pp)
+    chunks = [d for d in (allowed if space.vp is None else space.vp) if d in allowed]
     whole = [
         (vp, ep, micro_batch)
         for vp, ep, micro_batch in product(chunks, _chosen(space.ep, experts), _chosen(space.micro_batch, each))

@@ -74,11 +74,3 @@ def one_plan(**given: int | bool) -> Plans:
     off = dict.fromkeys(("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp"), False)
     values = {**ones, "zero": 0, "recompute": NONE, **off, **given}
     return Plans(**{name: np.array([value]) for name, value in values.items()})
-
-
-def stack_plans(plans: list[Plans]) -> Plans:
-    """Return several populations of plans as one."""
-    return Plans(*(
-        np.concatenate([np.broadcast_to(getattr(plan, field.name), len(plan)) for plan in plans])
-        for field in fields(Plans)
-    ))  # fmt: skip

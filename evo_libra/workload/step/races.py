@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import TypeAlias
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective, Pattern, pattern_of
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, pattern_of
 
 TENSOR, CONTEXT, EXPERT, PIPELINE, DATA, EXPERT_DATA = "tp", "cp", "ep", "pp", "cp+dp", "edp"
 """Process groups; an expert parallel group and its copies (``edp``) share out the NPUs of ``tp``, ``cp`` and ``dp``."""
 
 COMPUTE, BUBBLE = "compute", "bubble"
-PARTS = (COMPUTE, "head", "tensor", "context", "expert", "pipeline", BUBBLE, "data", "optimizer")
+PARTS = (COMPUTE, "head", "tensor", "context", "expert", "embedding", "pipeline", BUBBLE, "data", "optimizer")
 """Parts of a step, in the order of reports."""
-
-
-class Send(Enum):
-    """What is no collective: a message of each NPU of a group to the next one."""
-
-    NEXT = "send to the next stage"
-
-
-SecondsPerByte = Mapping[tuple[str, Pattern | Send], FloatArray]
-"""(n,) seconds of a byte of each group, by how its traffic is spread over the dimensions."""
 
 
 @dataclass(frozen=True)
@@ -44,36 +34,63 @@ class Traffic:
 
     part: str
     group: str
-    operation: Collective | Send
+    operation: Collective | NextStage | Dispatch
     size: FloatArray
     operations: FloatArray
 
     @property
-    def pattern(self) -> Pattern | Send:
+    def pattern(self) -> Pattern | NextStage | Dispatch:
         """How the bytes are spread over the dimensions."""
-        return self.operation if isinstance(self.operation, Send) else pattern_of(self.operation)
+        return pattern_of(self.operation) if isinstance(self.operation, Collective) else self.operation
 
-    def seconds(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
-        """Return (n,) seconds; an all-reduce is two reduce-scatters."""
-        factor = 2.0 if self.operation is Collective.ALL_REDUCE else 1.0
-        return np.asarray(factor * self.size * self.operations * seconds_per_byte[self.group, self.pattern])
+    @property
+    def bytes_of_pattern(self) -> FloatArray:
+        """The (n,) bytes of its pattern that one operation is; an all-reduce is two reduce-scatters."""
+        return np.asarray((2.0 if self.operation is Collective.ALL_REDUCE else 1.0) * self.size)
+
+    def seconds(self, seconds_of: SecondsOf) -> FloatArray:
+        """Return (n,) seconds of all operations."""
+        return np.asarray(self.operations * seconds_of(self))
+
+
+SecondsOf: TypeAlias = Callable[[Traffic], FloatArray]
+"""(n,) seconds of one operation of some traffic."""
+
+
+@dataclass(frozen=True)
+class PerByte:
+    """Seconds of traffic where it costs the same per byte: (n,) of each group, by the pattern of its bytes."""
+
+    seconds_per_byte: Mapping[tuple[str, Pattern | NextStage | Dispatch], FloatArray]
+
+    def __call__(self, traffic: Traffic) -> FloatArray:
+        """Return (n,) seconds of one operation."""
+        return np.asarray(traffic.bytes_of_pattern * self.seconds_per_byte[traffic.group, traffic.pattern])
 
 
 @dataclass(frozen=True)
 class StepChain:
-    """Compute, then traffic that nothing in this chain hides."""
+    """Compute, then traffic that nothing in this chain hides.
+
+    Attributes
+    ----------
+    compute : (n,) seconds.
+    traffic : what is sent after it.
+    partial : its traffic is a part of what another chain of the race sends, said again because the part starts earlier.
+    """
 
     compute: FloatArray
     traffic: tuple[Traffic, ...] = ()
+    partial: bool = False
 
     @property
     def part(self) -> str:
         """The part of the step that waits for the chain: that of its last traffic."""
         return self.traffic[-1].part if self.traffic else COMPUTE
 
-    def seconds(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
+    def seconds(self, seconds_of: SecondsOf) -> FloatArray:
         """Return (n,) seconds."""
-        return sum((sent.seconds(seconds_per_byte) for sent in self.traffic), self.compute)
+        return sum((sent.seconds(seconds_of) for sent in self.traffic), self.compute)
 
 
 @dataclass(frozen=True)
@@ -90,17 +107,23 @@ class StepRace:
     count: FloatArray
     idle: FloatArray = field(default_factory=lambda: np.zeros(1))
 
-    def waits(self, seconds_per_byte: SecondsPerByte) -> Iterator[tuple[str, FloatArray]]:
+    @property
+    def sent(self) -> tuple[Traffic, ...]:
+        """What is sent each time; the same object in several chains is sent once, and partial chains send nothing."""
+        found = {id(sent): sent for chain in self.chains if not chain.partial for sent in chain.traffic}
+        return tuple(found.values())
+
+    def waits(self, seconds_of: SecondsOf) -> Iterator[tuple[str, FloatArray]]:
         """Yield the part of each chain, and the (n,) seconds by which it is longer than those before it."""
         longest = np.zeros(1)
         for chain in self.chains:
-            longer = np.maximum(longest, chain.seconds(seconds_per_byte))
+            longer = np.maximum(longest, chain.seconds(seconds_of))
             yield chain.part, longer - longest
             longest = longer
 
-    def seconds(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
+    def seconds(self, seconds_of: SecondsOf) -> FloatArray:
         """Return (n,) seconds of one time."""
-        times = [chain.seconds(seconds_per_byte) for chain in self.chains]
+        times = [chain.seconds(seconds_of) for chain in self.chains]
         return times[0] if len(times) == 1 else np.asarray(np.maximum.reduce(np.broadcast_arrays(*times)))
 
 
@@ -117,18 +140,18 @@ class StepTime:
     plain: Mapping[str, FloatArray]
     races: tuple[StepRace, ...]
 
-    def __call__(self, seconds_per_byte: SecondsPerByte) -> FloatArray:
+    def __call__(self, seconds_of: SecondsOf) -> FloatArray:
         """Return (n,) seconds of a step."""
         time = sum(self.plain.values(), np.zeros(1))
         for race in self.races:
-            time = time + (race.count + race.idle) * race.seconds(seconds_per_byte)
+            time = time + (race.count + race.idle) * race.seconds(seconds_of)
         return np.asarray(time)
 
-    def split(self, seconds_per_byte: SecondsPerByte) -> dict[str, FloatArray]:
+    def split(self, seconds_of: SecondsOf) -> dict[str, FloatArray]:
         """Return (n,) seconds of each of `PARTS`; they add up to the step's time."""
         parts = {part: self.plain.get(part, np.zeros(1)) for part in PARTS}
         for race in self.races:
-            for part, wait in race.waits(seconds_per_byte):
+            for part, wait in race.waits(seconds_of):
                 parts[part] = parts[part] + race.count * wait
                 parts[BUBBLE] = parts[BUBBLE] + race.idle * wait
         return parts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective
+from evo_libra.arrays import BoolArray, FloatArray
+from evo_libra.collective import Collective, Dispatch
 from evo_libra.workload.step.layer import LayerTime, LayerTraffic, layer_time, layer_traffic
 from evo_libra.workload.step.memory import layers_of_stage
 from evo_libra.workload.step.plans import FULL, Plans
@@ -41,7 +41,7 @@ class Stage:
     layers : (n,) how many it has.
     forward, backward : its passes.
     weights : (n,) seconds of the gradients of weights.
-    gathered : (n,) all-reduces' worth of what sequence parallelism gathers again in the backward pass.
+    gathered : (n,) what sequence parallelism gathers again in the backward pass, as a number of all-reduces.
     reduced_bytes : (n,) bytes of an all-reduce.
     other : traffic of the context and expert parallel groups.
     """
@@ -73,7 +73,7 @@ def stage_of(setup: Setup, plans: Plans) -> Stage:
         pairs * (1.0 + again),
     )
     weights = _sum(count * time.products.weights for count, time, _ in kinds)
-    other = tuple(sent for kind in kinds for sent in _other(kind, 2.0 + again))
+    other = tuple(sent for kind in kinds for sent in _other(setup, kind, 2.0 + again))
     gathered = np.where(plans.sequence_parallel, 0.5 * pairs, 0.0)
     return Stage(_sum(counts), forward, backward, weights, gathered, kinds[0][2].tensor, other)
 
@@ -82,12 +82,13 @@ def _sum(arrays: Iterable[FloatArray]) -> FloatArray:
     return sum(arrays, np.zeros(1))
 
 
-def _other(kind: tuple[FloatArray, LayerTime, LayerTraffic], passes: FloatArray) -> list[Traffic]:
+def _other(setup: Setup, kind: tuple[FloatArray, LayerTime, LayerTraffic], passes: FloatArray) -> list[Traffic]:
     layers, _, sent = kind
     gathers = layers * (1.0 + passes)
     found = [Traffic("context", CONTEXT, Collective.ALL_GATHER, sent.context, gathers)]
-    if sent.expert.any():
-        found.append(Traffic("expert", EXPERT, Collective.ALL_TO_ALL, sent.expert, 2.0 * layers * passes))
+    if setup.decoder.experts is not None and sent.expert.any():
+        dispatch = Dispatch(setup.decoder.experts.per_token)
+        found.append(Traffic("expert", EXPERT, dispatch, sent.expert, 2.0 * layers * passes))
     return found
 
 
@@ -97,11 +98,11 @@ class TensorTraffic:
 
     Attributes
     ----------
-    alone : what compute waits for.
+    alone : what compute waits for, one operation after the other.
     forward, backward : chains of the passes whose communication compute can hide.
     """
 
-    alone: Traffic
+    alone: tuple[Traffic, ...]
     forward: tuple[StepChain, ...]
     backward: tuple[StepChain, ...]
 
@@ -113,8 +114,8 @@ def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     of them. Without it, a stack may gather again beside the gradients of weights.
     """
 
-    def reduced(operations: FloatArray) -> Traffic:
-        return Traffic("tensor", TENSOR, Collective.ALL_REDUCE, stage.reduced_bytes, operations)
+    def reduced(operations: FloatArray) -> tuple[Traffic, ...]:
+        return _reduced(stage.reduced_bytes, operations, plans.sequence_parallel)
 
     hidden = np.where(plans.overlap_tp, 1.0 - 1.0 / plans.tp, 0.0)
     beside = ~plans.overlap_tp & plans.sequence_parallel & setup.stack.hides_gather
@@ -125,9 +126,16 @@ def tensor_traffic(setup: Setup, plans: Plans, stage: Stage) -> TensorTraffic:
     backward: tuple[StepChain, ...] = ()
     if plans.overlap_tp.any():
         window = np.where(plans.overlap_tp, stage.forward.products, 0.0)
-        forward = (StepChain(stage.forward.compute - window, (reduced(hidden * stage.forward.reduced),)),)
+        forward = (StepChain(stage.forward.compute - window, reduced(hidden * stage.forward.reduced)),)
     if plans.overlap_tp.any() or beside.any():
         window = np.where(plans.overlap_tp, stage.backward.products, np.where(beside, stage.weights, 0.0))
         operations = np.where(beside, stage.gathered, hidden * of_backward)
-        backward = (StepChain(stage.backward.compute - window, (reduced(operations),)),)
+        backward = (StepChain(stage.backward.compute - window, reduced(operations)),)
     return TensorTraffic(alone, forward, backward)
+
+
+def _reduced(size: FloatArray, operations: FloatArray, split: BoolArray) -> tuple[Traffic, ...]:
+    """Return all-reduces of a tensor parallel group; sequence parallelism scatters and gathers in their place."""
+    whole, parts = np.where(split, 0.0, operations), np.where(split, operations, 0.0)
+    kinds = ((Collective.ALL_REDUCE, whole), (Collective.REDUCE_SCATTER, parts), (Collective.ALL_GATHER, parts))
+    return tuple(Traffic("tensor", TENSOR, kind, size, count) for kind, count in kinds if count.any())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Collective
+from evo_libra.collective import Collective, NextStage
 from evo_libra.workload.step.memory import Parameters, parameters
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import (
@@ -15,7 +16,6 @@ from evo_libra.workload.step.races import (
     EXPERT_DATA,
     PIPELINE,
     TENSOR,
-    Send,
     StepChain,
     StepRace,
     StepTime,
@@ -25,6 +25,8 @@ from evo_libra.workload.step.stage import Stage, TensorTraffic, stage_of, tensor
 from evo_libra.workload.step.training_setup import Setup
 
 _NONE, _ONE = np.zeros(1), np.ones(1)
+Kinds = Sequence[tuple[Collective, FloatArray]]
+"""Collectives with their (n,) bytes per weight."""
 
 
 def step_time(setup: Setup, plans: Plans) -> StepTime:
@@ -38,7 +40,7 @@ def step_time(setup: Setup, plans: Plans) -> StepTime:
     micro, fill = plans.microbatches(setup.global_batch), (plans.pp - 1) / plans.vp
     owned = np.where(plans.zero >= 1, held.sharded, held.all)
     plain = {"head": micro * head_time(setup, plans), "optimizer": setup.kernels.moved(30.0 * owned)}
-    waiting = [StepRace((StepChain(_NONE, (sent,)),), micro, fill) for sent in (tensor.alone, *stage.other)]
+    waiting = [StepRace((StepChain(_NONE, (sent,)),), micro, fill) for sent in (*tensor.alone, *stage.other)]
     waiting += _pipeline_waits(setup, plans, micro, fill)
     races = _passes(setup, plans, stage, tensor, data, micro, fill)
     return StepTime(plain, (*races, *waiting, *data.waiting))
@@ -70,7 +72,7 @@ class DataTraffic:
 
 
 def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> DataTraffic:
-    """Return the reduce-scatter of gradients and the all-gathers of weights or, without ZeRO, of the sums.
+    """Return the reduce-scatter of gradients and the all-gathers of weights, without ZeRO the all-reduce of gradients.
 
     ZeRO's stage 3 runs all of them with each microbatch, and gathers once more for the backward pass. The backward pass
     hides the reduce-scatter and what it gathers, the forward pass its own all-gather, but for one layer's share.
@@ -80,23 +82,27 @@ def data_traffic(setup: Setup, plans: Plans, held: Parameters, stage: Stage) -> 
         groups.append((EXPERT_DATA, held.experts))
     each = plans.zero == 3  # noqa: PLR2004 - ZeRO's stage
     count = np.where(each, plans.microbatches(setup.global_batch), _ONE)
-    early, late = np.where(plans.zero >= 1, 1.0, 0.0), np.where(each | (plans.zero == 0), 1.0, 0.0)
-
-    def sent(operation: Collective, bytes_per_weight: FloatArray, share: FloatArray) -> tuple[Traffic, ...]:
-        return tuple(Traffic("data", group, operation, bytes_per_weight * of, share) for group, of in groups)
-
-    gathered = np.where(plans.zero >= 1, 2.0, float(setup.gradient_bytes))
-    before, after = early * gathered, setup.gradient_bytes + late * gathered
-    alone = np.where(plans.overlap_dp, 1.0 / stage.layers, 1.0)
-    waiting = (
-        StepRace((StepChain(_NONE, sent(Collective.ALL_GATHER, before, alone)),), count),
-        StepRace((StepChain(_NONE, sent(Collective.REDUCE_SCATTER, after, alone)),), count),
+    before = ((Collective.ALL_GATHER, np.where(plans.zero >= 1, 2.0, 0.0)),)
+    after = (
+        (Collective.ALL_REDUCE, np.where(plans.zero == 0, float(setup.gradient_bytes), 0.0)),
+        (Collective.REDUCE_SCATTER, np.where(plans.zero >= 1, float(setup.gradient_bytes), 0.0)),
+        (Collective.ALL_GATHER, np.where(each, 2.0, 0.0)),
     )
+
+    def sent(kinds: Kinds, share: FloatArray) -> tuple[Traffic, ...]:
+        return tuple(
+            Traffic("data", group, kind, bytes_per_weight * of, share)
+            for kind, bytes_per_weight in kinds
+            for group, of in groups
+            if bytes_per_weight.any()
+        )
+
+    alone = np.where(plans.overlap_dp, 1.0 / stage.layers, 1.0)
+    waiting = tuple(StepRace((StepChain(_NONE, sent(kinds, alone)),), count) for kinds in (before, after))
     if not plans.overlap_dp.any():
         return DataTraffic(waiting, (), (), _NONE)
-    forward = sent(Collective.ALL_GATHER, before, 1.0 - alone)
-    backward = sent(Collective.REDUCE_SCATTER, after, 1.0 - alone)
-    return DataTraffic(waiting, forward, backward, np.where(plans.overlap_dp, count, 0.0))
+    hidden = np.where(plans.overlap_dp, count, 0.0)
+    return DataTraffic(waiting, sent(before, 1.0 - alone), sent(after, 1.0 - alone), hidden)
 
 
 def _passes(
@@ -125,7 +131,7 @@ def _passes(
         if messages:
             found.append(StepRace(common, _NONE, fill))
         found.append(StepRace(with_messages, micro - data.count, _NONE if messages else fill))
-        if beside:
+        if data.count.any():
             unused = (1.0 - setup.stack.hides_data) * run.compute
             ends = (StepChain(unused, beside), StepChain(_NONE, (*before, *messages, *beside)))
             found.append(StepRace((*with_messages, *ends), data.count))
@@ -138,7 +144,7 @@ def _overlapped_messages(setup: Setup, plans: Plans) -> tuple[Traffic, ...]:
         return ()
     whole = 2.0 * plans.tokens(setup.sequence) * setup.decoder.hidden
     count = np.where(overlapped, plans.vp, 0.0)
-    return (Traffic("pipeline", PIPELINE, Send.NEXT, whole / plans.tp, count),)
+    return (Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, count),)
 
 
 def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatArray) -> list[StepRace]:
@@ -150,7 +156,7 @@ def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatAr
     model, both = setup.decoder, np.where(plans.pp > 1, 2.0 * plans.vp, 0.0)
     whole = 2.0 * plans.tokens(setup.sequence) * model.hidden
     gathers = np.where(plans.sequence_parallel, 0.0, both)
-    messages = Traffic("pipeline", PIPELINE, Send.NEXT, whole / plans.tp, both)
+    messages = Traffic("pipeline", PIPELINE, NextStage(), whole / plans.tp, both)
     parts = Traffic("pipeline", TENSOR, Collective.ALL_GATHER, whole + setup.half_message, gathers)
     exposed = np.where(plans.overlap_pp & (plans.vp > 1), 0.0, micro)
     found = [
@@ -159,6 +165,6 @@ def _pipeline_waits(setup: Setup, plans: Plans, micro: FloatArray, fill: FloatAr
     ]
     if model.tied:
         gradients = setup.gradient_bytes * model.vocabulary * model.hidden / plans.tp
-        tied = Traffic("pipeline", PIPELINE, Send.NEXT, gradients, np.where(plans.pp > 1, 2.0, 0.0))
+        tied = Traffic("pipeline", PIPELINE, NextStage(), gradients, np.where(plans.pp > 1, 2.0, 0.0))
         found.append(StepRace((StepChain(_NONE, (tied,)),), _ONE))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evo_libra.network.catalog.accelerators import Accelerator
+from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.workload.step.decoder import Decoder
 from evo_libra.workload.step.kernels import Kernels
 from evo_libra.workload.step.stacks import STACKS, Stack
@@ -31,6 +31,7 @@ class Setup:
     dropout : whether masks of dropout are kept.
     half_message : bytes at which a collective of the tensor parallel group reaches half of its bandwidth.
     balanced : stages at the ends have a layer less, so that embedding and head do not slow the pipeline.
+    uneven : stages may have a layer more than others; the longest ones set the pace.
     gemm_factor, memory_factor : the two fitted constants.
     """
 
@@ -43,6 +44,7 @@ class Setup:
     gradient_bytes: int = 4
     fused_attention: bool = True
     balanced: bool = False
+    uneven: bool = False
     stack: Stack = STACKS["any"]
     dropout: bool = False
     half_message: float = 0.0

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import evo_libra
 from evo_libra.errors import InputError
+from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import (
     PRECISIONS,
-    Accelerator,
     AcceleratorSpec,
     accelerator,
     load_accelerators,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
+from whole_networks import whole_networks
 
 from evo_libra import certify, load_problem, search
-from evo_libra.arrays import FloatArray, Population
 from evo_libra.optimality.bounds import bound_variants
 from evo_libra.optimality.ideal_bandwidth import ideal_of
-from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
 from evo_libra.searching.engines.exact import ExhaustiveEngine
 
@@ -24,26 +21,6 @@ def problem() -> Problem:
     )
     assert isinstance(found, Problem)
     return found
-
-
-def brute_force(problem: Problem) -> FloatArray:
-    """Return the (2, n) objectives of all feasible designs: every structure with every number of ports."""
-    assert isinstance(problem.pricing, BillOfMaterials)
-    found = []
-    for s in range(len(problem.structures)):
-        npus, technology = problem.structures.look_up(np.array([s]))
-        one = problem.pricing.hardware_of(npus, technology)
-        ports = [
-            np.arange(low, high + 1, max(step, 1))
-            for low, high, step in zip(one.min_ports[:, 0], one.max_ports[:, 0], one.quantum[:, 0], strict=True)
-        ]
-        bandwidth = np.array(list(itertools.product(*ports))).T * one.rate
-        shape = bandwidth.shape
-        block = np.broadcast_to(np.array([[kit.block for kit in problem.pricing.kits]]).T[technology[:, 0]], shape)
-        designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
-        evaluation = problem.evaluate(designs)
-        found.append(evaluation.objectives[:, evaluation.violation <= 0])
-    return np.concatenate(found, axis=1)
 
 
 def test_whole_lanes_near_the_relaxed_optimum_are_feasible_and_near_the_bound(problem: Problem) -> None:
@@ -110,7 +87,7 @@ def test_a_tile_that_adds_nothing_is_passed_over(small: Problem, monkeypatch: py
 def test_brute_force_finds_nothing_that_the_proof_of_exhaustive_excludes(small: Problem) -> None:
     front = search(small, engine="exhaustive", population=100, evaluations=100_000)
     proof, found = certify(small, front), front.frame.sort("cost_usd")
-    time, cost = brute_force(small)
+    time, cost = whole_networks(small)
     assert len(time) > 1000
     # Its ends are exact; between them it may miss whole ports further from the relaxed optimum.
     np.testing.assert_allclose(found["cost_usd"].min(), cost.min(), rtol=1e-9)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import evo_libra
 from evo_libra.errors import InputError
 from evo_libra.workload.language_models import load_models
-from evo_libra.workload.step.decoder import Decoder, DecoderSpec, decoder, decoder_of, load_decoders, read_decoder
+from evo_libra.workload.step.decoder import Decoder, DecoderSpec, decoder, decoder_of, load_decoders
+from evo_libra.workload.step.hugging_face import read_decoder
 
 ROWS = json.loads((Path(evo_libra.__file__).parent / "validation" / "data" / "training_rows.json").read_text())["rows"]
 
@@ -259,6 +260,23 @@ def test_missing_key_is_named_with_file_and_meaning(
     message = refusal(tmp_path, {name: value for name, value in config.items() if name != key})
     assert message.startswith("config.json:")
     assert all(word in message for word in words), message
+
+
+def test_all_keys_that_are_missing_or_wrong_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        read(tmp_path, {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 0})
+    lines = [str(mistake) for mistake in error.value.mistakes]
+    assert len(lines) == 4
+    for key in ("num_attention_heads", "intermediate_size", "num_hidden_layers: found 0", "vocab_size"):
+        assert sum(key in line for line in lines) == 1
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "gpt_neo", "falcon", "starcoder2"])
+def test_models_whose_class_leaves_the_default_have_a_tied_head(tmp_path: Path, kind: str) -> None:
+    sizes = {"hidden_size": 2048, "num_layers": 24, "num_heads": 16, "vocab_size": 50257}
+    assert read(tmp_path, {"model_type": kind, **sizes}).tied
+    assert not read(tmp_path, {"model_type": kind, **sizes, "tie_word_embeddings": False}).tied
+    assert not read(tmp_path, {"model_type": "gptj", **sizes}).tied
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evo_libra.arrays import FloatArray
-from evo_libra.collective import Pattern
 from evo_libra.network.catalog.accelerators import accelerator
-from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention
+from evo_libra.workload.step.decoder import Decoder, Experts, LatentAttention, decoder, load_decoders
 from evo_libra.workload.step.memory import memory, parameters
 from evo_libra.workload.step.plans import FULL, NONE, Plans, one_plan
-from evo_libra.workload.step.races import SecondsPerByte, Send
+from evo_libra.workload.step.races import Traffic
 from evo_libra.workload.step.step_time import step_time
 from evo_libra.workload.step.training_setup import Setup
 
-PATTERNS = (*Pattern, Send.NEXT)
-FREE = {(group, pattern): np.zeros(1) for group in ("tp", "cp", "ep", "pp", "cp+dp", "edp") for pattern in PATTERNS}
 SEEDS = st.integers(0, 2**32 - 1)
 DENSE = Decoder("dense", 32, 8192, 64, 8, 128, 28672, True, 128256, None, None, None, "")  # noqa: FBT003 - gated
 ROUTED = replace(DENSE, name="routed", experts=Experts(64, 4, 4096, 4096, 2))
 LATENT = replace(ROUTED, name="latent", latent=LatentAttention(1536, 512, 128, 64, 128))
 GROUPS = ("tp", "cp", "ep", "pp", "cp+dp", "edp")
+
+
+class Seconds(dict[str, FloatArray]):
+    """Seconds of a byte of each group."""
+
+    def __call__(self, traffic: Traffic) -> FloatArray:
+        return np.asarray(traffic.bytes_of_pattern * self[traffic.group])
+
+
+FREE = Seconds.fromkeys(GROUPS, np.zeros(1))
 
 
 def setup_of(random: np.random.Generator, **given_: Any) -> Setup:
@@ -55,14 +62,14 @@ def random_plans(random: np.random.Generator, count: int = 16) -> Plans:
     )  # fmt: skip
 
 
-def seconds_of(random: np.random.Generator, count: int = 16) -> dict[tuple[str, Pattern | Send], FloatArray]:
-    return {(group, pattern): 10 ** random.uniform(-13, -8, count) for group in GROUPS for pattern in PATTERNS}
+def seconds_of(random: np.random.Generator, count: int = 16) -> Seconds:
+    return Seconds({group: 10 ** random.uniform(-13, -8, count) for group in GROUPS})
 
 
-def scaled(seconds: SecondsPerByte, random: np.random.Generator) -> SecondsPerByte:
-    return {
+def scaled(seconds: Seconds, random: np.random.Generator) -> Seconds:
+    return Seconds({
         key: values * (1.0 if random.random() < 0.5 else random.uniform(0.1, 1.0)) for key, values in seconds.items()
-    }
+    })  # fmt: skip
 
 
 @given(SEEDS)
@@ -103,11 +110,11 @@ def test_plans_are_computed_each_for_itself(seed: int) -> None:
     setup, plans, seconds = setup_of(random), random_plans(random), seconds_of(random)
     order = random.permutation(16)
     expected = step_time(setup, plans)(seconds)
-    moved = {key: values[order] for key, values in seconds.items()}
+    moved = Seconds({key: values[order] for key, values in seconds.items()})
     np.testing.assert_allclose(step_time(setup, plans.select(order))(moved), expected[order], rtol=1e-12)
     used = sum(memory(setup, plans).values(), np.zeros(1))
     np.testing.assert_allclose(sum(memory(setup, plans.select(order)).values()), used[order], rtol=1e-12)
-    alone = {key: values[:1] for key, values in seconds.items()}
+    alone = Seconds({key: values[:1] for key, values in seconds.items()})
     np.testing.assert_allclose(step_time(setup, plans.select(slice(0, 1)))(alone), expected[:1], rtol=1e-12)
 
 
@@ -132,7 +139,7 @@ def test_memory_falls_with_tensor_parallelism_zero_and_recomputation(seed: int) 
 @settings(max_examples=40)
 def test_a_network_that_costs_nothing_leaves_compute(seed: int) -> None:
     random = np.random.default_rng(seed)
-    time, free = step_time(setup_of(random), random_plans(random)), dict.fromkeys(seconds_of(random), np.zeros(16))
+    time, free = step_time(setup_of(random), random_plans(random)), Seconds.fromkeys(GROUPS, np.zeros(16))
     parts = time.split(free)
     waits = ("tensor", "context", "expert", "pipeline", "data")
     assert all(not parts[part].any() for part in waits)
@@ -149,9 +156,9 @@ def test_overlap_never_hides_more_than_its_compute(seed: int) -> None:
     time = step_time(setup, plans)
     exposed, hidden = alone(seconds), time(seconds)
     assert (hidden <= exposed * (1 + 1e-12)).all()
-    compute = alone.split(seconds)["compute"] + alone.split(dict.fromkeys(seconds, np.zeros(16)))["bubble"]
+    compute = alone.split(seconds)["compute"] + alone.split(Seconds.fromkeys(GROUPS, np.zeros(16)))["bubble"]
     assert (hidden >= exposed - compute - 1e-9 * exposed).all()
-    slow = {key: 1e6 * values for key, values in seconds.items()}
+    slow = Seconds({key: 1e6 * values for key, values in seconds.items()})
     # Where the network is slow, what compute hides is nothing beside what it does not.
     np.testing.assert_allclose(time(slow), alone(slow), rtol=0.05)
 
@@ -159,11 +166,22 @@ def test_overlap_never_hides_more_than_its_compute(seed: int) -> None:
 def test_without_any_other_parallelism_a_step_is_plain_data_parallelism() -> None:
     setup = Setup(DENSE, accelerator("h100-80gb"), 4096, 64, gradient_bytes=2)
     time = step_time(setup, one_plan(dp=64))
-    seconds = {(group, pattern): np.full(1, 1e-11) for group in GROUPS for pattern in PATTERNS}
-    alone = {key: value if key == ("cp+dp", Pattern.SHRINKING) else np.zeros(1) for key, value in seconds.items()}
+    seconds = Seconds.fromkeys(GROUPS, np.full(1, 1e-11))
+    alone = Seconds({**FREE, "cp+dp": seconds["cp+dp"]})
     weights = parameters(setup, one_plan(dp=64)).all
-    np.testing.assert_allclose(time(alone) - time(dict.fromkeys(seconds, np.zeros(1))), 4 * weights * 1e-11, rtol=1e-9)
+    np.testing.assert_allclose(time(alone) - time(FREE), 4 * weights * 1e-11, rtol=1e-9)
     assert float(time.split(seconds)["bubble"][0]) == 0.0
+
+
+@pytest.mark.parametrize("name", sorted(load_decoders()))
+def test_the_weights_of_one_accelerator_are_those_of_the_model(name: str) -> None:
+    model = decoder(name)
+    setup = Setup(model, accelerator("h100-80gb"), 2048, 64)
+    held = float(parameters(setup, one_plan()).all[0])
+    # Norms, biases and learned positions are left out.
+    positions = 0 if model.gated else (model.sequence or 0) * model.hidden
+    assert held <= model.parameters
+    assert held == pytest.approx(model.parameters - positions, rel=1e-3)
 
 
 @pytest.mark.parametrize("recompute", range(NONE, FULL + 1))

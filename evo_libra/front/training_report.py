@@ -1,0 +1,81 @@
+"""A training step on a network: where its time and memory go, and what training costs with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import GIGA, FloatArray, Population
+from evo_libra.problem.problem import Problem
+from evo_libra.problem.time_models.loops import WeightedLoop, channel_of
+from evo_libra.workload.step.iteration import stream_units
+from evo_libra.workload.step.races import Traffic
+from evo_libra.workload.step.training_step import TrainingStep
+
+_DAY = 86_400.0
+_MILLI = 1e-3
+_MWH = 3.6e9
+
+
+def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population) -> dict[str, Any]:
+    """Return the report of the first design of a population, with units in its keys.
+
+    The parts of the split add up to the step's time. Energy is that of NPUs under load and of the network; it is left
+    out where no source gives one of them, and days and energy of the training where the file does not say its tokens.
+    """
+    split = step_split(problem, loop, step, population)
+    seconds = sum(split.values())
+    return {
+        "npu": step.accelerator.name,
+        "split_ms": {part: time / _MILLI for part, time in split.items()},
+        "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
+        "memory_total_GB": step.total_memory / GIGA,
+        "memory_limit_GB": None if problem.training is None else problem.training.capacity / GIGA,
+        "samples_per_s": step.samples / seconds,
+        "samples_per_s_per_npu": step.samples / seconds / problem.npus,
+        **_throughput(problem, step, seconds),
+        **_energy(problem, step, population, seconds),
+    }
+
+
+def _throughput(problem: Problem, step: TrainingStep, seconds: float) -> dict[str, float]:
+    """Return what is only known of language models: tokens, days, and the share of the peak rate in 16 bits."""
+    if step.tokens is None or step.flop is None:
+        return {}
+    rate, tokens = step.tokens / seconds, step.training_tokens
+    return {
+        "model_flop_utilisation": step.flop / seconds / (step.accelerator.peak_rate("bf16") * problem.npus),
+        "tokens_per_s": rate,
+        "tokens_per_s_per_npu": rate / problem.npus,
+        **({} if tokens is None else {"training_tokens": tokens, "training_days": tokens / rate / _DAY}),
+    }
+
+
+def _energy(problem: Problem, step: TrainingStep, population: Population, seconds: float) -> dict[str, float]:
+    if step.accelerator.power is None or not problem.pricing.kits:
+        return {}
+    watts = float(problem.measure(population, timed=False).watts[0]) + problem.npus * step.accelerator.power
+    found = {"power_MW": watts / 1e6, "energy_kJ": watts * seconds / 1e3}
+    if step.tokens is None:
+        found["energy_per_sample_J"] = watts * seconds / step.samples
+    else:
+        found["energy_per_token_J"] = watts * seconds / step.tokens
+        if step.training_tokens is not None:
+            found["training_energy_MWh"] = found["energy_per_token_J"] * step.training_tokens / _MWH
+    return found
+
+
+def step_split(problem: Problem, loop: WeightedLoop, step: TrainingStep, population: Population) -> dict[str, float]:
+    """Return the seconds of each part of a step on the first design; what the plan does not have is left out."""
+    times = problem.time.channel_times(population.select([0]))
+
+    def seconds_of(traffic: Traffic) -> FloatArray:
+        stream, units = stream_units(traffic, loop.degrees, loop.merging)
+        operations = float(np.ravel(traffic.operations)[0])
+        if not units or loop.degrees[traffic.group] == 1:
+            return np.zeros(1)
+        return np.asarray(times[channel_of(loop, stream)] * (units / operations))
+
+    split = {part: float(np.ravel(seconds)[0]) for part, seconds in step.time.split(seconds_of).items()}
+    return {part: seconds for part, seconds in split.items() if seconds}

@@ -1,0 +1,197 @@
+"""Accelerators: what a step of training or serving knows of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from evo_libra.errors import InputError
+
+_MEASURED_NPUS = 8
+_ALL = "all"
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class GemmConstants:
+    """How fast an accelerator multiplies matrices in one precision.
+
+    Attributes
+    ----------
+    plateau : share of the peak rate that large products reach.
+    fixed : s of a product in a training step beyond its roofline.
+    quantisation : bytes of memory traffic per element of the input that is quantised.
+    isolated : s beyond the roofline of a large product that is measured alone, or None. The plateau was fitted together
+        with it. Only comparisons with measurements of single kernels use it; a training step uses `fixed`.
+    """
+
+    plateau: float
+    fixed: float
+    quantisation: float
+    isolated: float | None = None
+
+
+@dataclass(frozen=True)
+class DecodeConstants:
+    """How fast an accelerator multiplies few rows by a matrix: share of the memory bandwidth, and s beyond it."""
+
+    bandwidth: float
+    fixed: float
+
+
+@dataclass(frozen=True)
+class AttentionConstants:
+    """How fast fused attention runs on the FLOP of its causal half.
+
+    Attributes
+    ----------
+    plateau : share of the 16-bit peak rate that long sequences reach forwards.
+    half_tokens : at s tokens the share is ``plateau x s / (s + half_tokens)``.
+    backward : rate backwards over the rate forwards.
+    """
+
+    plateau: float
+    half_tokens: float
+    backward: float
+
+    def share(self, tokens: float) -> float:
+        """Return the share of the 16-bit peak rate at a length of sequences."""
+        return self.plateau * tokens / (tokens + self.half_tokens)
+
+
+@dataclass(frozen=True)
+class BusConstants:
+    """How fast collectives run over a link technology: S bytes take ``(S + half_message) / (efficiency x wire rate)``.
+
+    Both were fitted to collectives among 8 NPUs, whose ports carry 7/8 of S.
+
+    Attributes
+    ----------
+    efficiency : bytes of a large collective per second, over the wire rate of an NPU's ports in one direction.
+    half_message : bytes of the collective that runs at half of that.
+    """
+
+    efficiency: float
+    half_message: float
+
+    def rate(self, size: float) -> float:
+        """Return the bytes per second of a collective of some bytes, over the wire rate."""
+        return self.efficiency * size / (size + self.half_message)
+
+    @property
+    def large_share(self) -> float:
+        """The share of the wire rate that the ports carry in large collectives."""
+        return self.efficiency * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
+
+    def port_share(self, size: float) -> float:
+        """Return the share of the wire rate that the ports carry: NCCL's bus bandwidth over the wire rate."""
+        return self.rate(size) * (_MEASURED_NPUS - 1) / _MEASURED_NPUS
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """An accelerator; a figure that has no source is not there, and asking for it raises an `InputError`.
+
+    Attributes
+    ----------
+    name : what files call it.
+    peak : dense FLOP/s by precision.
+    memory_capacity, memory_bandwidth : B and B/s.
+    gemm : constants of matrix products by precision.
+    decode, attention : constants of products with few rows, and of fused attention, or None.
+    ports : number of ports by link technology.
+    port_bandwidth : B/s of a port in one direction, by link technology.
+    bus : how collectives use the ports, by link technology.
+    power : W under load, or None.
+    price : lowest and highest USD of a piece, or None.
+    sources : where figures come from, by the key of a figure or a group of figures, or ``all``.
+    """
+
+    name: str
+    peak: Mapping[str, float]
+    memory_capacity: float
+    memory_bandwidth: float
+    gemm: Mapping[str, GemmConstants]
+    decode: DecodeConstants | None
+    attention: AttentionConstants | None
+    ports: Mapping[str, int]
+    port_bandwidth: Mapping[str, float]
+    bus: Mapping[str, BusConstants]
+    power: float | None
+    price: tuple[float, float] | None
+    sources: Mapping[str, str] = field(repr=False)
+
+    def peak_rate(self, precision: str) -> float:
+        """Return the dense peak rate in FLOP/s."""
+        return self._chosen(self.peak, precision, "peak rate")
+
+    def gemm_constants(self, precision: str) -> GemmConstants:
+        """Return the constants of matrix products in a precision."""
+        return self._chosen(self.gemm, precision, "kernel constants")
+
+    def bus_constants(self, technology: str) -> BusConstants:
+        """Return how collectives use the ports of a link technology."""
+        return self._chosen(self.bus, technology, "measured collectives")
+
+    def decode_constants(self) -> DecodeConstants:
+        """Return the constants of products with few rows."""
+        return self._known(self.decode, "kernel constants for decoding")
+
+    def attention_constants(self) -> AttentionConstants:
+        """Return the constants of fused attention."""
+        return self._known(self.attention, "kernel constants for fused attention")
+
+    def wire_rate(self, technology: str) -> float:
+        """Return the B/s of all ports of a link technology together, in one direction."""
+        return self._chosen(self.ports, technology, "ports") * self.port_bandwidth[technology]
+
+    def power_draw(self) -> float:
+        """Return the power under load in W."""
+        return self._known(self.power, "power")
+
+    def price_range(self) -> tuple[float, float]:
+        """Return the lowest and the highest price of a piece in USD."""
+        return self._known(self.price, "price")
+
+    def source_of(self, figure: str) -> str:
+        """Return where a figure comes from, by its key in the file, such as ``kernels.bf16.plateau``."""
+        key = covering_key(figure, self.sources)
+        if key is None:
+            raise InputError(f"{self.name} has no figure '{figure}'")
+        return self.sources[key]
+
+    def _chosen(self, known: Mapping[str, Value], key: str, what: str) -> Value:
+        if key not in known:
+            others = f"it has {', '.join(known)}" if known else "none are known"
+            raise InputError(f"{self.name} has no {what} for {key}; {others}")
+        return known[key]
+
+    def _known(self, value: Value | None, what: str) -> Value:
+        if value is None:
+            raise InputError(f"{self.name} has no {what}, as no source gives it; an entry that extends it can")
+        return value
+
+
+def leaves(data: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each value of nested mappings that is not None, by its key.
+
+    >>> dict(leaves({"memory": {"capacity_GB": 80}, "power_W": None}))
+    {'memory.capacity_GB': 80}
+    """
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        elif value is not None:
+            yield f"{prefix}{key}", value
+
+
+def covering_key(figure: str, sources: Mapping[str, str]) -> str | None:
+    """Return the key of the source of a figure: its own, that of the smallest group it is in, or ``all``.
+
+    >>> covering_key("memory.capacity_GB", {"memory": "data sheet, 2020", "all": "own"}), covering_key("power_W", {})
+    ('memory', None)
+    """
+    parts = figure.split(".")
+    keys = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    return next((key for key in (*keys, _ALL) if key in sources), None)

@@ -1,0 +1,223 @@
+"""The ideal of networks of whole ports: there are so many of them, and each one's least time over all plans is exact.
+
+Every network is bounded by the smallest coefficients of each group of plans that lie alike on it. Where a bound is
+below the best time known at the network's cost, the plans of the group are timed, the most promising networks first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray, Population
+from evo_libra.optimality.bounds import held
+from evo_libra.problem.allocate import TrafficTable
+from evo_libra.problem.constraints import BANDWIDTH
+from evo_libra.problem.objectives import MEASURES, Figures
+from evo_libra.problem.plans import Members, PlanGroups, UsefulPlans, useful_plans
+from evo_libra.problem.pricing.parts import WholeTopologies
+from evo_libra.problem.pricing.pricing import Topologies
+from evo_libra.problem.problem import Problem
+
+MAX_NETWORKS = 500_000
+"""More networks than that are not looked at one by one."""
+
+_MAX_PAIRS = 50_000_000
+_PAIRS = 200_000
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class WholeIdeal:
+    """The least time at every cost that networks of whole ports have.
+
+    Attributes
+    ----------
+    cost : (n,) USD of the networks, ascending.
+    time : (n,) seconds that no network of at most that cost undercuts; infinite where none is feasible.
+    timed : pairs of a network and a plan that were timed.
+    """
+
+    cost: FloatArray
+    time: FloatArray
+    timed: int
+
+    def at(self, cost: FloatArray) -> FloatArray:
+        """Return (k,) seconds that no network of at most (k,) USD undercuts; infinite below the cheapest."""
+        place = np.searchsorted(self.cost, cost * (1.0 + _ROUNDING), side="right") - 1
+        return np.where(place >= 0, self.time[np.maximum(place, 0)], np.inf)
+
+
+@dataclass(frozen=True)
+class _Networks:
+    """Networks of whole ports, the cheapest first: (n,) structures, (d, n) B/s and (n,) USD."""
+
+    structure: IntArray
+    bandwidth: FloatArray
+    cost: FloatArray
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Networks with groups of plans: places of both, and seconds that no plan of the group undercuts."""
+
+    network: IntArray
+    group: IntArray
+    bound: FloatArray
+
+    def select(self, chosen: IntArray | BoolArray | slice) -> _Pairs:
+        return _Pairs(self.network[chosen], self.group[chosen], self.bound[chosen])
+
+    def below(self, best: FloatArray) -> _Pairs:
+        """Return those that may beat the (n,) best times known at the cost of each network."""
+        return self.select(self.bound < best[self.network] * (1.0 - _ROUNDING))
+
+
+def _joined(parts: Sequence[_Pairs]) -> _Pairs:
+    none = _Pairs(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
+    rows = zip(*((part.network, part.group, part.bound) for part in (none, *parts)), strict=True)
+    return _Pairs(*map(np.concatenate, rows))
+
+
+def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray) -> WholeIdeal | None:
+    """Return the ideal of networks of whole ports and all plans; None where there are too many, or no whole ports.
+
+    Times are those of the lower bound of the problem's time model. Constraints that depend on the time have no part in
+    it, which can only lower the ideal.
+
+    Parameters
+    ----------
+    cost, time : (k,) USD and seconds of designs that are known; what does not beat them need not be timed.
+    """
+    model = problem.time.lower_bound
+    networks = _networks(problem) if model is not None and problem.pricing.whole else None
+    if model is None or networks is None:
+        return None
+    plans = useful_plans(model, problem.constraints)
+    table = problem.structures.table
+    assert table is not None, "there are networks"  # noqa: S101 - our mistake
+    shape, group = held(replace(problem, time=model), plans, table.npus)
+    if int(np.bincount(shape, minlength=len(table))[networks.structure].sum()) > _MAX_PAIRS:
+        return None
+    known = _known(networks.cost, cost, time)
+    return _refined(problem, networks, plans, shape, group, known)
+
+
+def _known(at: FloatArray, cost: FloatArray, time: FloatArray) -> FloatArray:
+    """Return (n,) the least time of designs that cost no more than (n,) USD."""
+    order = np.argsort(cost, kind="stable")
+    least = np.append(np.minimum.accumulate(time[order]), np.inf)
+    return np.asarray(least[np.searchsorted(cost[order], at * (1.0 + _ROUNDING), side="right") - 1])
+
+
+def _networks(problem: Problem) -> _Networks | None:
+    table = problem.structures.table
+    if table is None:
+        return None
+    designs = problem.pricing.topologies(np.arange(len(table)), problem.pricing.cheapest(table.technology))
+    assert isinstance(designs, WholeTopologies), "ports are whole"  # noqa: S101 - our mistake
+    parts = designs.hardware
+    steps = np.rint((parts.max_ports - parts.min_ports) / np.maximum(parts.quantum, 1.0)).astype(np.int64) + 1
+    if steps.prod(axis=0, dtype=np.float64).sum() > MAX_NETWORKS:
+        return None
+    structure = np.repeat(np.arange(len(table)), steps.prod(axis=0))
+    more = np.concatenate([np.array(list(product(*map(range, each)))).T for each in steps.T.tolist()], axis=1)
+    bandwidth = (parts.min_ports[:, structure] + more * parts.quantum[:, structure]) * parts.rate[:, structure]
+    built = designs.select(structure)
+    allowed = np.flatnonzero(_allowed(problem, built, bandwidth))
+    cost, _ = built.select(allowed).totals(bandwidth[:, allowed], power=False)
+    order = np.argsort(cost, kind="stable")
+    allowed = allowed[order]
+    return _Networks(structure[allowed], bandwidth[:, allowed], cost[order])
+
+
+def _allowed(problem: Problem, built: Topologies, bandwidth: FloatArray) -> BoolArray:
+    """Return (n,) whether networks meet every limit that depends neither on their time nor on their plans."""
+    fits = np.broadcast_to(built.excess(bandwidth) <= 0, bandwidth.shape[1]).copy()
+    mine = [
+        c for c in problem.constraints
+        if not c.ports and (c.quantity == BANDWIDTH or not (MEASURES[c.quantity].timed or MEASURES[c.quantity].trained))
+    ]  # fmt: skip
+    if mine:
+        cost, watts = built.totals(bandwidth, power=bool(problem.pricing.kits))
+        designs = Population(built.npus, built.block, built.technology, bandwidth)
+        figures = Figures(np.zeros(len(cost)), cost, watts, built.npus, built.block, bandwidth, problem.tco)
+        fits &= np.logical_and.reduce([problem.excess(constraint, figures, designs) <= 0 for constraint in mine])
+    return fits
+
+
+def _refined(
+    problem: Problem, networks: _Networks, plans: UsefulPlans, shape: IntArray, way: IntArray, known: FloatArray
+) -> WholeIdeal:
+    """Time every pair of a network and a plan that no bound of its group excludes.
+
+    Parameters
+    ----------
+    shape, way : pairs of structures and groups of plans that they can hold, in the order of the structures.
+    known : (n,) the least time known at the cost of each network.
+    """
+    time, bound, finer = (
+        TrafficTable(problem.structures, model) for model in (plans.time, plans.ways.bound, plans.clusters.bound)
+    )
+    ways_of, best, timed, parts = Members(shape), known, 0, []
+    step = max(1, _PAIRS * len(problem.structures) // max(len(shape), 1))
+    for first in range(0, len(networks.cost), step):
+        # The bounds of all groups, and the plans of the most promising one of each network.
+        some = np.arange(first, min(first + step, len(networks.cost)))
+        node, place = ways_of.of(networks.structure[some])
+        network, group = some[node], way[place]
+        lower = _times(problem, bound, networks, network, plans.ways.examples[:, group])
+        chosen = np.lexsort((lower, network))[np.unique(node, return_index=True)[1]]
+        chosen = chosen[lower[chosen] < best[network[chosen]] * (1.0 - _ROUNDING)]
+        best, count = _with_plans(problem, time, networks, plans, plans.ways, network[chosen], group[chosen], best)
+        timed += count
+        parts.append(_Pairs(network, group, lower).below(best))
+    left = _joined(parts).below(best)
+    parts = []
+    for start in range(0, len(left.network), _PAIRS):
+        part = left.select(slice(start, start + _PAIRS))
+        node, cluster = plans.clusters_of_ways.of(part.group)
+        network = part.network[node]
+        lower = _times(problem, finer, networks, network, plans.clusters.examples[:, cluster])
+        parts.append(_Pairs(network, cluster, lower).below(best))
+    left = _joined(parts)
+    # The most promising ones first: what they reach excludes others.
+    order = np.argsort(left.bound / best[left.network], kind="stable")
+    left = left.select(order)
+    for start in range(0, len(left.network), _PAIRS):
+        part = left.select(slice(start, start + _PAIRS)).below(best)
+        best, count = _with_plans(problem, time, networks, plans, plans.clusters, part.network, part.group, best)
+        timed += count
+    return WholeIdeal(networks.cost, best, timed)
+
+
+def _with_plans(
+    problem: Problem, traffic: TrafficTable, networks: _Networks, plans: UsefulPlans, groups: PlanGroups,
+    network: IntArray, group: IntArray, best: FloatArray,
+) -> tuple[FloatArray, int]:  # fmt: skip
+    """Return the best times once all plans of some pairs of networks and groups are timed, and how many these are."""
+    node, plan = groups.members.of(group)
+    time = _times(problem, traffic, networks, network[node], plans.plans[:, plan])
+    found = np.full(len(best), np.inf)
+    np.minimum.at(found, network[node], time)
+    return np.minimum(best, np.minimum.accumulate(found)), len(time)
+
+
+def _times(
+    problem: Problem, traffic: TrafficTable, networks: _Networks, network: IntArray, plan: IntArray
+) -> FloatArray:
+    """Return (n,) seconds of networks under (w, n) plans."""
+    parts = []
+    for start in range(0, max(len(network), 1), TILE):
+        some = slice(start, start + TILE)
+        structure = networks.structure[network[some]]
+        gene = np.zeros((len(networks.bandwidth), len(structure)), dtype=np.int64)
+        built = replace(problem.pricing.topologies(structure, gene), plan=plan[:, some])
+        designs = Population(
+            built.npus, built.block, built.technology, networks.bandwidth[:, network[some]], plan=built.plan
+        )
+        parts.append(traffic.time(designs, traffic.of(built)))
+    return np.concatenate(parts)

@@ -1,0 +1,97 @@
+"""The plans and networks that may be best at one goal: bounds of groups of plans first, then plans, then programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from evo_libra.arrays import TILE, FloatArray, IntArray
+from evo_libra.bandwidth.product import least_product
+from evo_libra.bandwidth.program import BandwidthProgram, ascend, hyperbola
+from evo_libra.bandwidth.solve import optimal_bandwidth
+from evo_libra.errors import InputError
+from evo_libra.problem.allocate import TrafficTable, min_time_of, program_for
+from evo_libra.problem.plans import useful_plans
+from evo_libra.problem.pricing.pricing import Topologies
+from evo_libra.problem.problem import Problem
+
+_NODES, _BATCH, _STEPS = 64, 256, 12
+_SAME = 1e-9
+
+Goal = Callable[[BandwidthProgram, FloatArray], FloatArray]
+"""(n,) values from a program and (d, n) USD per B/s."""
+
+
+def promising(problem: Problem, designs: Topologies, goal: str) -> Topologies:
+    """Return topologies with those plans that may be best, where workloads leave some open; see `optimize`.
+
+    What is left out is proven to be worse. Where nothing is feasible, one pair is left. An `InputError` says that no
+    topology can hold the groups of any plan.
+    """
+    lower, solve = (_time_bound, _least_time) if goal == "time" else (_product_bound, _least_product)
+    plans = useful_plans(problem.time, problem.constraints)
+    every = np.indices((len(designs.structure), plans.ways.examples.shape[1])).reshape(2, -1)
+    node, way = every[:, problem.time.fits(designs.npus[:, every[0]], plans.ways.examples[:, every[1]])]
+    if not len(node):
+        raise InputError("no network can hold the process groups of any plan")
+    nodes = replace(designs.select(node), plan=plans.ways.examples[:, way])
+    bound = _each(problem, TrafficTable(problem.structures, plans.ways.bound), nodes, lower)
+    order, best = np.argsort(bound, kind="stable"), np.inf
+    kept: list[tuple[IntArray, IntArray, FloatArray]] = []
+    for start in range(0, len(order), _NODES):
+        some = order[start : start + _NODES]
+        if bound[some[0]] > best * (1.0 + _SAME):
+            break
+        place, plan = plans.ways.members.of(way[some])
+        pairs = replace(designs.select(node[some[place]]), plan=plans.plans[:, plan])
+        least = _each(problem, problem.traffic, pairs, lower)
+        near = np.argsort(least, kind="stable")
+        for first in range(0, len(near), _BATCH):
+            mine = near[first : first + _BATCH]
+            if least[mine[0]] > best * (1.0 + _SAME):
+                break
+            found = _each(problem, problem.traffic, pairs.select(mine), solve)
+            best = min(best, float(found.min()))
+            kept.append((node[some[place[mine]]], plan[mine], found))
+    structure, plan, value = (np.concatenate(column) for column in zip(*kept, strict=True))
+    left = np.flatnonzero(value <= best * (1.0 + _SAME)) if np.isfinite(best) else np.zeros(1, dtype=np.int64)
+    return replace(designs.select(structure[left]), plan=plans.plans[:, plan[left]])
+
+
+def _each(problem: Problem, traffic: TrafficTable, designs: Topologies, goal: Goal) -> FloatArray:
+    parts = [designs.select(slice(start, start + TILE)) for start in range(0, len(designs.structure), TILE)]
+    return np.concatenate([
+        goal(program_for(traffic, problem.constraints, part, None, separate=True), part.price) for part in parts
+    ])  # fmt: skip
+
+
+def _time_bound(program: BandwidthProgram, price: FloatArray) -> FloatArray:  # noqa: ARG001 - the other goal needs it
+    return min_time_of(program)
+
+
+def _least_time(program: BandwidthProgram, price: FloatArray) -> FloatArray:  # noqa: ARG001 - the same
+    return optimal_bandwidth(program).objective
+
+
+def _product_bound(program: BandwidthProgram, price: FloatArray) -> FloatArray:
+    """Return (n,) USD s that no bandwidths undercut: time is at least ``base + kappa / cost``, and that of the box."""
+    base, kappa = hyperbola(program, ascend(_capped(program), price, _STEPS), price)
+    min_cost = (price * program.low).sum(axis=0)
+    return np.asarray(np.maximum(base * min_cost + kappa, min_time_of(program) * min_cost))
+
+
+def _capped(program: BandwidthProgram) -> BandwidthProgram:
+    """Return a program whose caps are finite; multipliers need them, bounds do not."""
+    return replace(program, high=np.where(np.isfinite(program.high), program.high, _HIGH))
+
+
+_HIGH = 1e15
+"""B/s; more than any dimension has."""
+
+
+def _least_product(program: BandwidthProgram, price: FloatArray) -> FloatArray:
+    found = least_product(program, price)
+    value = found.time * found.cost
+    return np.where(np.isfinite(value), value, np.inf)

@@ -1,0 +1,142 @@
+"""From the keys of a training step to its plan, or to the plans that the search may choose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import GIGA
+from evo_libra.problem.file.spec import WorkloadSpec
+from evo_libra.problem.file.training_spec import TrainingSpec
+from evo_libra.workload.step.advice import fitting_option
+from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.plan_rules import plan_mistakes
+from evo_libra.workload.step.plan_space import PlanSpace
+from evo_libra.workload.step.plan_table import OpenPlans, PlanTable, plan_table
+from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
+from evo_libra.workload.step.training_setup import Setup
+
+DEGREES = ("tp", "cp", "pp", "vp", "ep")
+_FLAGS = ("sequence_parallel", "overlap_tp", "overlap_pp", "overlap_dp")
+
+
+@dataclass(frozen=True)
+class PlanChoices:
+    """What a file says of the options of a plan: their values, None for all that divide.
+
+    Attributes
+    ----------
+    degrees : of tensor, context, pipeline and expert parallelism, and virtual stages.
+    dp : replicas; None for the NPUs that are left.
+    options : size of a microbatch, stage of ZeRO, recomputation.
+    flags : on or off; None is for sequence parallelism where there is a tensor parallel group.
+    orders, precisions : how groups lie on the network, and precisions of linear layers.
+    """
+
+    degrees: Mapping[str, tuple[int, ...] | None]
+    dp: tuple[int, ...] | None
+    options: Mapping[str, tuple[int, ...] | None]
+    flags: Mapping[str, tuple[bool | None, ...]]
+    orders: tuple[tuple[str, ...], ...]
+    precisions: tuple[str, ...]
+
+    @property
+    def open(self) -> bool:
+        """Whether there is anything to choose."""
+        values = [*self.degrees.values(), *self.options.values(), *self.flags.values(), self.orders, self.precisions]
+        return any(value is None or len(value) > 1 for value in values) or len(self.dp or ()) > 1
+
+    def plan(self, dp: int) -> Plans:
+        """Return the plan of a file that leaves nothing open, with its replicas."""
+        chosen = {**self.degrees, **self.options}
+        values = {name: value[0] for name, value in chosen.items() if value is not None}
+        flags = {name: value[0] for name, value in self.flags.items()}
+        split = flags.pop("sequence_parallel")
+        return one_plan(
+            **values, dp=dp, sequence_parallel=values["tp"] > 1 if split is None else split,
+            **{name: bool(on) for name, on in flags.items()},
+        )  # fmt: skip
+
+
+def choices_of(spec: WorkloadSpec, training: TrainingSpec) -> PlanChoices:
+    """Return the choices of the plans of a workload."""
+    given: dict[str, Any] = {str(name): degree for name, degree in dict(spec.parallelism).items()}
+    overlap, split = training.overlap, training.sequence_parallel
+    recompute = _values(training.recompute) or ()
+    if training.attention == "fused" and "none" in recompute:
+        # Fused attention computes its scores again anyway: selective recomputation is none.
+        recompute = tuple(name for name in recompute if name != "selective")
+    orders = training.order if isinstance(training.order[0], tuple) else (training.order,)
+    return PlanChoices(
+        {name: _values(given.get(name, 1)) for name in DEGREES},
+        _values(given["dp"]) if "dp" in given else None,
+        {
+            "micro_batch": _values(training.micro_batch),
+            "zero": _values(training.zero),
+            "recompute": tuple(RECOMPUTE.index(name) for name in recompute),
+        },
+        {
+            "sequence_parallel": (None,) if split == "auto" else _values(split),
+            "overlap_tp": _values(overlap.tp), "overlap_pp": _values(overlap.pp), "overlap_dp": _values(overlap.dp),
+        },
+        tuple(tuple(map(str, order)) for order in orders),
+        _values(training.precision) or (),
+    )  # fmt: skip
+
+
+def _values(given: Any) -> Any:  # noqa: ANN401 - any value of the schema
+    """Return the values of a key; None for all that divide."""
+    if given == "any":
+        return None
+    return tuple(dict.fromkeys(given)) if isinstance(given, tuple) else (given,)
+
+
+def table_of(
+    name: str,
+    choices: PlanChoices,
+    setups: tuple[Setup, ...],
+    npus: int,
+    *,
+    training_tokens: float | None,
+    capacity: float,
+) -> PlanTable:
+    """Return the table of the plans of a workload, which may be empty."""
+    degrees: Mapping[str, Any] = choices.degrees
+    space = PlanSpace(
+        npus, **degrees, micro_batch=choices.options["micro_batch"], dp=choices.dp,
+        zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
+    )  # fmt: skip
+    found = OpenPlans(setups, space, choices.flags, choices.orders)
+    return plan_table(name, found, training_tokens=training_tokens, capacity=capacity)
+
+
+def why_none(choices: PlanChoices, setup: Setup, npus: int) -> str:
+    """Return why no plan divides what it must: what the plan of the first values breaks."""
+    first = {name: (1 if value is None else value[0]) for name, value in {**choices.degrees, **choices.options}.items()}
+    groups = first["tp"] * first["cp"] * first["pp"]
+    if npus % groups:
+        return f"tp {first['tp']} x cp {first['cp']} x pp {first['pp']} does not divide the {npus:,} NPUs"
+    plan = one_plan(**first, dp=npus // groups)
+    return next((f"{key}: {message}" for key, message in plan_mistakes(setup, plan)), "dp allows none of them")
+
+
+def nearest(table: PlanTable) -> str:
+    """Return the plan of a table that needs the least memory, and what would make it fit, as a sentence."""
+    best = int(table.memory.argmin())
+    setup, plan = table.setups[table.precision[best]], table.plans.select(np.array([best]))
+    used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in memory(setup, plan).items()}
+    largest = sorted(used.items(), key=lambda one: -one[1])[:3]
+    classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in largest)
+    advice = fitting_option(setup, plan, auto=True, capacity=table.capacity)
+    return (
+        f"none of the {len(table):,} plans fits {table.capacity / GIGA:.4g} GB; the smallest, {table.texts[best]}, "
+        f"needs {sum(used.values()) / GIGA:.1f} GB ({classes}): {advice}"
+    )
+
+
+def with_precision(setup: Setup, precisions: tuple[str, ...]) -> tuple[Setup, ...]:
+    """Return a setup once for each precision."""
+    return tuple(replace(setup, precision=precision) for precision in precisions)

@@ -1,0 +1,275 @@
+"""From the training steps of a problem file to workloads."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError, Mistake, unknown
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerators import accelerator, load_accelerators, read_accelerator
+from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
+from evo_libra.problem.file.spec import WorkloadSpec
+from evo_libra.problem.file.time import time_spec
+from evo_libra.problem.file.training_mistakes import (
+    kernel_mistakes,
+    layer_key_mistakes,
+    place_of,
+    recommender_mistakes,
+)
+from evo_libra.problem.file.training_spec import (
+    DecoderGeneratorSpec,
+    MemorySpec,
+    RecommenderGeneratorSpec,
+    TrainingSpec,
+)
+from evo_libra.problem.objectives import TrainingFigures
+from evo_libra.workload.language_models import load_models
+from evo_libra.workload.parallelism import complete_degrees
+from evo_libra.workload.step.decoder import Decoder, decoder_of, load_decoders
+from evo_libra.workload.step.hugging_face import read_decoder
+from evo_libra.workload.step.plan_rules import plan_mistakes
+from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.workload.step.recommender import Recommender, load_recommenders, recommender_of, trainable_recommenders
+from evo_libra.workload.step.recommender_step import RecommenderSetup
+from evo_libra.workload.step.stacks import STACKS
+from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.step.training_step import TrainingStep, recommender_training_step, training_step
+
+_BYTES = {"bf16": 2, "fp32": 4}
+
+
+class TrainingLoader:
+    """Reads the accelerator and the training steps of a problem file."""
+
+    def __init__(self, file: ProblemFile) -> None:
+        self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
+
+    @cached_property
+    def npu(self) -> Accelerator | None:
+        """The accelerator of the problem, if the file names one.
+
+        An `InputError` says that there is none of that name, or that its figures are wrong.
+        """
+        given = self.spec.npu
+        if given is None:
+            return None
+        if isinstance(given, str):
+            if given not in load_accelerators():
+                raise self.fail(("npu",), unknown("accelerator", given, load_accelerators()))
+            return accelerator(given)
+        try:
+            return read_accelerator("npu", given)
+        except InputError as error:
+            raise InputError(
+                self.source.mistake(("npu",), ": ".join(filter(None, (mistake.key, mistake.message))))
+                for mistake in error.mistakes
+            ) from None
+
+    @property
+    def capacity(self) -> float:
+        """Bytes that plans may use of an NPU."""
+        return np.inf if self.npu is None else (1.0 - self.spec.memory.reserve) * self.npu.memory_capacity
+
+    @property
+    def trains(self) -> bool:
+        """Whether some workload is a training step."""
+        return any(workload.training is not None for workload in self.spec.workloads)
+
+    def check_memory(self) -> None:
+        """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""
+        # Stored problems have every key, so that one with its default says nothing.
+        if self.npu is None and self.spec.memory != MemorySpec():
+            raise self.fail(("memory",), "this is part of the memory of the problem's `npu`, and the file has none")
+
+    def identity(self) -> dict[str, Any]:
+        """Return the figures of the accelerator, and of the models that training steps name."""
+        known = trained_models()
+        named = [spec.model for spec in self.spec.workloads if spec.training is not None and spec.model in known]
+        models = {name: asdict(known[name]) for name in named if name is not None}
+        found = {} if self.npu is None else {"accelerator": asdict(self.npu)}
+        return found | ({"trained_models": models} if models else {})
+
+    def efficiency(self, catalog: Catalog) -> FloatArray | None:
+        """Return (t,) the part of its bandwidth that traffic reaches in each technology; None where it is all.
+
+        Of the ports of the accelerator it is what was measured, unless the file says otherwise. Problems of tables of
+        layers alone reach all of it.
+        """
+        given = time_spec(self.spec).efficiency
+        if isinstance(given, float):
+            return np.full(len(catalog.technologies), given)
+        for name in given or {}:
+            if name not in catalog.names:
+                raise self.fail(("time", "efficiency", name), unknown("technology", name, catalog.names))
+        bus = {} if self.npu is None or not self.trains else self.npu.bus
+        known = {name: constants.large_share for name, constants in bus.items()} | (given or {})
+        if not set(known) & set(catalog.names):
+            return None
+        return np.array([min(known.get(name, 1.0), 1.0) for name in catalog.names])
+
+    def figures(self, steps: list[tuple[object, float]]) -> TrainingFigures | None:
+        """Return memory and tokens of workloads with their weights, where some of them are training steps."""
+        trained = [(step, weight) for step, weight in steps if isinstance(step, TrainingStep | PlanTable)]
+        if self.npu is None or not trained:
+            return None
+        counted = len(trained) == len(steps) and all(step.tokens for step, _ in trained)
+        return TrainingFigures(
+            np.array([max(step.total_memory if isinstance(step, TrainingStep) else 0.0 for step, _ in trained)]),
+            sum(weight * (step.tokens or 0.0) for step, weight in trained) if counted else None,
+            self.npu.power,
+            self.capacity,
+        )
+
+    def step(self, path: KeyPath, spec: WorkloadSpec, training: TrainingSpec) -> TrainingStep | PlanTable:
+        """Return a training step, or its plans where the file leaves some open.
+
+        An error has every mistake of it that does not depend on another one.
+        """
+        found = Gather()
+        found.mistakes += [self._mistake(path, key, message) for key, message in layer_key_mistakes(spec)]
+        if self.spec.npu is None:
+            message = f"a training step needs the key 'npu', one of {', '.join(load_accelerators())}"
+            found.mistakes.append(self._mistake(path, ("training",), message))
+        npu = found.attempt(lambda: self.npu)
+        model = None if spec.trace is not None else found.attempt(lambda: self._model(path, spec))
+        if npu is not None and isinstance(model, Recommender):
+            return self._recommender(path, spec, model, npu, training, found)
+        if npu is not None and isinstance(model, Decoder):
+            return self._decoder(path, spec, model, npu, training, found)
+        if npu is not None:
+            precisions = choices_of(spec, training).precisions
+            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precisions[0])]
+        raise InputError(found.mistakes)
+
+    def _decoder(
+        self, path: KeyPath, spec: WorkloadSpec, model: Decoder, npu: Accelerator, training: TrainingSpec, found: Gather
+    ) -> TrainingStep | PlanTable:
+        name, choices = spec.name or spec.model or model.name, choices_of(spec, training)
+        for precision in choices.precisions:
+            found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precision)]
+        if training.sequence is None:
+            message = "the key 'sequence' is required, the tokens of a sequence"
+            found.mistakes.append(self._mistake(path, ("training",), message))
+        if not training.overlap.embedding:
+            message = "a language model sends nothing of this kind; leave this key out"
+            found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
+        setups = with_precision(_setup(model, npu, training), choices.precisions)
+        if choices.open:
+            found.check()
+            return self._table(path, name, choices, setups, training)
+        dp = found.attempt(lambda: self._replicas(path, choices))
+        if dp is not None and training.sequence is not None:
+            mistakes = plan_mistakes(setups[0], choices.plan(dp))
+            found.mistakes += [self._mistake(path, place_of(key), message) for key, message in mistakes]
+        found.check()
+        return training_step(
+            name, setups[0], choices.plan(dp or 1), choices.orders[0],
+            training_tokens=training.tokens,
+            auto=training.sequence_parallel == "auto",
+        )  # fmt: skip
+
+    def _table(
+        self, path: KeyPath, name: str, choices: PlanChoices, setups: tuple[Setup, ...], training: TrainingSpec
+    ) -> PlanTable:
+        table = table_of(name, choices, setups, self.spec.npus, training_tokens=training.tokens, capacity=self.capacity)
+        if not len(table):
+            reason = why_none(choices, setups[0], self.spec.npus)
+            raise self.fail((*path, "parallelism"), f"no plan divides what it must; of the first values, {reason}")
+        if not (table.memory <= table.capacity).any():
+            raise self.fail((*path, "training"), nearest(table))
+        return table
+
+    def _recommender(
+        self,
+        path: KeyPath,
+        spec: WorkloadSpec,
+        model: Recommender,
+        npu: Accelerator,
+        training: TrainingSpec,
+        found: Gather,
+    ) -> TrainingStep:
+        degrees = {str(group): degree for group, degree in dict(spec.parallelism).items()}
+        precision, overlap = training.precision, training.overlap
+        found.mistakes += [self._mistake(path, *one) for one in recommender_mistakes(training, degrees)]
+        found.mistakes += [
+            self._mistake(path, *one)
+            for one in kernel_mistakes(npu, training, str(precision))
+            if one[0][-1] == "precision"
+        ]
+        found.mistakes += [
+            self._mistake(path, (), f"the key '{key}' of {model.name} is required, and no source gives it; "
+            "a generator of kind recommender can")
+            for key in ("rows", "pooling") if getattr(model, key) is None
+        ]  # fmt: skip
+        if training.global_batch % self.spec.npus:
+            message = f"found {training.global_batch:,}; it must be a multiple of the {self.spec.npus:,} NPUs"
+            found.mistakes.append(self._mistake(path, ("training", "global_batch"), message))
+        found.check()
+        setup = RecommenderSetup(
+            model, npu, training.global_batch, str(precision), _BYTES[training.gradients], overlap.embedding,
+            overlap.dp is True,
+        )  # fmt: skip
+        return recommender_training_step(spec.name or spec.model or model.name, setup, self.spec.npus)
+
+    def _mistake(self, path: KeyPath, key: KeyPath, message: str) -> Mistake:
+        return self.source.mistake((*path, *key), message)
+
+    def _model(self, path: KeyPath, spec: WorkloadSpec) -> Decoder | Recommender:
+        given = [key for key in ("model", "file", "generator") if getattr(spec, key) is not None]
+        if len(given) != 1:
+            raise self.fail(path, f"one of model, file and generator is needed, found {' and '.join(given) or 'none'}")
+        if isinstance(spec.generator, DecoderGeneratorSpec):
+            return decoder_of(spec.name or "decoder", spec.generator)
+        if isinstance(spec.generator, RecommenderGeneratorSpec):
+            return recommender_of(spec.name or "recommender", spec.generator)
+        if spec.generator is not None:
+            message = f"found kind {spec.generator.kind}; decoder and recommender are trained as a whole"
+            raise self.fail((*path, "generator"), message)
+        if spec.file is not None:
+            return read_decoder(self.folder / spec.file)
+        known, name = trained_models(), str(spec.model)
+        if name in known or name in load_recommenders():
+            return known.get(name) or load_recommenders()[name]
+        if name in load_models():
+            message = f"'{name}' is a table of some layers; models that are trained as a whole: {', '.join(known)}"
+            raise self.fail((*path, "model"), message)
+        raise self.fail((*path, "model"), unknown("model", name, known))
+
+    def _replicas(self, path: KeyPath, choices: PlanChoices) -> int:
+        """Return the replicas of a plan that leaves nothing open."""
+        groups = {name: choices.degrees[name] for name in ("tp", "cp", "pp")} | {"dp": choices.dp}
+        try:
+            return complete_degrees({name: one[0] for name, one in groups.items() if one}, self.spec.npus)["dp"]
+        except InputError as error:
+            raise self.fail((*path, "parallelism"), str(error)) from None
+
+
+def _setup(model: Decoder, npu: Accelerator, training: TrainingSpec) -> Setup:
+    # Under every time model: a link's latency is a small part of what NCCL takes for a small collective.
+    half = [constants.half_message for constants in npu.bus.values()]
+    return Setup(
+        model,
+        npu,
+        training.sequence or 0,
+        training.global_batch,
+        gradient_bytes=_BYTES[training.gradients],
+        fused_attention=training.attention == "fused",
+        balanced=training.balanced,
+        uneven=training.uneven,
+        stack=STACKS[training.stack],
+        dropout=training.dropout,
+        half_message=max(half, default=0.0),
+    )
+
+
+def trained_models() -> dict[str, Decoder | Recommender]:
+    """Return the models by name that are trained as a whole."""
+    return {**load_decoders(), **trainable_recommenders()}

@@ -1,0 +1,168 @@
+"""The parallelisation plans that may be best somewhere, and the groups in which they are bounded together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from math import prod
+
+import numpy as np
+
+from evo_libra.arrays import IntArray, no_plans
+from evo_libra.errors import InputError
+from evo_libra.problem.constraints import TOLERANCE, Constraint
+from evo_libra.problem.time_models.time_model import TimeModel
+from evo_libra.workload.step.dominance import clustered, smallest, undominated
+from evo_libra.workload.step.plan_table import PlanTable
+from evo_libra.workload.step.tabulated import TabulatedTime
+
+MAX_PLANS = 1_000_000
+"""Plans of all workloads together up to which each of them is looked at."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """Which of n items have each label."""
+
+    label: IntArray
+
+    @cached_property
+    def _by_label(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The items in the order of their labels, and where each label begins and how many items it has."""
+        count = np.bincount(self.label)
+        return np.argsort(self.label, kind="stable"), np.cumsum(count) - count, count
+
+    @property
+    def first(self) -> IntArray:
+        """An item of each label."""
+        order, start, _ = self._by_label
+        return order[start]
+
+    def of(self, label: IntArray) -> tuple[IntArray, IntArray]:
+        """Return all items of each of (k,) labels: the place in k of each pair, and its item."""
+        order, start, count = self._by_label
+        times = count[label]
+        node = np.repeat(np.arange(len(label)), times)
+        return node, order[start[label][node] + np.arange(len(node)) - (np.cumsum(times) - times)[node]]
+
+    def count(self, label: IntArray) -> int:
+        """Return how many pairs `of` returns."""
+        return int(self._by_label[2][label].sum())
+
+
+@dataclass(frozen=True)
+class PlanGroups:
+    """Groups of plans that lie alike on networks.
+
+    Attributes
+    ----------
+    group : (p,) which group each plan is of; `members` : the plans of each.
+    bound : a time model that is nowhere slower than that of any plan of the same group.
+    examples : (w, g) places of a plan of each group.
+    """
+
+    group: IntArray
+    bound: TimeModel
+    examples: IntArray
+
+    @cached_property
+    def members(self) -> Members:
+        """The plans of each group."""
+        return Members(self.group)
+
+
+@dataclass(frozen=True)
+class UsefulPlans:
+    """Plans of all workloads together, of which some is best on every network; one without any where none is open.
+
+    Attributes
+    ----------
+    time : of the workloads under these plans.
+    plans : (w, p) places of the plans of each workload.
+    ways : groups of all plans that lie alike.
+    """
+
+    time: TimeModel
+    plans: IntArray
+    ways: PlanGroups
+
+    def __len__(self) -> int:
+        return int(self.plans.shape[1])
+
+    @cached_property
+    def clusters(self) -> PlanGroups:
+        """Smaller groups, of plans whose coefficients are alike, too."""
+        rows = iter(self.plans)
+        labels = [
+            clustered(loop.time, loop.workload.placements[2], np.unique(next(rows)))
+            for loop in self.time.loops if isinstance(loop.workload, PlanTable) and isinstance(loop.time, TabulatedTime)
+        ]  # fmt: skip
+        return _groups(self.time, self.plans, labels)
+
+    @cached_property
+    def clusters_of_ways(self) -> Members:
+        """The clusters of each way."""
+        return Members(self.ways.group[self.clusters.members.first])
+
+
+def _groups(time: TimeModel, plans: IntArray, labels: Sequence[IntArray]) -> PlanGroups:
+    """Return the groups of (w, p) plans whose labels, by place in each table, are the same."""
+    mine = [label[row] for label, row in zip(labels, plans, strict=True)]
+    place = reduce(lambda whole, row: whole * (int(row.max()) + 1) + row, mine, np.zeros(plans.shape[1], np.int64))
+    group = np.unique(place, return_inverse=True)[1].ravel()
+    rows, loops = iter(zip(labels, plans, strict=True)), []
+    for loop in time.loops:
+        if isinstance(loop.time, TabulatedTime):
+            label, row = next(rows)
+            loops.append(replace(loop, time=smallest(loop.time, label, np.unique(row))))
+        else:
+            loops.append(loop)
+    return PlanGroups(group, replace(time, loops=tuple(loops)), plans[:, Members(group).first])
+
+
+def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPlans:
+    """Return the plans that fit the memory, without those that another plan beats on every network.
+
+    An `InputError` says that the workloads leave too many open together, or that none meets the limits of memory.
+    """
+    tables = [loop for loop in time.loops if isinstance(loop.workload, PlanTable)]
+    kept, ways = [], []
+    for loop in tables:
+        assert isinstance(loop.workload, PlanTable), "they were chosen"  # noqa: S101 - our mistake
+        assert isinstance(loop.time, TabulatedTime), "plans are tables"  # noqa: S101 - our mistake
+        fits = fitting(loop.workload, constraints)
+        way = loop.workload.placements[2]
+        mine = undominated(loop.time, way, fits)
+        kept.append(mine)
+        ways.append(way)
+    count = prod(map(len, kept))
+    if count > MAX_PLANS:
+        raise InputError(f"the workloads leave {count:,} plans open together, too many to look at each")
+    if not count:
+        raise InputError("no plan meets the limits of memory")
+    if not kept:
+        return UsefulPlans(time, no_plans(1), _groups(time, no_plans(1), ()))
+    plans = np.array(np.meshgrid(*kept, indexing="ij")).reshape(len(kept), -1)
+    return UsefulPlans(time, plans, _groups(time, plans, ways))
+
+
+def fitting(table: PlanTable, constraints: Sequence[Constraint]) -> IntArray:
+    """Return the plans that fit the memory of an NPU, and what constraints allow of it."""
+    limits = [c.limit / c.objective for c in constraints if c.quantity == "memory" and c.at_most]
+    allowed = min(limits, default=np.inf) * (1.0 + TOLERANCE)
+    return np.flatnonzero((table.memory <= table.capacity) & (table.memory <= allowed))
+
+
+def ways_of(time: TimeModel, constraints: Sequence[Constraint]) -> IntArray:
+    """Return (w, k) plans of each way in which the groups of all workloads lie; one without any where none is open."""
+    each = []
+    for table in time.tables:
+        fits = fitting(table, constraints)
+        each.append(fits[np.unique(table.placements[2][fits], return_index=True)[1]])
+    return np.array(np.meshgrid(*each, indexing="ij")).reshape(len(each), -1) if each else no_plans(1)
+
+
+def plans_that_fit(time: TimeModel, constraints: Sequence[Constraint]) -> int:
+    """Return how many plans of all workloads together fit the memory; 1 where none is open."""
+    return int(prod(len(fitting(table, constraints)) for table in time.tables))

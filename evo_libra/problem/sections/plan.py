@@ -1,0 +1,132 @@
+"""Genes of the parallelisation plans: one for each option that workloads leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population
+from evo_libra.problem.protocol import Gene
+from evo_libra.problem.sections.section import Draft, Rules, Section, Segment
+from evo_libra.workload.step.plan_table import PlanTable
+
+_LISTED = 5_000_000
+"""Combinations of options up to which the nearest plan of each is kept once it is known."""
+
+
+@dataclass(frozen=True)
+class PlanSection(Section):
+    """One ordered gene for each open option; what is no plan that fits becomes the nearest one.
+
+    The nearest plan has the least sum of squared steps along the options, whose values are in ascending order.
+    """
+
+    tables: tuple[PlanGenes, ...]
+    segment: ClassVar = Segment.PLAN
+
+    @staticmethod
+    def of(rules: Rules) -> PlanSection | None:
+        """Return the section of a problem; None where no workload leaves a plan open."""
+        tables = tuple(PlanGenes(table, place) for place, table in enumerate(rules.time.tables))
+        return PlanSection(rules, tables) if tables else None
+
+    def genes(self) -> Sequence[Gene]:
+        return [gene for table in self.tables for gene in table.genes()]
+
+    def decode(self, genes: FloatArray, draft: Draft) -> Draft:
+        plans, start = [], 0
+        for table in self.tables:
+            count = len(table.axes)
+            plans.append(table.nearest(genes[start : start + count].astype(np.int64)))
+            start += count
+        return _with_plans(draft, np.array(plans))
+
+    def recognise(self, designs: Population, draft: Draft) -> Draft:
+        return _with_plans(draft, designs.plans)
+
+    def encode(self, draft: Draft) -> FloatArray | IntArray:
+        rows = [table.codes(plan) for table, plan in zip(self.tables, draft.networks.plan, strict=True)]
+        return np.concatenate(rows)
+
+    def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:  # noqa: ARG002 - others need them
+        fitting = [table.fitting[plan] for table, plan in zip(self.tables, designs.plans, strict=True)]
+        return np.asarray(np.all(fitting, axis=0))
+
+
+def _with_plans(draft: Draft, plan: IntArray) -> Draft:
+    return replace(draft, topologies=replace(draft.networks, plan=plan))
+
+
+@dataclass(frozen=True)
+class PlanGenes:
+    """The open options of the plans of one workload, and which plan is nearest to any choice of them."""
+
+    table: PlanTable
+    place: int
+
+    @cached_property
+    def fitting(self) -> BoolArray:
+        """(p,) whether a plan fits the memory."""
+        return np.asarray(self.table.memory <= self.table.capacity)
+
+    @cached_property
+    def axes(self) -> dict[str, IntArray]:
+        """The options in which plans that fit differ: (p,) the place of each plan's value, ascending."""
+        found = {}
+        for name, values in self.table.options.items():
+            known = np.unique(values[self.fitting])
+            if len(known) > 1:
+                found[name] = np.searchsorted(known, values).clip(0, len(known) - 1)
+        return found
+
+    def genes(self) -> list[Gene]:
+        """Return one ordered gene for each option."""
+        end = f"[{self.place}]" if self.place else ""
+        return [Gene(f"{name}{end}", 0.0, float(places.max()), ordered=True) for name, places in self.axes.items()]
+
+    def codes(self, plan: IntArray) -> IntArray:
+        """Return the (k, n) places of the values of plans."""
+        return np.array([places[plan] for places in self.axes.values()]).reshape(len(self.axes), len(plan))
+
+    def nearest(self, codes: IntArray) -> IntArray:
+        """Return (n,) the plans that fit and are nearest to (k, n) places of values."""
+        if not self.axes:
+            return np.full(codes.shape[1], np.flatnonzero(self.fitting)[0])
+        place = np.ravel_multi_index(tuple(codes), self._sizes)
+        if self._found is None:
+            some, kind = np.unique(place, return_inverse=True)
+            return np.asarray(self._search(some)[kind])
+        missing = np.unique(place[self._found[place] < 0])
+        if len(missing):
+            self._found[missing] = self._search(missing)
+        return np.asarray(self._found[place], dtype=np.int64)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        return tuple(int(places.max()) + 1 for places in self.axes.values())
+
+    @cached_property
+    def _found(self) -> NDArray[np.int32] | None:
+        """The nearest plan of each combination that has been asked for, -1 for the others."""
+        count = int(np.prod(self._sizes, dtype=np.float64))
+        return np.full(count, -1, dtype=np.int32) if count <= _LISTED else None
+
+    def _search(self, place: IntArray) -> IntArray:
+        """Return the nearest plans of combinations of options, by their numbers."""
+        from scipy.spatial import cKDTree  # noqa: PLC0415 - takes a fifth of a second
+
+        codes = np.array(np.unravel_index(place, self._sizes))
+        allowed = np.flatnonzero(self.fitting)
+        # Of plans that are equally near, the first.
+        distance, near = cKDTree(self.codes(allowed).T).query(codes.T, k=min(_TIED, len(allowed)))
+        distance, near = (np.reshape(array, (codes.shape[1], -1)) for array in (distance, near))
+        tied = distance <= distance[:, :1]
+        return np.asarray(allowed[np.where(tied, near, len(allowed)).min(axis=1)])
+
+
+_TIED = 4

@@ -1,0 +1,79 @@
+"""What commands print of a training step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evo_libra.ui.output import number, print_folded, print_table, time_unit
+
+_SHARE = 0.001
+"""Part of a step from which on it is shown."""
+
+
+def show_training(training: Mapping[str, Any]) -> None:
+    """Print the split, the memory and the throughput of a training step."""
+    split, total = training["split_ms"], sum(training["split_ms"].values())
+    unit, size = time_unit(total)
+    rows = [[part, f"{time / size:.4g}", f"{100 * time / total:.1f}"] for part, time in split.items()]
+    print_table(f"time of a step by part [{unit}]", ("part", "time", "%"), rows, left=("part",))
+    limit = training["memory_limit_GB"]
+    used = [[kind, f"{bytes_:.3g}"] for kind, bytes_ in training["memory_GB"].items() if bytes_ >= _SHARE]
+    used.append(["all", f"{training['memory_total_GB']:.3g}"])
+    print_table(f"memory of an NPU [GB]; at most {limit:.4g}", ("class", "GB"), used, left=("class",))
+    print_folded(*_sentences(training))
+
+
+def _sentences(training: Mapping[str, Any]) -> list[str]:
+    """Return throughput, days and energy, one sentence each."""
+    found = []
+    if "tokens_per_s" in training:
+        rate, each = number(training["tokens_per_s"]), number(training["tokens_per_s_per_npu"])
+        used = 100 * training["model_flop_utilisation"]
+        found.append(
+            f"{rate} tokens/s, {each} on each {training['npu']}; model FLOP utilisation {used:.1f} % "
+            "of the peak in bf16"
+        )
+    else:
+        rate, each = number(training["samples_per_s"]), number(training["samples_per_s_per_npu"])
+        found.append(f"{rate} samples/s, {each} on each {training['npu']}")
+    if "training_days" in training:
+        found.append(f"{training['training_tokens']:.4g} tokens take {number(training['training_days'])} days")
+    for what in ("token", "sample"):
+        if (joules := training.get(f"energy_per_{what}_J")) is not None:
+            text = f"{number(training['power_MW'])} MW of NPUs and network, {number(joules)} J per {what}"
+            energy = training.get("training_energy_MWh")
+            found.append(text + ("" if energy is None else f", {number(energy)} MWh for all of them"))
+    return found
+
+
+def show_alternatives(found: Mapping[str, Any]) -> None:
+    """Print what other plans would take on the same network."""
+    times = [one["time_ms"] for one in found["changes"] if one["time_ms"] is not None]
+    unit, size = time_unit(max(times, default=1.0))
+    rows = [
+        [
+            one["change"],
+            "-" if one["time_ms"] is None else f"{one['time_ms'] / size:.4g}",
+            "does not fit the network" if one["time_ms"] is None else f"{one['slower_percent']:+.1f}",
+            f"{one['memory_GB']:.3g}" + ("" if one["fits_memory"] else " (too much)"),
+        ]
+        for one in found["changes"]
+    ]
+    title = f"other plans on this network [{unit}]"
+    print_table(title, ("with", "time", "slower by [%]", "memory [GB]"), rows, left=("with",))
+    print_folded(*_comparison(found, unit, size))
+
+
+def _comparison(found: Mapping[str, Any], unit: str, size: float) -> list[str]:
+    """Return how the plan stands among all of them, and what a faster network would change."""
+    sentences = []
+    if "faster_plans" in found:
+        many = found["faster_plans"]
+        faster = "no plan that fits is" if not many else f"{many:,} of the plans that fit are"
+        following = found.get("next_plan")
+        best = "" if following is None else f"; the fastest of the others is {following['plan']}, "
+        rest = "" if following is None else f"{following['time_ms'] / size:.4g} {unit}"
+        sentences.append(f"{faster} faster on this network{best}{rest}")
+    wider = found["time_with_faster_network_ms"] / size
+    return [*sentences, f"with 10 % more bandwidth everywhere: {wider:.4g} {unit}"]

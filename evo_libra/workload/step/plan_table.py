@@ -1,0 +1,237 @@
+"""All plans of a training step that a search may choose, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.placement import ORDER
+from evo_libra.workload.step.plan_rules import plan_text
+from evo_libra.workload.step.plan_space import PlanSpace, every_plan
+from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR
+from evo_libra.workload.step.step_time import step_time
+from evo_libra.workload.step.tabulated import TabulatedTime, joined, tabulated_time
+from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.step.training_step import TrainingStep, training_step
+from evo_libra.workload.training import Merging
+from evo_libra.workload.workload import IterationSize
+
+OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
+            "overlap_pp", "overlap_dp")  # fmt: skip
+"""Options of a plan that may be open; precision and order beside them."""
+
+
+@dataclass(frozen=True)
+class OpenPlans:
+    """What the plans of a workload may choose.
+
+    Attributes
+    ----------
+    setups : the model and how it is trained, once for each precision.
+    space : values of the options that divide something.
+    flags : values of the fields of `Plans` that are on or off; None is for sequence parallelism where it applies.
+    orders : how the groups lie on the network, the innermost first.
+    """
+
+    setups: tuple[Setup, ...]
+    space: PlanSpace
+    flags: Mapping[str, Sequence[bool | None]]
+    orders: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class PlanTable:
+    """Plans that divide what they must and fit the memory; a plan is a column.
+
+    Attributes
+    ----------
+    name : of the workload.
+    setups : the model and how it is trained, once for each precision.
+    plans : every array is (p,).
+    precision, order : (p,) index into the setups, and into the orders of groups on the network.
+    training_tokens, capacity : tokens of the whole training, and bytes that plans may use.
+    """
+
+    name: str
+    setups: tuple[Setup, ...]
+    plans: Plans
+    precision: IntArray
+    order: IntArray
+    orders: tuple[tuple[str, ...], ...]
+    training_tokens: float | None
+    capacity: float
+
+    def __len__(self) -> int:
+        return len(self.precision)
+
+    @property
+    def size(self) -> IterationSize:
+        """How much a step is."""
+        setup = self.setups[0]
+        return IterationSize(setup.decoder.layers, setup.sequence, global_batch=setup.global_batch)
+
+    @property
+    def tokens(self) -> float:
+        """Tokens of a step."""
+        return float(self.setups[0].global_batch) * self.setups[0].sequence
+
+    @cached_property
+    def compute(self) -> float:
+        """Least seconds of a step on a network that costs no time, over all plans."""
+        time = self.time(Merging.PATTERN)
+        free = [np.zeros(len(self))] * len(time.streams)
+        return float(time(free, np.arange(len(self))).min())
+
+    @cached_property
+    def memory(self) -> FloatArray:
+        """(p,) bytes of an accelerator."""
+        return np.concatenate([
+            np.zeros(len(part)) + sum(memory(setup, plans).values()) for setup, plans, part in self._by_setup()
+        ])  # fmt: skip
+
+    @cached_property
+    def degrees(self) -> dict[str, IntArray]:
+        """(p,) NPUs of each process group."""
+        plans = self.plans
+        copies = plans.tp * plans.cp * plans.dp // plans.ep
+        return {
+            TENSOR: plans.tp, CONTEXT: plans.cp, PIPELINE: plans.pp, EXPERT: plans.ep, "dp": plans.dp,
+            DATA: plans.cp * plans.dp, EXPERT_DATA: copies,
+        }  # fmt: skip
+
+    def time(self, merging: Merging) -> TabulatedTime:
+        """Return the time of a step under each plan."""
+        return joined([
+            tabulated_time(
+                step_time(setup, plans), {g: np.broadcast_to(d, len(self))[part] for g, d in self.degrees.items()},
+                merging, len(part),
+            )
+            for setup, plans, part in self._by_setup()
+        ])  # fmt: skip
+
+    def _by_setup(self) -> list[tuple[Setup, Plans, IntArray]]:
+        parts = [np.flatnonzero(self.precision == index) for index in range(len(self.setups))]
+        return [
+            (setup, self.plans.select(part), part) for setup, part in zip(self.setups, parts, strict=True) if len(part)
+        ]
+
+    @cached_property
+    def placements(self) -> tuple[dict[str, IntArray], IntArray, IntArray]:
+        """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has."""
+        names = (*ORDER, EXPERT)
+        plans = self.plans
+        degrees = np.stack([plans.tp, plans.cp, plans.dp, plans.pp, plans.ep])
+        rows, kind = np.unique(np.concatenate([degrees, self.order[None]]), axis=1, return_inverse=True)
+        orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
+        return dict(zip(names, rows[:5], strict=True)), orders[:, rows[5]], kind.ravel()
+
+    @cached_property
+    def options(self) -> dict[str, IntArray]:
+        """(p,) value of each option of a plan, by its name."""
+        found = {name: np.asarray(getattr(self.plans, name), dtype=np.int64) for name in OF_PLANS}
+        if not self._split_open:
+            del found["sequence_parallel"]
+        return {**found, "order": self.order, "precision": self.precision}
+
+    @cached_property
+    def _split_open(self) -> bool:
+        """Whether sequence parallelism is more than a consequence of tensor parallelism."""
+        return bool((self.plans.sequence_parallel != (self.plans.tp > 1)).any()) and _differ(
+            self.plans.sequence_parallel
+        )
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Each plan in the notation, with every option that differs among them."""
+        return tuple(plan_text(self.plans.select(np.array([n]))) + self._rest(n) for n in range(len(self)))
+
+    def _rest(self, n: int) -> str:
+        parts = []
+        if self._split_open:
+            parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
+        flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
+        parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
+        parts += [f"order-{'-'.join(self.orders[self.order[n]])}"] if len(self.orders) > 1 else []
+        parts += [self.setups[self.precision[n]].precision] if len(self.setups) > 1 else []
+        return "".join(f" {part}" for part in parts)
+
+    @cached_property
+    def _places(self) -> dict[frozenset[str], int]:
+        return {frozenset(text.split()): n for n, text in enumerate(self.texts)}
+
+    def find(self, text: str) -> int:
+        """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none."""
+        return self._places.get(frozenset(text.split()), -1)
+
+    def step(self, plan: int) -> TrainingStep:
+        """Return the training step under one plan."""
+        return _step(self, plan)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+@lru_cache(maxsize=4096)
+def _step(table: PlanTable, plan: int) -> TrainingStep:
+    one = table.plans.select(np.array([plan]))
+    setup, order = table.setups[table.precision[plan]], table.orders[table.order[plan]]
+    found = training_step(table.name, setup, one, order, training_tokens=table.training_tokens)
+    return replace(found, plan=table.texts[plan])
+
+
+def plan_table(name: str, open_plans: OpenPlans, *, training_tokens: float | None, capacity: float) -> PlanTable:
+    """Return the table of all plans that divide what they must; see `fitting` for those that fit the memory."""
+    names = list(open_plans.flags)
+    bases = [every_plan(setup, open_plans.space) for setup in open_plans.setups]
+    parts = [
+        (index, order, _with_flags(base, dict(zip(names, values, strict=True))))
+        for index, base in enumerate(bases)
+        for order in range(len(open_plans.orders))
+        for values in product(*(open_plans.flags[flag] for flag in names))
+    ]
+    sequence = open_plans.setups[0].sequence
+    parts = [(index, order, _splitting(plans, sequence)) for index, order, plans in parts]
+    counts = [len(plans.tp) for *_, plans in parts]
+    columns = {
+        field: np.concatenate(
+            [np.broadcast_to(getattr(plans, field), count) for (*_, plans), count in zip(parts, counts, strict=True)]
+        )
+        for field in vars(parts[0][2])
+    }
+    precision, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
+    return PlanTable(
+        name, open_plans.setups, Plans(**columns), precision, order_, open_plans.orders, training_tokens, capacity
+    )
+
+
+def _splitting(plans: Plans, sequence: int) -> Plans:
+    """Return the plans whose sequence parallelism divides the sequence."""
+    right = ~plans.sequence_parallel | (sequence % (plans.tp * plans.cp) == 0)
+    return plans.select(np.flatnonzero(right)) if len(plans.tp) else plans
+
+
+def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:
+    """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group."""
+    count = len(plans.tp)
+    columns: dict[str, Any] = {
+        flag: plans.tp > 1 if on is None else np.full(count, on) for flag, on in flags.items()
+    }  # fmt: skip
+    return replace(plans, **columns)
+
+
+def fitting(table: PlanTable) -> PlanTable:
+    """Return the plans of a table that fit the memory."""
+    kept = np.flatnonzero(table.memory <= table.capacity)
+    return replace(table, plans=table.plans.select(kept), precision=table.precision[kept], order=table.order[kept])
+
+
+def _differ(values: np.ndarray) -> bool:
+    return bool((values != values[:1]).any())

@@ -1,0 +1,31 @@
+"""Every network that can be built of whole ports, one by one: what searches and proofs are compared with."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, Population
+from evo_libra.problem.pricing.parts import BillOfMaterials
+from evo_libra.problem.problem import Problem
+
+
+def whole_networks(problem: Problem) -> FloatArray:
+    """Return the (2, n) objectives of all feasible networks of parts: every structure with every number of ports."""
+    assert isinstance(problem.pricing, BillOfMaterials)
+    found = []
+    for s in range(len(problem.structures)):
+        npus, technology = problem.structures.look_up(np.array([s]))
+        one = problem.pricing.hardware_of(npus, technology)
+        ports = [
+            np.arange(low, high + 1, max(step, 1))
+            for low, high, step in zip(one.min_ports[:, 0], one.max_ports[:, 0], one.quantum[:, 0], strict=True)
+        ]
+        bandwidth = np.array(list(itertools.product(*ports))).T * one.rate
+        shape = bandwidth.shape
+        block = np.broadcast_to(np.array([[kit.block for kit in problem.pricing.kits]]).T[technology[:, 0]], shape)
+        designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
+        evaluation = problem.evaluate(designs)
+        found.append(evaluation.objectives[:, evaluation.violation <= 0])
+    return np.concatenate(found, axis=1)

@@ -1,0 +1,287 @@
+"""Plans as genes: what genes decode to, how plans are written, and the figures of a problem file that pins one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from effort import costly
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evo_libra import load_problem, search
+from evo_libra.errors import InputError
+from evo_libra.front.explain import explain
+from evo_libra.problem.designs import genes_of
+from evo_libra.problem.problem import Problem
+from evo_libra.validation.training import training_rows
+from evo_libra.workload.step.plan_rules import plan_mistakes
+from evo_libra.workload.step.plans import RECOMPUTE
+
+EXACT = 1e-12
+SEEDS = st.integers(0, 2**32 - 1)
+DENSE = {
+    "kind": "decoder", "layers": 8, "hidden": 2048, "heads": 16, "kv_heads": 4, "feed_forward": 5632, "gated": True,
+    "vocabulary": 32000,
+}  # fmt: skip
+ROUTED = {**DENSE, "experts": {"count": 8, "per_token": 2, "feed_forward": 2816}}
+FLAGS = (False, True, [False, True])
+ORDERS = [["tp", "cp", "dp", "pp"], ["tp", "pp", "cp", "dp"], ["cp", "tp", "pp", "dp"]]
+
+
+def data_of(training: dict[str, Any], parallelism: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    generator = ROUTED if "ep" in parallelism else DENSE
+    workload = {
+        "name": "small", "generator": generator, "parallelism": parallelism,
+        "training": {"sequence": 4096, "global_batch": 128, **training},
+    }  # fmt: skip
+    fabric = {
+        "catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "max_dimensions": 3,
+        "blocks": ["switch", "ring"],
+    }  # fmt: skip
+    return {
+        "name": "planned", "npus": 64, "npu": "h100-80gb", "fabric": fabric, "workloads": [workload],
+        "bandwidth": "ports", "objectives": ["time", "cost"], **changes,
+    }  # fmt: skip
+
+
+def problem_of(folder: Path, data: dict[str, Any]) -> Problem:
+    (folder / "p.yaml").write_text(json.dumps(data))
+    found = load_problem(str(folder / "p.yaml"))
+    assert isinstance(found, Problem)
+    return found
+
+
+def random_data(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
+    def some(*options: Any) -> Any:
+        return options[random.integers(0, len(options))]
+
+    routed = bool(random.random() < 0.5)
+    training = {
+        "micro_batch": some(1, [1, 2], "any"),
+        "zero": some(1, [0, 1, 2, 3]),
+        "precision": some("bf16", ["bf16", "fp8"]),
+        "recompute": some("none", ["none", "selective", "full"]), "order": some(ORDERS[0], ORDERS),
+        "sequence_parallel": some("auto", *FLAGS),
+        "overlap": {name: some(*FLAGS) for name in ("tp", "pp", "dp")},
+    }  # fmt: skip
+    parallelism = {
+        "tp": some([1, 2, 4], "any"), "cp": some(1, [1, 2]), "pp": some(1, [1, 2, 4], "any"), "vp": some(1, "any"),
+        **({"ep": some(1, [1, 2, 8], "any")} if routed else {}),
+    }  # fmt: skip
+    return data_of(training, parallelism, **changes)
+
+
+def pinned(data: dict[str, Any], problem: Problem, plan: int) -> dict[str, Any]:
+    """Return the problem with one of its plans written out."""
+    table = problem.time.tables[0]
+    plans, workload = table.plans, data["workloads"][0]
+    value = {name: int(getattr(plans, name)[plan]) for name in ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero")}
+    training = {
+        **workload["training"], "micro_batch": value.pop("micro_batch"), "zero": value.pop("zero"),
+        "recompute": RECOMPUTE[int(plans.recompute[plan])], "order": list(table.orders[table.order[plan]]),
+        "precision": table.setups[table.precision[plan]].precision,
+        "sequence_parallel": bool(plans.sequence_parallel[plan]),
+        "overlap": {name: bool(getattr(plans, f"overlap_{name}")[plan]) for name in ("tp", "pp", "dp")},
+    }  # fmt: skip
+    return {**data, "workloads": [{**workload, "training": training, "parallelism": value}]}
+
+
+@given(SEEDS)
+@costly(25)
+def test_any_genes_are_a_plan_that_divides_fits_and_is_written_exactly(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    problem = problem_of(tmp_path_factory.mktemp("plans"), random_data(random))
+    table = problem.time.tables[0]
+    assert len(set(table.texts)) == len(table)
+    genes = problem.genome.sample(random, 40)
+    designs = problem.decode(genes)
+    for place in np.unique(designs.plans[0]).tolist():
+        one = table.plans.select(np.array([place]))
+        assert not list(plan_mistakes(table.setups[table.precision[place]], one))
+        assert int((one.tp * one.cp * one.pp * one.dp)[0]) == 64
+        assert table.memory[place] <= table.capacity
+        assert table.find(" ".join(reversed(table.texts[place].split()))) == place
+    texts = list(map(str, problem.fabrics(designs)))
+    read = problem.read(
+        [text for text, fits in zip(texts, problem.time.fits(designs.npus, designs.plan), strict=True) if fits]
+    )
+    kept = problem.time.fits(designs.npus, designs.plan)
+    np.testing.assert_array_equal(read.plans, designs.plans[:, kept])
+    again = problem.evaluate_genes(genes_of(problem, read))
+    first = problem.evaluate_genes(genes)
+    np.testing.assert_allclose(again.objectives, first.objectives[:, kept], rtol=1e-9)
+    np.testing.assert_allclose(problem.evaluate(read).objectives, first.objectives[:, kept], rtol=EXACT)
+
+
+@given(SEEDS, st.sampled_from(["libra", "astra", "themis"]))
+@costly(25)
+def test_a_plan_has_the_figures_of_a_problem_that_pins_it(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, model: str
+) -> None:
+    random, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("pinned")
+    time = {"model": model} if model == "libra" else {"model": model, "chunks": 4}
+    data = random_data(random, time=time, objectives=["time", "cost", "memory", "energy-per-token"])
+    problem = problem_of(folder, data)
+    designs = problem.decode(problem.genome.sample(random, 6))
+    fits = problem.time.fits(designs.npus, designs.plan)
+    for n in np.flatnonzero(fits).tolist():
+        one = designs.select([n])
+        alone = problem_of(folder, pinned(data, problem, int(one.plans[0, 0])))
+        text = str(problem.fabrics(one)[0]).partition(" | ")[0]
+        expected = alone.evaluate(text)
+        found = problem.evaluate(one)
+        np.testing.assert_allclose(found.objectives, expected.objectives, rtol=EXACT)
+        np.testing.assert_allclose(found.violation, expected.violation, atol=1e-9)
+        ours, theirs = explain(problem, one), explain(alone, alone.read(text))
+        (mine,), (other,) = ours["workloads"], theirs["workloads"]
+        assert mine["training"]["split_ms"] == pytest.approx(other["training"]["split_ms"], rel=EXACT)
+        assert mine["time_ms"] == pytest.approx(found.objectives[0, 0] * 1e3, rel=EXACT)
+        assert set(other["plan"].split()) <= set(mine["plan"].split())
+
+
+@given(SEEDS)
+@costly(10)
+def test_open_plans_are_never_worse_than_one_of_them(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    random, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("open")
+    data = random_data(random)
+    problem = problem_of(folder, data)
+    front = search(problem, evaluations=1500, population=100, seed=seed % 1000)
+    assert set(front.frame["plan"]) <= set(problem.time.tables[0].texts)
+    again = problem.evaluate(front.frame["design"].to_list())
+    np.testing.assert_allclose(again.objectives[0] * 1e3, front.frame["time_ms"].to_numpy(), rtol=1e-9)
+    assert not again.violation.any()
+
+
+def test_two_workloads_have_a_plan_each(tmp_path: Path) -> None:
+    data = data_of({}, {"tp": [1, 2, 4], "pp": [1, 2]})
+    second = {**data["workloads"][0], "name": "second", "weight": 0.5, "parallelism": {"tp": [2, 8]}}
+    problem = problem_of(tmp_path, {**data, "workloads": [*data["workloads"], second]})
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 30))
+    assert designs.plans.shape == (2, 30)
+    text = str(problem.fabrics(designs)[0])
+    assert text.count(" | ") == 2
+    columns = problem.describe(problem.genome.sample(np.random.default_rng(0), 3))
+    assert {"plan[0]", "plan[1]"} <= set(columns)
+    found = explain(problem, designs.select([0]))["workloads"]
+    assert [one["plan"] for one in found] == text.split(" | ")[1:]
+    time = sum(one["weight"] * one["time_ms"] for one in found)
+    assert time == pytest.approx(float(problem.time(designs)[0]) * 1e3, rel=EXACT)
+
+
+@pytest.mark.parametrize(
+    ("training", "parallelism", "part"),
+    [
+        ({}, {"tp": [3, 5]}, "no plan divides what it must; of the first values, "),
+        ({"zero": [0, 4]}, {}, "training.zero[1]: found 4"),
+        ({"global_batch": 5}, {"tp": "any"}, "no plan divides what it must"),
+        ({"precision": ["bf16", "int8"]}, {}, "precision"),
+        ({}, {"tp": "all"}, "parallelism.tp: found 'all' (text); allowed: any"),
+    ],
+)
+def test_choices_that_hold_no_plan_are_refused(
+    training: dict[str, Any], parallelism: dict[str, Any], part: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError) as caught:
+        problem_of(tmp_path, data_of(training, parallelism))
+    assert part in str(caught.value)
+
+
+def test_plans_that_all_need_too_much_memory_are_refused_with_the_nearest(tmp_path: Path) -> None:
+    data = data_of({"zero": [0, 1]}, {"tp": [1, 2]}, memory={"reserve": 0.98})
+    with pytest.raises(InputError, match=r"none of the 4 plans fits 1\.6 GB; the smallest, tp2 dp32 mb1 zero1, needs"):
+        problem_of(tmp_path, data)
+
+
+@pytest.mark.parametrize(
+    ("design", "part"),
+    [
+        ("SW(8)@nvlink4:450_SW(8)@optics-400g:50", "has no plan, and a plan is needed; write it like"),
+        ("SW(8)@nvlink4:450_SW(8)@optics-400g:50 | tp3 dp2", "is none of the 4 plans of small, such as dp64 mb1 zero0"),
+        ("SW(8)@nvlink4:450_SW(8)@optics-400g:50 | tp1 | tp2", "has 2 plans, and a plan is needed"),
+    ],
+)
+def test_a_design_without_its_plan_is_refused(design: str, part: str, tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, data_of({"zero": [0, 1]}, {"tp": [1, 2]}))
+    with pytest.raises(InputError) as caught:
+        problem.read(design)
+    assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("model", ["libra", "astra"])
+def test_alternatives_are_what_evaluation_says_of_them(model: str, tmp_path: Path) -> None:
+    parallelism, training = {"tp": [1, 2, 4], "pp": "any", "vp": "any"}, {"zero": [1, 3], "recompute": ["none", "full"]}
+    problem = problem_of(tmp_path, data_of(training, parallelism, time={"model": model}))
+    design = "SW(8)@nvlink4:450_SW(8)@optics-400g:50"
+    one = problem.read(f"{design} | tp2 pp2 dp16 mb1 zero1")
+    (workload,) = explain(problem, one)["workloads"]
+    found = workload["alternatives"]
+    assert {one["change"].split()[0] for one in found["changes"]} >= {"tp", "pp", "zero", "recompute"}
+    for change in [*found["changes"], *([found["next_plan"]] if "next_plan" in found else [])]:
+        evaluated = problem.evaluate(f"{design} | {change['plan']}")
+        assert change["time_ms"] == pytest.approx(evaluated.objectives[0, 0] * 1e3, rel=EXACT)
+    if model == "libra":
+        table = problem.time.tables[0]
+        times = [problem.evaluate(f"{design} | {text}").objectives[0, 0] for text in table.texts]
+        assert found["faster_plans"] == sum(time < times[table.find("tp2 pp2 dp16 mb1 zero1")] for time in times)
+        assert found["next_plan"]["time_ms"] == pytest.approx(min(times) * 1e3, rel=EXACT)
+    wider = problem.read("SW(8)@nvlink4:495_SW(8)@optics-400g:55 | tp2 pp2 dp16 mb1 zero1")
+    assert found["time_with_faster_network_ms"] == pytest.approx(float(problem.time(wider)[0]) * 1e3, rel=1e-9)
+
+
+def test_a_network_has_only_the_ports_of_its_accelerator(tmp_path: Path) -> None:
+    data = data_of({}, {"tp": [1, 2]})
+    with pytest.raises(
+        InputError, match=r"technologies\[1\]: h100-80gb has no ports of ici-v5p; it has nvlink4, pcie5"
+    ):
+        problem_of(tmp_path, {**data, "fabric": {**data["fabric"], "technologies": ["nvlink4", "ici-v5p"]}})
+    every = {key: value for key, value in data["fabric"].items() if key not in ("technologies", "blocks")}
+    names = set(problem_of(tmp_path, {**data, "fabric": {**every, "max_dimensions": 2}}).catalog.names)
+    assert {"nvlink4", "pcie5", "optics-400g", "copper-400g"} <= names
+    assert not {"nvlink3", "nvlink5", "ici-v5p", "xgmi"} & names
+    own = {"extends": "h100-80gb", "ports": {"nvlink4": 9}, "sources": {"ports": "half of the links, 2026"}}
+    problem = problem_of(tmp_path, {**data, "npu": own})
+    designs = problem.decode(problem.genome.sample(np.random.default_rng(0), 200))
+    assert (designs.bandwidth * (designs.technology == problem.catalog.names.index("nvlink4"))).sum(
+        axis=0
+    ).max() <= 225e9
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        row
+        for row in training_rows()
+        if row["id"] in ("sc21.t2.ptd.174.6.1536", "sc21.t1.310.1B", "sc21.t1.529.6B", "sc21.t1.1008B")
+    ],
+    ids=lambda row: row["id"],
+)
+def test_a_search_of_plans_alone_is_no_slower_than_the_published_plan(row: dict[str, Any], tmp_path: Path) -> None:
+    shape = f"SW(8)@nvlink3:300_CL({row['npus'] // 8})@optics-200g:25"
+    model = {key: row[key] for key in ("layers", "hidden", "heads", "kv_heads", "feed_forward", "gated", "vocabulary")}
+    training = {
+        "sequence": row["sequence"], "global_batch": row["global_batch"], "gradients": "bf16", "zero": 0,
+        "attention": "unfused", "stack": "megatron-2021", "recompute": "full", "sequence_parallel": False,
+        "overlap": {"tp": False, "pp": False, "dp": False},
+    }  # fmt: skip
+
+    def problem(parallelism: dict[str, Any], micro_batch: Any) -> Problem:
+        workload = {
+            "name": "row", "generator": {"kind": "decoder", **model, "sequence": row["sequence"], "tied": True},
+            "training": {**training, "micro_batch": micro_batch}, "parallelism": parallelism,
+        }  # fmt: skip
+        return problem_of(tmp_path, {
+            "name": "row", "npus": row["npus"], "npu": row["npu"], "bandwidth": "ports", "workloads": [workload],
+            "fabric": {"catalog": "parts-2024", "technologies": ["nvlink3", "optics-200g"], "shape": shape},
+            "time": {"model": "libra", "efficiency": {"optics-200g": 0.85}}, "objectives": ["time"],
+        })  # fmt: skip
+
+    published = problem({key: row[key] for key in ("tp", "pp", "vp")}, row["micro_batch"])
+    opened = problem({"tp": [1, 2, 4, 8, 16], "pp": "any", "vp": "any"}, "any")
+    found = search(opened, evaluations=5000, population=200)
+    assert found.frame["time_ms"][0] <= published.evaluate(shape).objectives[0, 0] * 1e3
