@@ -109,11 +109,18 @@ def chains_of(designs: Sequence[Sequence[Race]], patterns: int) -> Chains:
 
 
 def total(size: FloatArray, times: FloatArray) -> FloatArray:
-    """Return (..., n) seconds of (..., g, n) bytes; what has no bytes takes no time, even without bandwidth."""
-    if np.isfinite(times).all():
-        return np.asarray(size[..., 0] @ times if size.shape[-1] == 1 else (size * times).sum(axis=-2))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(size > 0, size * times, 0.0).sum(axis=-2))
+    """Return (..., n) seconds of (..., g, n) bytes; what has no bytes takes no time, even without bandwidth.
+
+    One pattern after the other: a product of matrices, and a sum beside an axis of length 1, would round otherwise, so
+    that the time of a design would depend on the designs beside it.
+    """
+    found = np.zeros((*size.shape[:-2], times.shape[-1]))
+    endless = not np.isfinite(times).all()
+    for bytes_, time in zip(np.moveaxis(size, -2, 0), times, strict=True):
+        with np.errstate(invalid="ignore"):
+            seconds = bytes_ * time
+        found += np.where(bytes_ > 0, seconds, 0.0) if endless else seconds
+    return found
 
 
 def _weighted(values: FloatArray, shares: FloatArray) -> FloatArray:

@@ -108,10 +108,9 @@ def test_order_does_not_matter(seed: int) -> None:
     for other in (turned, relabelled):
         found = optimal_bandwidth(other)
         same(found.objective, optimum.objective, 2e-9 + 2 * np.max(optimum.gap() + found.gap()))
-    designs = rng.permutation(count)
-    same(optimal_bandwidth(program.select(designs)).objective, optimum.objective[designs], 1e-9)
-    alone = optimal_bandwidth(program.select(np.array([3])))
-    same(alone.objective, optimum.objective[3:4], 1e-9)
+    for designs in (rng.permutation(count), np.array([3]), np.flatnonzero(rng.random(count) < 0.5)):
+        found = optimal_bandwidth(program.select(designs))
+        np.testing.assert_array_equal(found.bandwidth, optimum.bandwidth[:, designs])
 
 
 @given(SEEDS)

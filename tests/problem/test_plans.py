@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
-from evo_libra.problem.designs import genes_of
+from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
 from evo_libra.validation.training import training_rows
 from evo_libra.workload.step.plan_rules import plan_mistakes
@@ -196,6 +196,21 @@ def test_plans_that_all_need_too_much_memory_are_refused_with_the_nearest(tmp_pa
     data = data_of({"zero": [0, 1]}, {"tp": [1, 2]}, memory={"reserve": 0.98})
     with pytest.raises(InputError, match=r"none of the 4 plans fits 1\.6 GB; the smallest, tp2 dp32 mb1 zero1, needs"):
         problem_of(tmp_path, data)
+
+
+def test_a_plan_that_breaks_a_limit_of_memory_is_told_its_classes_and_what_fits(tmp_path: Path) -> None:
+    network = "SW(8)@nvlink4:450_SW(8)@optics-400g:50"
+    data = data_of({"zero": [0, 1]}, {"tp": [1, 2]}, objectives=["time", "cost", "memory"])
+    open_plans = problem_of(tmp_path, data)
+    report = explain(open_plans, open_plans.read(f"{network} | dp64 mb1 zero0"))
+    needs = report["workloads"][0]["training"]["memory_total_GB"]
+    limited = problem_of(tmp_path, {**data, "constraints": [f"memory <= {0.9 * needs:.2f} GB"]})
+    broken, advice = violations(limited, limited.read(f"{network} | dp64 mb1 zero0"))
+    assert broken.startswith(f"the constraint 'memory <= {0.9 * needs:.2f} GB' is broken")
+    assert advice.startswith(f"small (dp64 mb1 zero0) needs {needs:.1f} GB of an NPU: ")
+    assert "states" in advice
+    assert "zero: 1 would need" in advice
+    assert not violations(limited, limited.read(f"{network} | tp2 dp32 mb1 zero1"))
 
 
 @pytest.mark.parametrize(

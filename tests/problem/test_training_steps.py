@@ -423,6 +423,10 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
         ),
         ({"time": {"model": "libra", "efficiency": {"nvlink": 0.8}}}, "unknown technology 'nvlink'"),
         ({"workloads": workload_of({"order": ["tp", "cp", "dp", "dp"]})}, "each of tp, cp, dp and pp is needed once"),
+        (
+            {"workloads": workload_of({"overlap": {"embedding": False}})},
+            "overlap.embedding: a language model sends nothing of this kind",
+        ),
     ],
 )  # fmt: skip
 def test_mistakes_are_said_in_a_sentence(changes: dict[str, Any], part: str, tmp_path: Path) -> None:
