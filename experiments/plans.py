@@ -106,7 +106,7 @@ def pins(table: PlanTable, plan: int, place: int) -> list[str]:
     training: Mapping[str, object] = {
         "micro_batch": int(table.plans.micro_batch[plan]), "zero": int(table.plans.zero[plan]),
         "recompute": RECOMPUTE[int(table.plans.recompute[plan])],
-        "precision": table.setups[table.precision[plan]].precision,
+        "precision": table.setups[table.setup[plan]].precision,
         "order": f"[{', '.join(table.orders[table.order[plan]])}]",
         **{_FLAGS[name]: str(on).lower() for name, on in flags.items()},
     }  # fmt: skip

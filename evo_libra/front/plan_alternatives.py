@@ -47,7 +47,7 @@ def _figures(table: PlanTable, plan: int, time: float, seconds: float) -> dict[s
         "time_ms": time * 1e3 if held else None,
         "slower_percent": 100.0 * (time / seconds - 1.0) if held else None,
         "memory_GB": float(table.memory[plan]) / GIGA,
-        "fits_memory": bool(table.memory[plan] <= table.capacity),
+        "fits_memory": bool(table.memory[plan] <= table.capacity[plan]),
         "fits_network": bool(held),
     }
 
@@ -72,7 +72,7 @@ def _value(table: PlanTable, name: str, value: int) -> str:
     if name == "order":
         return "-".join(table.orders[value])
     if name == "precision":
-        return table.setups[value].precision
+        return table.precisions[value]
     return ("off", "on")[value] if name.startswith(("overlap", "sequence")) else str(value)
 
 
@@ -84,7 +84,7 @@ def _times(problem: Problem, one: Population, place: int, plans: IntArray) -> Fl
     chosen = many.plans.copy()
     chosen[place] = plans
     many = replace(many, plan=chosen)
-    held, time = problem.time.fits(many.npus, chosen), np.full(len(plans), np.inf)
+    held, time = problem.time.fits(many.npus, chosen, many.technology), np.full(len(plans), np.inf)
     some = np.flatnonzero(held)
     time[some] = problem.time(many.select(some)) if len(some) else time[some]
     return time

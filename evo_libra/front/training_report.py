@@ -24,14 +24,14 @@ def training_report(problem: Problem, loop: WeightedLoop, step: TrainingStep, po
     The parts of the split add up to the step's time. Energy is that of NPUs under load and of the network; it is left
     out where no source gives one of them, and days and energy of the training where the file does not say its tokens.
     """
-    split = step_split(problem, loop, step, population)
+    split, first = step_split(problem, loop, step, population), population.select([0])
     seconds = sum(split.values())
     return {
         "npu": step.accelerator.name,
         "split_ms": {part: time / _MILLI for part, time in split.items()},
         "memory_GB": {kind: bytes_ / GIGA for kind, bytes_ in step.memory.items()},
         "memory_total_GB": step.total_memory / GIGA,
-        "memory_limit_GB": None if problem.training is None else problem.training.capacity / GIGA,
+        "memory_limit_GB": None if problem.npu is None else float(problem.npu.figures(first.technology)[0][0]) / GIGA,
         "samples_per_s": step.samples / seconds,
         "samples_per_s_per_npu": step.samples / seconds / problem.npus,
         **_throughput(problem, step, seconds),

@@ -40,11 +40,13 @@ class Fabric:
     'RI(4)@package:250_FC(8)@node:62.5'
 
     Options are names of `OPTIONS`, with their values as written. Plans are those of the workloads that leave some open.
+    The NPU is named where the problem has several to choose from.
     """
 
     dimensions: tuple[Dimension, ...]
     options: tuple[tuple[str, str], ...] = ()
     plans: tuple[str, ...] = ()
+    npu: str | None = None
 
     @property
     def npus(self) -> int:
@@ -53,12 +55,16 @@ class Fabric:
 
     def __str__(self) -> str:
         network = "_".join(str(dimension) for dimension in self.dimensions)
-        whole = " ".join([network, *(f"{name}={value}" for name, value in self.options)])
+        named = [*self.options, *([] if self.npu is None else [(NPU, self.npu)])]
+        whole = " ".join([network, *(f"{name}={value}" for name, value in named)])
         return " | ".join([whole, *self.plans])
 
 
 OPTIONS = ("chunks", "scheduler", "algorithms")
 """What may follow a network in the notation, such as ``chunks=64``; see `evo_libra.timing.fidelity`."""
+
+NPU = "npu"
+"""What names the accelerator in the notation, such as ``npu=h100-80gb``."""
 
 _DIMENSION = re.compile(
     r"(?P<block>[A-Za-z]+)\((?P<npus>\d{1,9})\)"
@@ -74,20 +80,25 @@ def parse_fabric(text: str) -> Fabric:
 
     >>> parse_fabric("RI(4)_SW(8) chunks=16 algorithms=ring,direct").options
     (('chunks', '16'), ('algorithms', 'ring,direct'))
-    >>> parse_fabric("SW(8)_SW(4) | tp8 dp4 mb1 zero1").plans
-    ('tp8 dp4 mb1 zero1',)
+    >>> fabric = parse_fabric("SW(8)_SW(4) npu=b200 | tp8 dp4 mb1 zero1")
+    >>> fabric.npu, fabric.plans
+    ('b200', ('tp8 dp4 mb1 zero1',))
     """
     text = printable(text.strip())
     first, *plans = (part.strip() for part in text.split("|"))
     network, *options = first.split(" ")
     dimensions = tuple(_parse_dimension(part, text) for part in network.split("_"))
-    return Fabric(dimensions, tuple(_parse_option(option, text) for option in options if option), tuple(plans))
+    given = [_parse_option(option, text) for option in options if option]
+    npus = [value for name, value in given if name == NPU]
+    if len(npus) > 1:
+        raise InputError(f"the design '{text}' names {len(npus)} NPUs; all of its NPUs are of one kind")
+    return Fabric(dimensions, tuple(one for one in given if one[0] != NPU), tuple(plans), next(iter(npus), None))
 
 
 def _parse_option(option: str, text: str) -> tuple[str, str]:
     name, equals, value = option.partition("=")
-    if name not in OPTIONS:
-        raise InputError(f"in the design '{text}': {unknown('option', name, OPTIONS)}")
+    if name not in (*OPTIONS, NPU):
+        raise InputError(f"in the design '{text}': {unknown('option', name, (*OPTIONS, NPU))}")
     if not (equals and value):
         raise InputError(f"'{option}' in the design '{text}' has no value; write it like {name}=...")
     return name, value

@@ -111,7 +111,7 @@ def _bounds_of_plans(
     problem: Problem, structure: IntArray, npus: IntArray, technology: IntArray, gene: IntArray
 ) -> VariantBounds:
     plans = useful_plans(problem.time, problem.constraints)
-    shape, group = held(problem, plans, npus)
+    shape, group = held(problem, plans, npus, technology)
     if (pairs := plans.ways.members.count(group)) > MAX_PAIRS:
         raise InputError(
             f"the space has {pairs:,} pairs of a topology and a plan, too many to look at each; "
@@ -123,12 +123,17 @@ def _bounds_of_plans(
     return fastest_exact(problem, found)
 
 
-def held(problem: Problem, plans: UsefulPlans, npus: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the pairs of (d, v) sizes and groups of plans whose process groups they can hold: places of both."""
-    shapes, kind = np.unique(npus, axis=1, return_inverse=True)
+def held(problem: Problem, plans: UsefulPlans, npus: IntArray, technology: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the pairs of (d, v) structures and groups of plans whose process groups they can hold: places of both."""
+    # Plans ask for the accelerator that the innermost technology is of, and for nothing else of the technologies.
+    owner = problem.time.owner
+    first = technology[0] if owner is None else np.unique(owner, return_index=True)[1][owner[technology[0]]]
+    first = first * 0 if owner is None else first
+    (*sizes, inner), kind = np.unique(np.concatenate([npus, first[None]]), axis=1, return_inverse=True)
+    shapes = np.array(sizes)
     examples = plans.ways.examples
     shape, group = (array.ravel() for array in np.indices((shapes.shape[1], examples.shape[1])))
-    fits = problem.time.fits(shapes[:, shape], examples[:, group]).reshape(shapes.shape[1], -1)
+    fits = problem.time.fits(shapes[:, shape], examples[:, group], inner[None, shape]).reshape(shapes.shape[1], -1)
     found, groups = np.nonzero(fits[kind.ravel()])
     return found, groups
 

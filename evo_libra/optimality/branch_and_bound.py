@@ -178,7 +178,7 @@ def _with_leaves(
     npus: IntArray, technology: IntArray, group: IntArray,
 ) -> tuple[VariantBounds | None, Ideal]:  # fmt: skip
     """Bound complete structures and solve those that may be better than the best known designs."""
-    fits = problem.time.fits(npus, plans.ways.examples[:, group])
+    fits = problem.time.fits(npus, plans.ways.examples[:, group], technology)
     npus, technology, group = npus[:, fits], technology[:, fits], group[fits]
     if not npus.shape[1]:
         return leaves, ideal
@@ -222,7 +222,8 @@ def _relaxed(
     every = np.arange(npus.shape[1])
     whole = npus.copy()
     whole[depth, every] = left
-    fits = problem.time.fits(whole, plans.ways.examples[:, group])
+    # Before the first dimension is chosen, the accelerator is still open.
+    fits = problem.time.fits(whole, plans.ways.examples[:, group], np.where(depth > 0, technology, -1))
     npus, technology, whole = npus[:, fits], technology[:, fits], whole[:, fits]
     depth, left, last, group = depth[fits], left[fits], last[fits], group[fits]
     every = np.arange(len(depth))

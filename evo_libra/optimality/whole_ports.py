@@ -99,7 +99,7 @@ def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray) -> WholeId
     plans = useful_plans(model, problem.constraints)
     table = problem.structures.table
     assert table is not None, "there are networks"  # noqa: S101 - our mistake
-    shape, group = held(replace(problem, time=model), plans, table.npus)
+    shape, group = held(replace(problem, time=model), plans, table.npus, table.technology)
     if int(np.bincount(shape, minlength=len(table))[networks.structure].sum()) > _MAX_PAIRS:
         return None
     known = _known(networks.cost, cost, time)

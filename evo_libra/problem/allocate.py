@@ -35,7 +35,7 @@ class TrafficTable:
     def fits(self, designs: Topologies) -> BoolArray:
         """Return (n,) whether topologies can hold every process group, as from `TimeModel.fits`."""
         if self._fits is None or (designs.structure < 0).any():
-            return self.time.fits(designs.npus, designs.plan)
+            return self.time.fits(designs.npus, designs.plan, designs.technology)
         return columns(self._fits, self._place(designs))
 
     def program(self, designs: Topologies) -> BandwidthProgram:
@@ -79,7 +79,7 @@ class TrafficTable:
 
     @cached_property
     def _fits(self) -> BoolArray | None:
-        return None if self._every is None else self.time.fits(self._every[0], self._every[2])
+        return None if self._every is None else self.time.fits(self._every[0], self._every[2], self._every[1])
 
     @cached_property
     def _program(self) -> BandwidthProgram | None:

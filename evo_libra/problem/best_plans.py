@@ -33,7 +33,8 @@ def promising(problem: Problem, designs: Topologies, goal: str) -> Topologies:
     lower, solve = (_time_bound, _least_time) if goal == "time" else (_product_bound, _least_product)
     plans = useful_plans(problem.time, problem.constraints)
     every = np.indices((len(designs.structure), plans.ways.examples.shape[1])).reshape(2, -1)
-    node, way = every[:, problem.time.fits(designs.npus[:, every[0]], plans.ways.examples[:, every[1]])]
+    networks = designs.npus[:, every[0]], plans.ways.examples[:, every[1]], designs.technology[:, every[0]]
+    node, way = every[:, problem.time.fits(*networks)]
     if not len(node):
         raise InputError("no network can hold the process groups of any plan")
     nodes = replace(designs.select(node), plan=plans.ways.examples[:, way])

@@ -37,6 +37,7 @@ class Constraint:
     at_least : whether it was written with ``>=``; the terms are then those of the other direction.
     ports : whether it says that dimensions of one technology share its ports; catalogues say so, users do not.
     tco : figures of the total cost of ownership, where the objective needs them.
+    own_memory : whether it is the memory of each NPU that limits; the limit is that of the largest one.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Constraint:
     at_least: bool = False
     ports: bool = False
     tco: TotalCostOfOwnership | None = None
+    own_memory: bool = False
 
     @property
     def measure(self) -> Measure | None:
@@ -102,7 +104,15 @@ class Constraint:
 
     def excess(self, figures: Figures) -> FloatArray:
         """Return the relative violation (n,) of an objective, 0 where the constraint holds."""
-        return excess(self, self.objective * MEASURES[self.quantity].value(figures), 0.0)
+        value = self.objective * MEASURES[self.quantity].value(figures)
+        if self.own_memory and figures.npu_capacity is not None:
+            value = value * (self.limit / figures.npu_capacity)
+        return excess(self, value, 0.0)
+
+    def limit_of_first(self, figures: Figures) -> float:
+        """Return the limit of the first design, in SI."""
+        own = figures.npu_capacity if self.own_memory else None
+        return self.limit if own is None else float(np.ravel(own)[0])
 
     def excess_of(self, cost: FloatArray, watts: FloatArray) -> FloatArray:
         """Return the relative violation (n,) of a constraint that is `bought`, for (n,) USD and (n,) W."""

@@ -35,7 +35,7 @@ def violations(problem: Problem, population: Population) -> list[str]:
         if broken > 0:
             found.append(f"the constraint '{constraint.text}' is broken: {_breach(constraint, figures, one)}")
             if constraint.quantity == "memory" and constraint.at_most:
-                limits.append(constraint.limit / constraint.objective)
+                limits.append(constraint.limit_of_first(figures) / constraint.objective)
     return found + (_what_needs_memory(problem.pinned(one), min(limits)) if limits else [])
 
 
@@ -50,7 +50,7 @@ def _breach(constraint: Constraint, figures: Figures, one: Population) -> str:
     if not constraint.limit:
         return f"the difference is {abs(left) / size:.4g} {unit}"
     # As many digits as tell the two apart.
-    values = [sign * value / size for value in (left, constraint.limit)]
+    values = [sign * value / size for value in (left, constraint.limit_of_first(figures))]
     texts = ([f"{float(f'{value:.{digits}g}'):,.15g}" for value in values] for digits in (4, 8, 15))
     found, limit = next((pair for pair in texts if pair[0] != pair[1]), ("", ""))
     return f"{found} of {limit} {unit}"

@@ -58,8 +58,8 @@ class TotalCostOfOwnership:
 class Figures:
     """The figures of n designs that objectives are computed from.
 
-    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU; of training steps, (n,) bytes
-    of an NPU's memory, tokens of an iteration, and W of an NPU.
+    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU; of an NPU (n,) or (1,) bytes
+    that plans may use, W under load and USD, where the file names it and sources give them.
     """
 
     time: FloatArray
@@ -70,6 +70,9 @@ class Figures:
     bandwidth: FloatArray
     tco: TotalCostOfOwnership | None = None
     training: TrainingFigures | None = None
+    npu_capacity: FloatArray | None = None
+    npu_watts: FloatArray | None = None
+    npu_price: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -80,14 +83,10 @@ class TrainingFigures:
     ----------
     memory : (n,) or (1,) bytes of an NPU.
     tokens : of an iteration, those of each workload times its weight; None where some workload has none.
-    npu_watts : of an NPU under load; None where no source gives it.
-    capacity : bytes that plans may use of an NPU.
     """
 
     memory: FloatArray
     tokens: float | None
-    npu_watts: float | None
-    capacity: float
 
 
 class Coefficients(Protocol):
@@ -168,9 +167,14 @@ def _tokens_per_second(figures: Figures) -> FloatArray:
 
 
 def _energy_per_token(figures: Figures) -> FloatArray:
-    trained = _trained(figures)
-    npus = figures.npus.prod(axis=0) * (trained.npu_watts or 0.0)
+    assert figures.npu_watts is not None, "the loader has looked"  # noqa: S101 - our mistake
+    npus = figures.npus.prod(axis=0) * figures.npu_watts
     return np.asarray((figures.watts + npus) * figures.time / _tokens(figures))
+
+
+def _system_cost(figures: Figures) -> FloatArray:
+    assert figures.npu_price is not None, "the loader has looked"  # noqa: S101 - our mistake
+    return np.asarray(figures.cost + figures.npus.prod(axis=0) * figures.npu_price)
 
 
 def _tco_per_bandwidth(designs: Coefficients, tco: TotalCostOfOwnership | None) -> FloatArray:
@@ -192,6 +196,7 @@ class Measure:
         time, so that it is larger where an iteration is more work; the total cost of ownership.
     trained, drawn : whether some workload has to be a training step, and each of them where it is of tokens; whether it
         needs the power of an NPU.
+    priced : whether it needs the price of an NPU.
     summed : (d, n) coefficients whose product with the bandwidths sums to the value, where parts come in any fraction.
         The value then depends on cost and power alone.
     smallest : a list of (d, n) coefficients; the value is the smallest of their sums, whatever the time and the prices.
@@ -207,6 +212,7 @@ class Measure:
     owned: bool = False
     trained: bool = False
     drawn: bool = False
+    priced: bool = False
     summed: Callable[[Coefficients, TotalCostOfOwnership | None], FloatArray] | None = None
     smallest: Callable[[Coefficients], list[FloatArray]] | None = None
 
@@ -225,6 +231,11 @@ _TABLE = (
         "of all parts, and of all links busy in both directions; parts only",
         "power", lambda figures: figures.watts, power=True,
         summed=lambda designs, _: designs.watts,
+    ),
+    Measure(
+        Objective("system-cost", "system_cost_usd", 1.0, "cost of network and NPUs [USD]"),
+        "price of the network and of the problem's NPUs, each at the middle of its price range",
+        "cost", _system_cost, priced=True,
     ),
     Measure(
         Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"),

@@ -83,7 +83,7 @@ def _in_every_way(problem: Problem, designs: Topologies) -> Topologies:
     ways = ways_of(problem.time, problem.constraints)
     network, way = np.indices((len(kinds.structure), ways.shape[1])).reshape(2, -1)
     found = replace(kinds.select(network), plan=ways[:, way])
-    return found.select(np.flatnonzero(problem.time.fits(found.npus, found.plan)))
+    return found.select(np.flatnonzero(problem.time.fits(found.npus, found.plan, found.technology)))
 
 
 def _endless(problem: Problem, designs: Topologies) -> Allocation | None:

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from evo_libra.arrays import IntArray, no_plans
+from evo_libra.arrays import IntArray, columns, no_plans
 from evo_libra.errors import InputError
 from evo_libra.problem.constraints import TOLERANCE, Constraint
 from evo_libra.problem.time_models.time_model import TimeModel
@@ -143,8 +143,14 @@ def useful_plans(time: TimeModel, constraints: Sequence[Constraint]) -> UsefulPl
         raise InputError("no plan meets the limits of memory")
     if not kept:
         return UsefulPlans(time, no_plans(1), _groups(time, no_plans(1), ()))
-    plans = np.array(np.meshgrid(*kept, indexing="ij")).reshape(len(kept), -1)
+    plans = _of_one_npu(time.tables, np.array(np.meshgrid(*kept, indexing="ij")).reshape(len(kept), -1))
     return UsefulPlans(time, plans, _groups(time, plans, ways))
+
+
+def _of_one_npu(tables: Sequence[PlanTable], plans: IntArray) -> IntArray:
+    """Return those of (w, p) plans that are all of the same accelerator."""
+    npus = np.array([columns(table.npu, row) for table, row in zip(tables, plans, strict=True)])
+    return plans[:, (npus == npus[:1]).all(axis=0)]
 
 
 def fitting(table: PlanTable, constraints: Sequence[Constraint]) -> IntArray:
@@ -160,9 +166,13 @@ def ways_of(time: TimeModel, constraints: Sequence[Constraint]) -> IntArray:
     for table in time.tables:
         fits = fitting(table, constraints)
         each.append(fits[np.unique(table.placements[2][fits], return_index=True)[1]])
-    return np.array(np.meshgrid(*each, indexing="ij")).reshape(len(each), -1) if each else no_plans(1)
+    if not each:
+        return no_plans(1)
+    return _of_one_npu(time.tables, np.array(np.meshgrid(*each, indexing="ij")).reshape(len(each), -1))
 
 
 def plans_that_fit(time: TimeModel, constraints: Sequence[Constraint]) -> int:
     """Return how many plans of all workloads together fit the memory; 1 where none is open."""
-    return int(prod(len(fitting(table, constraints)) for table in time.tables))
+    npus = [table.npu[fitting(table, constraints)] for table in time.tables]
+    kinds = np.unique(np.concatenate(npus)) if npus else range(1)
+    return int(sum(prod(int((npu == kind).sum()) for npu in npus) for kind in kinds))

@@ -16,9 +16,10 @@ from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
 from evo_libra.problem.allocate import TrafficTable, shrunk
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
+from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, TrainingFigures, values
 from evo_libra.problem.plans import ways_of
-from evo_libra.problem.pricing.catalog import pricing_of, with_kits
+from evo_libra.problem.pricing.catalog import pricing_of, with_own_technologies
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
 from evo_libra.problem.sections.bandwidth import bandwidth_section
@@ -28,7 +29,7 @@ from evo_libra.problem.sections.section import Draft, Rules, Sections
 from evo_libra.problem.sections.topology import BlockSection, StructureSection
 from evo_libra.problem.space import CountedStructures, Space
 from evo_libra.problem.time_models.time_model import TimeModel
-from evo_libra.problem.written_designs import check_fabric, dimension_columns, plan_columns, plans_of
+from evo_libra.problem.written_designs import check_fabric, dimension_columns, npus_of, plan_columns, plans_of
 
 SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, bandwidth_section)
 """The kinds of sections of a genome, in order."""
@@ -51,6 +52,7 @@ class Problem:
     optimal : whether bandwidths are solved for instead of being genes; parts then come in any fraction.
     tco : figures of the total cost of ownership, where the file has some.
     training : memory and tokens of training steps, where some workload is one; the tokens where every one is.
+    npu : the accelerators that designs may have, where the file names one or several.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Problem:
     optimal: bool
     tco: TotalCostOfOwnership | None = None
     training: TrainingFigures | None = None
+    npu: NpuChoice | None = None
 
     def relaxed(self) -> Problem:
         """Return the problem that bounds this one from below: LIBRA's time, parts in any fraction, solved bandwidths.
@@ -184,8 +187,9 @@ class Problem:
 
     def _figures(self, designs: Population, topologies: Topologies, time: FloatArray, *, power: bool = True) -> Figures:
         cost, watts = topologies.totals(designs.bandwidth, power=power)
+        own = () if self.npu is None else self.npu.figures(designs.technology)
         return Figures(
-            time, cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco, self.trained(designs)
+            time, cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco, self.trained(designs), *own
         )
 
     def _violation(
@@ -267,8 +271,10 @@ class Problem:
         fabrics = [parse_fabric(text) for text in ([designs] if isinstance(designs, str) else designs)]
         for fabric in fabrics:
             check_fabric(fabric, self.npus, len(self.choices), self.catalog.technologies)
-        population = with_kits(population_of(fabrics, self.catalog.names, len(self.choices)), self.catalog)
-        population = replace(population, plan=plans_of(fabrics, self.time.tables))
+        npus = npus_of(fabrics, self.npu)
+        population = population_of(fabrics, self.catalog.names, len(self.choices))
+        population = with_own_technologies(population, self.catalog, npus)
+        population = replace(population, plan=plans_of(fabrics, self.time.tables, npus))
         population = replace(population, schedule=self.time.schedule(fabrics, population.block))
         for fabric, fits in zip(fabrics, self.time.fits(population.npus, population.plan), strict=True):
             if not fits:
@@ -280,6 +286,9 @@ class Problem:
     def fabrics(self, population: Population) -> list[Fabric]:
         """Return networks as records, with the options that the problem leaves open of how collectives run on them."""
         found = self.time.named(fabrics_of(population, self.catalog.names), population)
+        if self.npu is not None and self.npu.several:
+            names = self.npu.named(population.technology)
+            found = [replace(fabric, npu=name) for fabric, name in zip(found, names, strict=True)]
         if not self.time.tables:
             return found
         texts = zip(*plan_columns(population, self.time.tables).values(), strict=True)
@@ -289,6 +298,8 @@ class Problem:
         """Return the columns that describe designs: the notation, and each part of each dimension."""
         population = self.decode(genes)
         found: dict[str, list[Any]] = {"design": list(map(str, self.fabrics(population)))}
+        if self.npu is not None and self.npu.several:
+            found["npu"] = self.npu.named(population.technology)
         found |= self.time.columns(population)
         return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.catalog.names)
 

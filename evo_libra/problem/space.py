@@ -133,9 +133,10 @@ class Every:
 class CountedStructures:
     """The structures of a space in the order in which they grow, dimension by dimension.
 
-    Ranks of technologies never go back outwards, and with `one_each` each rank is used once. The rules are those of
-    each possible dimension, the innermost first. A partial structure has a depth, the NPUs that it leaves to the other
-    dimensions, and the technology of its last one, -1 for none.
+    Ranks of technologies never go back outwards, and with `one_each` each rank is used once. All technologies of a
+    structure are those of one accelerator. The rules are those of each possible dimension, the innermost first. A
+    partial structure has a depth, the NPUs that it leaves to the other dimensions, and the technology of its last one,
+    -1 for none.
     """
 
     npus: int
@@ -170,11 +171,18 @@ class CountedStructures:
         if last < 0:
             return True
         rank, before = self._ranks[technology], self._ranks[last]
-        return rank > before or (rank == before and not self.one_each)
+        one_npu = self.technologies[technology].npu == self.technologies[last].npu
+        return one_npu and (rank > before or (rank == before and not self.one_each))
 
     @cached_property
     def _ranks(self) -> tuple[int, ...]:
         return tuple(t if kind.rank is None else kind.rank for t, kind in enumerate(self.technologies))
+
+    @cached_property
+    def _kinds(self) -> tuple[int, ...]:
+        found = [(technology.npu, rank) for technology, rank in zip(self.technologies, self._ranks, strict=True)]
+        places = {kind: place for place, kind in enumerate(dict.fromkeys(found))}
+        return tuple(places[kind] for kind in found)
 
     @cached_property
     def _divisors(self) -> list[int]:
@@ -190,8 +198,8 @@ class CountedStructures:
 
     def options(self, depth: int, left: int, last: int) -> NextDimensions:
         """Return the options of the next dimension of a partial structure that lead to a structure."""
-        # Technologies of one rank may be followed by the same ones.
-        key = depth, left, -1 if last < 0 else self._ranks[last]
+        # Technologies of one rank and accelerator may be followed by the same ones.
+        key = depth, left, -1 if last < 0 else self._kinds[last]
         if key not in self._known:
             ways = [
                 (technology, size, count)

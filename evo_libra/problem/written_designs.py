@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from evo_libra.arrays import GIGA, IntArray, Population
-from evo_libra.errors import InputError, counted
+from evo_libra.errors import InputError, counted, unknown
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.network.catalog.technologies import Technology
-from evo_libra.network.fabric import Fabric
+from evo_libra.network.fabric import NPU, Fabric
+from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.workload.step.plan_table import PlanTable
 
 
@@ -32,8 +33,26 @@ def check_fabric(fabric: Fabric, npus: int, depth: int, technologies: Sequence[T
             )
 
 
-def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable]) -> IntArray | None:
-    """Return (w, n) the places of the plans of designs; an `InputError` names one that is missing or unknown."""
+def npus_of(fabrics: Sequence[Fabric], choice: NpuChoice | None) -> list[str | None]:
+    """Return the accelerator that each design names, None where there is nothing to choose.
+
+    An `InputError` names one that is missing or unknown.
+    """
+    names = () if choice is None else choice.names
+    for fabric in fabrics:
+        if fabric.npu is not None and fabric.npu not in names:
+            known = unknown("NPU", fabric.npu, names) if names else f"the problem names no NPU, found {fabric.npu}"
+            raise InputError(f"in the design '{fabric}': {known}")
+        if fabric.npu is None and len(names) > 1:
+            raise InputError(f"the design '{fabric}' has no NPU; write it like '... {NPU}={names[0]}'")
+    return [fabric.npu if len(names) > 1 else None for fabric in fabrics]
+
+
+def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable], npus: Sequence[str | None]) -> IntArray | None:
+    """Return (w, n) the places of the plans of designs on (n,) accelerators.
+
+    An `InputError` names a plan that is missing or unknown.
+    """
     if not tables:
         wrong = next((fabric for fabric in fabrics if fabric.plans), None)
         if wrong is not None:
@@ -49,11 +68,12 @@ def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable]) -> IntArray
                 f"{needed}; write it like {replace(fabric, plans=())} | {example}"
             )
         for place, (table, text) in enumerate(zip(tables, fabric.plans, strict=True)):
-            places[place, n] = table.find(text)
+            npu, on = npus[n], "" if npus[n] is None else f" on {npus[n]}"
+            places[place, n] = table.find(text, 0 if npu is None else table.npus.index(npu))
             if places[place, n] < 0:
                 raise InputError(
-                    f"'{text}' in the design '{fabric}' is none of the {len(table):,} plans of {table.name}, such as "
-                    f"{table.texts[0]}"
+                    f"'{text}' in the design '{fabric}' is none of the {len(table):,} plans of {table.name}{on}, such "
+                    f"as {table.texts[0]}"
                 )
     return places
 

@@ -249,8 +249,8 @@ def test_what_a_constraint_cannot_be_is_told() -> None:
         "power <= 2 MUSD": "it compares power with a number of cost; allowed: W, kW, MW",
         "bisection >= 3 ms": "it compares bisection with a number of time; allowed: TB/s, GB/s, MB/s",
         "energy <= 5": "5 has no unit",
-        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, tco, energy, "
-        "time-cost, bisection, tokens-per-s, memory, energy-per-token is needed",
+        "power + cost <= 3 MW": "it compares cost and power; one of bandwidth, time, cost, power, system-cost, tco, "
+        "energy, time-cost, bisection, tokens-per-s, memory, energy-per-token is needed",
         "powr <= 2 MW": "did you mean 'power'",
         "power <= 2 MWh": "unknown unit 'MWh'",
         "tco <= 5 MUSD": "needs the key 'tco'",

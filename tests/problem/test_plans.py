@@ -83,7 +83,7 @@ def pinned(data: dict[str, Any], problem: Problem, plan: int) -> dict[str, Any]:
     training = {
         **workload["training"], "micro_batch": value.pop("micro_batch"), "zero": value.pop("zero"),
         "recompute": RECOMPUTE[int(plans.recompute[plan])], "order": list(table.orders[table.order[plan]]),
-        "precision": table.setups[table.precision[plan]].precision,
+        "precision": table.setups[table.setup[plan]].precision,
         "sequence_parallel": bool(plans.sequence_parallel[plan]),
         "overlap": {name: bool(getattr(plans, f"overlap_{name}")[plan]) for name in ("tp", "pp", "dp")},
     }  # fmt: skip
@@ -103,9 +103,9 @@ def test_any_genes_are_a_plan_that_divides_fits_and_is_written_exactly(
     designs = problem.decode(genes)
     for place in np.unique(designs.plans[0]).tolist():
         one = table.plans.select(np.array([place]))
-        assert not list(plan_mistakes(table.setups[table.precision[place]], one))
+        assert not list(plan_mistakes(table.setups[table.setup[place]], one))
         assert int((one.tp * one.cp * one.pp * one.dp)[0]) == 64
-        assert table.memory[place] <= table.capacity
+        assert table.memory[place] <= table.capacity[place]
         assert table.find(" ".join(reversed(table.texts[place].split()))) == place
     texts = list(map(str, problem.fabrics(designs)))
     read = problem.read(

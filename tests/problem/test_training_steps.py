@@ -329,7 +329,7 @@ def test_an_npu_of_ones_own_replaces_figures_and_is_part_of_the_problem(tmp_path
     own = {"extends": "h100-80gb", "power_W": 650, "sources": {"power_W": "measured in 2026"}}
     problem = problem_of(tmp_path, data_of(npu=own))
     assert problem.training is not None
-    assert problem.training.npu_watts == 650
+    assert problem.npu.watts.tolist() == [650]
     other = problem_of(tmp_path, data_of(npu={**own, "power_W": 640}))
     assert problem.identity()["accelerator"] != other.identity()["accelerator"]
 
@@ -468,7 +468,7 @@ def test_a_pipeline_is_allowed_if_its_stages_share_the_layers_and_its_chunks_a_s
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
-        ({"npu": 5}, ["npu: found 5 (number), text or a mapping is needed"]),
+        ({"npu": 5}, ["npu: found 5 (number), text or a mapping or a list is needed"]),
         (
             {"npu": {"extends": "h100-80gb", "power_W": 0, "sources": {"all": "x, 2025"}}},
             ["npu.power_W: found 0 (number), a number above 0 is needed"],

@@ -104,6 +104,7 @@ class BusSpec(StrictModel):
 class AcceleratorSpec(StrictModel):
     """An accelerator as a file writes it."""
 
+    name: str | None = Field(None, pattern=_NAME, description="what designs call it, where a problem has several")
     extends: str | None = Field(None, description="accelerator of the catalogue whose other figures hold here, too")
     peak_TFLOPS: dict[Precision, Positive] = Field(
         default_factory=dict, description="dense peak rate; needed unless the entry extends another"
@@ -149,7 +150,7 @@ def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> A
 
     Parameters
     ----------
-    name : of the accelerator.
+    name : of the accelerator, unless the entry has one.
     entry : figures and their sources. With ``extends`` the figures that are left out are those of that accelerator.
 
     Raises
@@ -160,7 +161,7 @@ def read_accelerator(name: str, entry: AcceleratorSpec | Mapping[str, Any]) -> A
     whole = _extended(name, own)
     if mistakes := [*_unsourced(own), *_impossible(whole)]:
         raise InputError(Mistake(message, name, key=format_key(key)) for key, message in mistakes)
-    return _accelerator_of(name, whole)
+    return _accelerator_of(own.name or name, whole)
 
 
 def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
@@ -170,7 +171,7 @@ def load_accelerator_specs() -> dict[str, AcceleratorSpec]:
 
 def figures_of(spec: AcceleratorSpec) -> dict[str, tuple[object, str]]:
     """Return each figure that an entry gives itself, by its key, with its source; empty where it has none."""
-    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
+    given = spec.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources", "name"})
     sources = {key: " ".join(text.split()) for key, text in spec.sources.items()}
     return {key: (value, sources.get(covering_key(key, sources) or "", "")) for key, value in leaves(given)}
 
@@ -201,7 +202,7 @@ def _extended(name: str, own: AcceleratorSpec) -> AcceleratorSpec:
     if own.extends not in _specs():
         raise InputError(Mistake(unknown("accelerator", own.extends, _specs()), name, key="extends"))
     base = _specs()[own.extends].model_dump(exclude_none=True)
-    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources"})
+    data = own.model_dump(exclude_none=True, exclude_unset=True, exclude={"extends", "sources", "name"})
     sources = {key: source for key, (_, source) in figures_of(own).items() if source}
     return AcceleratorSpec.model_validate(_merged(base, data | {"sources": sources}))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -71,6 +71,7 @@ class Technology:
     bandwidth_cap : most bandwidth per NPU in B/s, or None.
     latency : of a link in s, or None.
     rank : technologies never go back inwards, equal ranks come in any order; None is the place in the catalogue.
+    npu : the accelerator that is wired with it, of those that a problem may choose from; None for any.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Technology:
     blocks: tuple[str, ...]
     latency: float | None = None
     rank: int | None = None
+    npu: str | None = None
 
     def permits(self, npus: int, inside: int) -> bool:  # noqa: ARG002 - other technologies ask for it
         """Return whether a dimension may have some NPUs outside of a number of them."""
@@ -111,6 +113,19 @@ class Catalog:
     def names(self) -> tuple[str, ...]:
         """Names of the technologies."""
         return tuple(technology.name for technology in self.technologies)
+
+    @property
+    def npus(self) -> tuple[str | None, ...]:
+        """The accelerator of each technology."""
+        return tuple(technology.npu for technology in self.technologies)
+
+    def wired_with(self, npu: str) -> Catalog:
+        """Return the catalogue with all technologies as those of one accelerator, in the order that they had."""
+        technologies = (
+            replace(technology, npu=npu, rank=place if technology.rank is None else technology.rank)
+            for place, technology in enumerate(self.technologies)
+        )
+        return replace(self, technologies=tuple(technologies))
 
     def select(self, names: tuple[str, ...]) -> Catalog:
         """Return the catalogue with just the named technologies, in that order."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,10 +35,11 @@ def catalog_paths(file: ProblemFile) -> list[Path]:
         return []
 
 
-def technologies_of(file: ProblemFile, npu: Accelerator | None = None) -> Catalog:
+def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Catalog:
     """Return the technologies that a problem may use, of either kind of catalogue.
 
-    Of the ports that only some accelerators have, such as NVLink, those of the problem's one, as many as it has.
+    Of the ports that only some accelerators have, such as NVLink, those of the problem's one, as many as it has. Where
+    it has several to choose from, each has the technologies that it can be wired with.
     """
     fabric = file.spec.fabric
     try:
@@ -47,27 +49,46 @@ def technologies_of(file: ProblemFile, npu: Accelerator | None = None) -> Catalo
         raise named_by(file.source, ("fabric", "catalog"), error) from None
     if priced is not None:
         _check_names(file, priced.names)
-        return priced.select(fabric.technologies) if fabric.technologies else priced
+        return _of_each(priced.select(fabric.technologies) if fabric.technologies else priced, npus)
     assert parts is not None  # noqa: S101 - it is one of the two
     _check_names(file, tuple(parts.technologies))
-    names = _wired(file, tuple(fabric.technologies or parts.technologies), npu)
-    catalog = catalog_of(parts, names, fabric.blocks, {} if npu is None else npu.ports)
+    names = tuple(fabric.technologies or parts.technologies)
+    _check_wired(file, names, npus)
+    each = [catalog_of(parts, _wired(names, npu), fabric.blocks, npu.ports) for npu in npus]
+    catalog = _joined(each, npus) if each else catalog_of(parts, names, fabric.blocks)
     if not catalog.technologies:
         raise file.fail(("fabric", "blocks"), "no technology of the catalogue has one of these blocks")
     return catalog
 
 
-def _wired(file: ProblemFile, names: tuple[str, ...], npu: Accelerator | None) -> tuple[str, ...]:
-    """Return the technologies that an accelerator can be wired with; refuse others that the file names."""
-    if npu is None:
-        return names
+def _of_each(catalog: Catalog, npus: Sequence[Accelerator]) -> Catalog:
+    return _joined([catalog] * len(npus), npus) if npus else catalog
+
+
+def _joined(each: Sequence[Catalog], npus: Sequence[Accelerator]) -> Catalog:
+    """Return the technologies of each accelerator, one accelerator after the other; a single one needs no name."""
+    if len(each) == 1:
+        return each[0]
+    wired = [catalog.wired_with(npu.name) for catalog, npu in zip(each, npus, strict=True)]
+    return replace(wired[0], technologies=tuple(technology for one in wired for technology in one.technologies))
+
+
+def _wired(names: tuple[str, ...], npu: Accelerator) -> tuple[str, ...]:
+    """Return the technologies that an accelerator can be wired with."""
     of_some = {port for known in load_accelerators().values() for port in known.ports}
-    lacking = [name for name in names if name in of_some and name not in npu.ports]
+    return tuple(name for name in names if name in npu.ports or name not in of_some)
+
+
+def _check_wired(file: ProblemFile, names: tuple[str, ...], npus: Sequence[Accelerator]) -> None:
+    """Refuse technologies that the file names and that none of its accelerators can be wired with."""
+    known = {name for npu in npus for name in _wired(names, npu)}
+    lacking = [name for name in names if npus and name not in known]
     if lacking and file.spec.fabric.technologies:
-        own = ", ".join(npu.ports) or "none"
+        who = " and ".join(npu.name for npu in npus)
+        own = ", ".join(dict.fromkeys(port for npu in npus for port in npu.ports)) or "none"
         place = ("fabric", "technologies", names.index(lacking[0]))
-        raise file.fail(place, f"{npu.name} has no ports of {lacking[0]}; it has {own}")
-    return tuple(name for name in names if name not in lacking)
+        has, they = ("has", "it has") if len(npus) == 1 else ("have", "they have")
+        raise file.fail(place, f"{who} {has} no ports of {lacking[0]}; {they} {own}")
 
 
 def _check_names(file: ProblemFile, known: Sequence[str]) -> None:

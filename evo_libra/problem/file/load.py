@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from evo_libra.arrays import GIGA
 from evo_libra.errors import ConflictError, InputError
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
-from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
@@ -20,6 +20,7 @@ from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
 from evo_libra.problem.file.workloads import WorkloadLoader
+from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
@@ -68,7 +69,7 @@ def _with_all_mistakes(first: InputError, source: Source, folder: Path, *, open_
     stages.attempt(lambda: workloads.loops(None, Merging.PATTERN), "npus", *trained, "workloads", "time")
     pins = stages.attempt(fabric.pins, "fabric.shape", "fabric.pin", "npus")
     stages.attempt(fabric.check_bandwidth, "bandwidth")
-    stages.attempt(lambda: workloads.training.npu, "npu")
+    stages.attempt(lambda: workloads.training.npus, "npu")
     stages.attempt(workloads.training.check_memory, "npu", "memory")
     stages.attempt(lambda: check_keys(time_spec(file.spec), source), "time")
     built = ("fabric.technologies", "fabric.blocks")
@@ -95,6 +96,11 @@ def files_of(source: Source, folder: Path) -> list[Path]:
     return [*catalog_paths(file), *WorkloadLoader(file).paths()]
 
 
+def _figures(technology: Technology) -> dict[str, Any]:
+    """Return the figures of a technology; most problems have no accelerator to choose."""
+    return {key: value for key, value in asdict(technology).items() if key != "npu" or value is not None}
+
+
 class _Loader:
     """Puts one problem together from the parts of its file."""
 
@@ -103,7 +109,8 @@ class _Loader:
         self.fabric, self.workloads = FabricLoader(file, open_box=open_box), WorkloadLoader(file)
 
     def load(self) -> Problem:
-        catalog = technologies_of(self.file, self.workloads.training.npu)
+        catalog = technologies_of(self.file, self.workloads.training.npus)
+        npu = self.workloads.training.choice(catalog)
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
         choices = self.fabric.choices(catalog, pins)
@@ -111,11 +118,12 @@ class _Loader:
         self.check_mode(parts=bool(kits_of(catalog)))
         self.workloads.training.check_memory()
         efficiency = self.workloads.training.efficiency(catalog)
-        time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency)
+        owner = npu.owner if npu is not None and npu.several else None
+        time = time_model(self.workloads.loops, fidelity, kits_of(catalog), efficiency, owner)
         training = self.workloads.training.figures([(loop.workload, loop.weight) for loop in time.loops])
         tco = self.tco()
         constraints = self.constraints(len(choices), catalog, tco) + port_constraints(catalog, len(choices))
-        constraints += self.limits(training, constraints, len(choices), catalog.names)
+        constraints += self.limits(training, npu, constraints, len(choices))
         counted = self._count(catalog, choices, pins)
         return Problem(
             self.spec.name,
@@ -132,14 +140,15 @@ class _Loader:
             self.fabric.bandwidth().mode == "optimal",
             tco,
             training,
+            npu,
         )
 
     def limits(
         self,
         training: TrainingFigures | None,
+        npu: NpuChoice | None,
         constraints: Sequence[Constraint],
         dimensions: int,
-        technologies: Sequence[str],
     ) -> tuple[Constraint, ...]:
         """Return the constraint that the memory of an NPU is; refuse what workloads or NPU have no figures for."""
         asked = [("objectives", name) for name in self.spec.objectives]
@@ -149,12 +158,22 @@ class _Loader:
                 whole = all(workload.training is not None for workload in self.spec.workloads)
                 reason = "a recommendation model has no tokens" if whole else "every workload needs the key 'training'"
                 raise self.fail((place,), f"{name} is of training steps{' of language models' * whole}: {reason}")
-            if MEASURES[name].drawn and training is not None and training.npu_watts is None:
-                raise self.fail((place,), f"{name} needs the power of an NPU, and no source gives that of this one")
-        if training is None:
+            if MEASURES[name].drawn and (npu is None or npu.watts is None):
+                raise self.fail((place,), f"{name} needs the power of an NPU, and {self._unknown(npu)}")
+            if MEASURES[name].priced and (npu is None or npu.price is None):
+                raise self.fail((place,), f"{name} needs the price of an NPU, and {self._unknown(npu)}")
+        if training is None or npu is None:
             return ()
-        text = f"memory <= {training.capacity / GIGA:.10g} GB"
-        return parse_constraint(text, dimensions, technologies)
+        found = parse_constraint(f"memory <= {npu.capacity.max() / GIGA:.10g} GB", dimensions, ())
+        text = "memory <= that of the NPU" if npu.several else found[0].text
+        return tuple(replace(one, own_memory=True, text=text) for one in found)
+
+    @staticmethod
+    def _unknown(npu: NpuChoice | None) -> str:
+        """Return why a figure of the NPU is not known, as part of a sentence."""
+        if npu is None:
+            return "the file has no key 'npu'"
+        return f"no source gives that of {' or '.join(npu.names)}"
 
     def _identity(self, catalog: Catalog) -> dict[str, Any]:
         """Return the problem file with the figures of its catalogue and its files, which make it another problem.
@@ -165,7 +184,7 @@ class _Loader:
         more |= self.workloads.training.identity()
         return {
             **self.spec.model_dump(mode="json"),
-            "technologies": [asdict(technology) for technology in catalog.technologies],
+            "technologies": [_figures(technology) for technology in catalog.technologies],
             **{key: found for key, found in more.items() if found},
         }
 

@@ -101,7 +101,7 @@ def table_of(
     npus: int,
     *,
     training_tokens: float | None,
-    capacity: float,
+    capacities: tuple[float, ...],
 ) -> PlanTable:
     """Return the table of the plans of a workload, which may be empty."""
     degrees: Mapping[str, Any] = choices.degrees
@@ -110,7 +110,7 @@ def table_of(
         zero=choices.options["zero"] or (), recompute=choices.options["recompute"] or (),
     )  # fmt: skip
     found = OpenPlans(setups, space, choices.flags, choices.orders)
-    return plan_table(name, found, training_tokens=training_tokens, capacity=capacity)
+    return plan_table(name, found, training_tokens=training_tokens, capacities=capacities)
 
 
 def why_none(choices: PlanChoices, setup: Setup, npus: int) -> str:
@@ -123,16 +123,17 @@ def why_none(choices: PlanChoices, setup: Setup, npus: int) -> str:
     return next((f"{key}: {message}" for key, message in plan_mistakes(setup, plan)), "dp allows none of them")
 
 
-def nearest(table: PlanTable) -> str:
-    """Return the plan of a table that needs the least memory, and what would make it fit, as a sentence."""
-    best = int(table.memory.argmin())
-    setup, plan = table.setups[table.precision[best]], table.plans.select(np.array([best]))
+def nearest(table: PlanTable, npu: int = 0) -> str:
+    """Return the plan of an accelerator that needs the least memory, and what would make it fit, as a sentence."""
+    mine = np.flatnonzero(table.npu == npu)
+    best = int(mine[table.memory[mine].argmin()])
+    setup, plan, capacity = table.setups[table.setup[best]], table.plans.select(np.array([best])), table.capacity[best]
     used = {kind: float(np.ravel(bytes_)[0]) for kind, bytes_ in memory(setup, plan).items()}
     largest = sorted(used.items(), key=lambda one: -one[1])[:3]
     classes = ", ".join(f"{kind} {bytes_ / GIGA:.1f}" for kind, bytes_ in largest)
-    advice = fitting_option(setup, plan, auto=True, capacity=table.capacity)
+    advice = fitting_option(setup, plan, auto=True, capacity=float(capacity))
     return (
-        f"none of the {len(table):,} plans fits {table.capacity / GIGA:.4g} GB; the smallest, {table.texts[best]}, "
+        f"none of the {len(mine):,} plans fits {capacity / GIGA:.4g} GB; the smallest, {table.texts[best]}, "
         f"needs {sum(used.values()) / GIGA:.1f} GB ({classes}): {advice}"
     )
 

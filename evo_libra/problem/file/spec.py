@@ -266,10 +266,11 @@ class ProblemSpec(StrictModel):
     version: Literal[1] = Field(1, description="version of this schema")
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="name, also of the folder of results")
     npus: int = Field(ge=2, le=10**9, description="number of NPUs")
-    npu: str | AcceleratorSpec | None = Field(
+    npu: str | AcceleratorSpec | Annotated[tuple[str | AcceleratorSpec, ...], Field(min_length=1)] | None = Field(
         None,
         description="the accelerator, for training steps: a name (see `evo-libra catalog`), or figures of one's own; "
-        "beside a training step, tables of layers reach what was measured on its ports, too",
+        "beside a training step, tables of layers reach what was measured on its ports, too. The search chooses from a "
+        "list: every network is wired with the ports of one of them",
     )
     memory: MemorySpec = Field(MemorySpec(), description="how much of an NPU's memory plans may use")
     fabric: FabricSpec = Field(description="the networks that may be built")

@@ -98,13 +98,14 @@ def time_model(
     fidelity: Fidelity | None,
     kits: tuple[Kit, ...],
     efficiency: FloatArray | None,
+    owner: IntArray | None,
 ) -> TimeModel:
     """Return the time model of workloads, which `loops` compiles; a fidelity of None is LIBRA's time."""
     timed = None if fidelity is None else tuple(loops(fidelity, Merging.NONE))
-    libra = LibraTime(tuple(loops(None, _merging(kits))), kits, efficiency)
+    libra = LibraTime(tuple(loops(None, _merging(kits))), kits, efficiency, owner)
     if fidelity is None or timed is None:
         return libra
-    return AstraTime(timed, kits, efficiency, collectives=fidelity, libra=libra)
+    return AstraTime(timed, kits, efficiency, owner, collectives=fidelity, libra=libra)
 
 
 def _merging(kits: Sequence[Kit]) -> Merging:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.network.catalog.accelerators import accelerator, load_accelerators, read_accelerator
+from evo_libra.network.catalog.accelerators import AcceleratorSpec, accelerator, load_accelerators, read_accelerator
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
@@ -30,6 +32,7 @@ from evo_libra.problem.file.training_spec import (
     RecommenderGeneratorSpec,
     TrainingSpec,
 )
+from evo_libra.problem.npu_choice import NpuChoice, npu_choice
 from evo_libra.problem.objectives import TrainingFigures
 from evo_libra.workload.language_models import load_models
 from evo_libra.workload.parallelism import complete_degrees
@@ -53,30 +56,47 @@ class TrainingLoader:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
 
     @cached_property
-    def npu(self) -> Accelerator | None:
-        """The accelerator of the problem, if the file names one.
+    def npus(self) -> tuple[Accelerator, ...]:
+        """The accelerators that the file names, if any.
 
-        An `InputError` says that there is none of that name, or that its figures are wrong.
+        An `InputError` says that there is none of a name, that figures are wrong, or that two have one name.
         """
         given = self.spec.npu
         if given is None:
-            return None
+            return ()
+        if not isinstance(given, tuple):
+            return (self._npu(("npu",), given),)
+        gather = Gather()
+        read = [gather.attempt(lambda one=one, place=place: self._npu(("npu", place), one))  # type: ignore[misc]
+                for place, one in enumerate(given)]  # fmt: skip
+        gather.check()
+        found = tuple(npu for npu in read if npu is not None)
+        for place, npu in enumerate(found):
+            if npu.name in [other.name for other in found[:place]]:
+                raise self.fail(("npu", place), f"there is a second '{npu.name}'; the key 'name' can tell them apart")
+        return found
+
+    def _npu(self, path: KeyPath, given: str | AcceleratorSpec) -> Accelerator:
         if isinstance(given, str):
             if given not in load_accelerators():
-                raise self.fail(("npu",), unknown("accelerator", given, load_accelerators()))
+                raise self.fail(path, unknown("accelerator", given, load_accelerators()))
             return accelerator(given)
         try:
-            return read_accelerator("npu", given)
+            return read_accelerator(format_key(path), given)
         except InputError as error:
             raise InputError(
-                self.source.mistake(("npu",), ": ".join(filter(None, (mistake.key, mistake.message))))
+                self.source.mistake(path, ": ".join(filter(None, (mistake.key, mistake.message))))
                 for mistake in error.mistakes
             ) from None
 
+    def choice(self, catalog: Catalog) -> NpuChoice | None:
+        """Return the accelerators that designs may have; None where the file names none."""
+        return npu_choice(self.npus, catalog.npus, self.spec.memory.reserve)
+
     @property
-    def capacity(self) -> float:
-        """Bytes that plans may use of an NPU."""
-        return np.inf if self.npu is None else (1.0 - self.spec.memory.reserve) * self.npu.memory_capacity
+    def capacities(self) -> tuple[float, ...]:
+        """Bytes that plans may use of each accelerator."""
+        return tuple((1.0 - self.spec.memory.reserve) * npu.memory_capacity for npu in self.npus)
 
     @property
     def trains(self) -> bool:
@@ -86,15 +106,16 @@ class TrainingLoader:
     def check_memory(self) -> None:
         """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""
         # Stored problems have every key, so that one with its default says nothing.
-        if self.npu is None and self.spec.memory != MemorySpec():
+        if not self.npus and self.spec.memory != MemorySpec():
             raise self.fail(("memory",), "this is part of the memory of the problem's `npu`, and the file has none")
 
     def identity(self) -> dict[str, Any]:
-        """Return the figures of the accelerator, and of the models that training steps name."""
+        """Return the figures of the accelerators, and of the models that training steps name."""
         known = trained_models()
         named = [spec.model for spec in self.spec.workloads if spec.training is not None and spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
-        found = {} if self.npu is None else {"accelerator": asdict(self.npu)}
+        figures = [asdict(npu) for npu in self.npus]
+        found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
         return found | ({"trained_models": models} if models else {})
 
     def efficiency(self, catalog: Catalog) -> FloatArray | None:
@@ -109,23 +130,24 @@ class TrainingLoader:
         for name in given or {}:
             if name not in catalog.names:
                 raise self.fail(("time", "efficiency", name), unknown("technology", name, catalog.names))
-        bus = {} if self.npu is None or not self.trains else self.npu.bus
-        known = {name: constants.large_share for name, constants in bus.items()} | (given or {})
-        if not set(known) & set(catalog.names):
-            return None
-        return np.array([min(known.get(name, 1.0), 1.0) for name in catalog.names])
+        own = {npu.name: npu for npu in self.npus}
+        reached = []
+        for technology in catalog.technologies:
+            npu = own.get(technology.npu or next(iter(own), ""))
+            bus = None if npu is None or not self.trains else npu.bus.get(technology.name)
+            share = 1.0 if bus is None else min(bus.large_share, 1.0)
+            reached.append(min((given or {}).get(technology.name, share), 1.0))
+        return np.array(reached) if min(reached) < 1.0 else None
 
     def figures(self, steps: list[tuple[object, float]]) -> TrainingFigures | None:
         """Return memory and tokens of workloads with their weights, where some of them are training steps."""
         trained = [(step, weight) for step, weight in steps if isinstance(step, TrainingStep | PlanTable)]
-        if self.npu is None or not trained:
+        if not self.npus or not trained:
             return None
         counted = len(trained) == len(steps) and all(step.tokens for step, _ in trained)
         return TrainingFigures(
             np.array([max(step.total_memory if isinstance(step, TrainingStep) else 0.0 for step, _ in trained)]),
             sum(weight * (step.tokens or 0.0) for step, weight in trained) if counted else None,
-            self.npu.power,
-            self.capacity,
         )
 
     def step(self, path: KeyPath, spec: WorkloadSpec, training: TrainingSpec) -> TrainingStep | PlanTable:
@@ -138,22 +160,22 @@ class TrainingLoader:
         if self.spec.npu is None:
             message = f"a training step needs the key 'npu', one of {', '.join(load_accelerators())}"
             found.mistakes.append(self._mistake(path, ("training",), message))
-        npu = found.attempt(lambda: self.npu)
+        npus = found.attempt(lambda: self.npus) or ()
         model = None if spec.trace is not None else found.attempt(lambda: self._model(path, spec))
-        if npu is not None and isinstance(model, Recommender):
-            return self._recommender(path, spec, model, npu, training, found)
-        if npu is not None and isinstance(model, Decoder):
-            return self._decoder(path, spec, model, npu, training, found)
-        if npu is not None:
+        if npus and isinstance(model, Recommender):
+            return self._recommender(path, spec, model, training, found)
+        if npus and isinstance(model, Decoder):
+            return self._decoder(path, spec, model, training, found)
+        for npu in npus:
             precisions = choices_of(spec, training).precisions
             found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precisions[0])]
         raise InputError(found.mistakes)
 
     def _decoder(
-        self, path: KeyPath, spec: WorkloadSpec, model: Decoder, npu: Accelerator, training: TrainingSpec, found: Gather
+        self, path: KeyPath, spec: WorkloadSpec, model: Decoder, training: TrainingSpec, found: Gather
     ) -> TrainingStep | PlanTable:
         name, choices = spec.name or spec.model or model.name, choices_of(spec, training)
-        for precision in choices.precisions:
+        for npu, precision in product(self.npus, choices.precisions):
             found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precision)]
         if training.sequence is None:
             message = "the key 'sequence' is required, the tokens of a sequence"
@@ -161,10 +183,10 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
-        setups = with_precision(_setup(model, npu, training), choices.precisions)
-        if choices.open:
+        setups = [one for npu in self.npus for one in with_precision(_setup(model, npu, training), choices.precisions)]
+        if choices.open or len(self.npus) > 1:
             found.check()
-            return self._table(path, name, choices, setups, training)
+            return self._table(path, name, choices, tuple(setups), training)
         dp = found.attempt(lambda: self._replicas(path, choices))
         if dp is not None and training.sequence is not None:
             mistakes = plan_mistakes(setups[0], choices.plan(dp))
@@ -179,12 +201,17 @@ class TrainingLoader:
     def _table(
         self, path: KeyPath, name: str, choices: PlanChoices, setups: tuple[Setup, ...], training: TrainingSpec
     ) -> PlanTable:
-        table = table_of(name, choices, setups, self.spec.npus, training_tokens=training.tokens, capacity=self.capacity)
+        capacities = [capacity for capacity in self.capacities for _ in choices.precisions]
+        table = table_of(
+            name, choices, setups, self.spec.npus, training_tokens=training.tokens, capacities=tuple(capacities)
+        )
         if not len(table):
             reason = why_none(choices, setups[0], self.spec.npus)
             raise self.fail((*path, "parallelism"), f"no plan divides what it must; of the first values, {reason}")
-        if not (table.memory <= table.capacity).any():
-            raise self.fail((*path, "training"), nearest(table))
+        for place, npu in enumerate(self.npus):
+            if not (table.memory <= table.capacity)[table.npu == place].any():
+                who = f"{npu.name}: " if len(self.npus) > 1 else ""
+                raise self.fail((*path, "training"), who + nearest(table, place))
         return table
 
     def _recommender(
@@ -192,10 +219,13 @@ class TrainingLoader:
         path: KeyPath,
         spec: WorkloadSpec,
         model: Recommender,
-        npu: Accelerator,
         training: TrainingSpec,
         found: Gather,
     ) -> TrainingStep:
+        npu = self.npus[0]
+        if len(self.npus) > 1:
+            message = "a recommendation model is trained on one kind of NPU; name it alone in `npu`"
+            found.mistakes.append(self._mistake(path, ("training",), message))
         degrees = {str(group): degree for group, degree in dict(spec.parallelism).items()}
         precision, overlap = training.precision, training.overlap
         found.mistakes += [self._mistake(path, *one) for one in recommender_mistakes(training, degrees)]

@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from evo_libra.arrays import GIGA, Population
+from evo_libra.errors import InputError
 from evo_libra.network.bill import fits
 from evo_libra.network.blocks import Kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES
@@ -74,27 +75,37 @@ def kits_of(catalog: Catalog) -> tuple[Kit, ...]:
 
 def _technology(kit: Kit, rank: int) -> KitTechnology:
     cap = kit.ports * kit.port_rate
-    return KitTechnology(kit.technology, 0.0, None, None, None, cap, (BLOCK_NAMES[kit.block],), kit.latency, rank, kit)
+    blocks = (BLOCK_NAMES[kit.block],)
+    return KitTechnology(kit.technology, 0.0, None, None, None, cap, blocks, kit.latency, rank, kit=kit)
 
 
 def port_constraints(catalog: Catalog, dimensions: int) -> tuple[Constraint, ...]:
     """Return that an NPU's ports of a technology are those of all its dimensions together."""
     found: list[Constraint] = []
-    for name, kit in {kit.technology: kit for kit in kits_of(catalog)}.items():
+    owned = {(npu, kit.technology): kit for npu, kit in zip(catalog.npus, kits_of(catalog), strict=False)}
+    for (npu, name), kit in owned.items():
         text = f"bw[{name}] <= {kit.ports * kit.port_rate / GIGA!r} GB/s"
-        found += [replace(each, ports=True) for each in parse_constraint(text, dimensions, catalog.names)]
+        names = tuple(technology.name if technology.npu == npu else "" for technology in catalog.technologies)
+        found += [replace(each, ports=True) for each in parse_constraint(text, dimensions, names)]
     return tuple(found)
 
 
-def with_kits(population: Population, catalog: Catalog) -> Population:
-    """Return networks whose technologies, found by name, are those of their blocks, too."""
-    kits = kits_of(catalog)
-    if not kits:
-        return population
-    place = {(kit.technology, kit.block): k for k, kit in enumerate(kits)}
+def with_own_technologies(population: Population, catalog: Catalog, npus: Sequence[str | None]) -> Population:
+    """Return networks whose technologies, found by name, are those of their blocks and of (n,) accelerators, too.
+
+    An `InputError` names a technology that an accelerator cannot be wired with.
+    """
+    place = {
+        (technology.name, BLOCK_NAMES.index(block), technology.npu): t
+        for t, technology in enumerate(catalog.technologies)
+        for block in technology.blocks
+    }
     technology = population.technology.copy()
-    for d, n in np.argwhere(population.npus > 1):
-        technology[d, n] = place[kits[technology[d, n]].technology, int(population.block[d, n])]
+    for d, n in np.argwhere(population.npus > 1).tolist():
+        name, block = catalog.technologies[technology[d, n]].name, int(population.block[d, n])
+        if (name, block, npus[n]) not in place:
+            raise InputError(f"{npus[n]} cannot be wired with a {BLOCK_NAMES[block]} of {name}")
+        technology[d, n] = place[name, block, npus[n]]
     return replace(population, technology=technology)
 
 

@@ -39,10 +39,13 @@ class PlanSection(Section):
         return [gene for table in self.tables for gene in table.genes()]
 
     def decode(self, genes: FloatArray, draft: Draft) -> Draft:
+        owner = self.rules.time.owner
+        technology = draft.networks.technology[0]
+        npu = np.zeros(len(technology), dtype=np.int64) if owner is None else owner[technology]
         plans, start = [], 0
         for table in self.tables:
             count = len(table.axes)
-            plans.append(table.nearest(genes[start : start + count].astype(np.int64)))
+            plans.append(table.nearest(genes[start : start + count].astype(np.int64), npu))
             start += count
         return _with_plans(draft, np.array(plans))
 
@@ -54,8 +57,12 @@ class PlanSection(Section):
         return np.concatenate(rows)
 
     def covers(self, genes: FloatArray | IntArray, designs: Population) -> BoolArray:  # noqa: ARG002 - others need them
-        fitting = [table.fitting[plan] for table, plan in zip(self.tables, designs.plans, strict=True)]
-        return np.asarray(np.all(fitting, axis=0))
+        owner, found = self.rules.time.owner, np.ones(len(designs), dtype=np.bool_)
+        for genes_of, plan in zip(self.tables, designs.plans, strict=True):
+            found &= genes_of.fitting[plan]
+            if owner is not None:
+                found &= genes_of.table.npu[plan] == owner[designs.technology[0]]
+        return found
 
 
 def _with_plans(draft: Draft, plan: IntArray) -> Draft:
@@ -76,7 +83,10 @@ class PlanGenes:
 
     @cached_property
     def axes(self) -> dict[str, IntArray]:
-        """The options in which plans that fit differ: (p,) the place of each plan's value, ascending."""
+        """The options in which plans that fit differ: (p,) the place of each plan's value, ascending.
+
+        The accelerator is none of them: the topology says which one it is.
+        """
         found = {}
         for name, values in self.table.options.items():
             known = np.unique(values[self.fitting])
@@ -93,11 +103,9 @@ class PlanGenes:
         """Return the (k, n) places of the values of plans."""
         return np.array([places[plan] for places in self.axes.values()]).reshape(len(self.axes), len(plan))
 
-    def nearest(self, codes: IntArray) -> IntArray:
-        """Return (n,) the plans that fit and are nearest to (k, n) places of values."""
-        if not self.axes:
-            return np.full(codes.shape[1], np.flatnonzero(self.fitting)[0])
-        place = np.ravel_multi_index(tuple(codes), self._sizes)
+    def nearest(self, codes: IntArray, npu: IntArray) -> IntArray:
+        """Return (n,) the plans of (n,) accelerators that fit and are nearest to (k, n) places of values."""
+        place = np.ravel_multi_index((npu, *codes), self._sizes)
         if self._found is None:
             some, kind = np.unique(place, return_inverse=True)
             return np.asarray(self._search(some)[kind])
@@ -108,7 +116,7 @@ class PlanGenes:
 
     @cached_property
     def _sizes(self) -> tuple[int, ...]:
-        return tuple(int(places.max()) + 1 for places in self.axes.values())
+        return int(self.table.npu.max()) + 1, *(int(places.max()) + 1 for places in self.axes.values())
 
     @cached_property
     def _found(self) -> NDArray[np.int32] | None:
@@ -118,10 +126,19 @@ class PlanGenes:
 
     def _search(self, place: IntArray) -> IntArray:
         """Return the nearest plans of combinations of options, by their numbers."""
+        npu, *rows = np.unravel_index(place, self._sizes)
+        codes, found = np.array(rows).reshape(len(rows), len(place)), np.empty(len(place), dtype=np.int64)
+        for kind in np.unique(npu).tolist():
+            mine = npu == kind
+            found[mine] = self._search_in(np.flatnonzero(self.fitting & (self.table.npu == kind)), codes[:, mine])
+        return found
+
+    def _search_in(self, allowed: IntArray, codes: IntArray) -> IntArray:
+        """Return those of some plans that are nearest to combinations of options."""
+        if not len(codes):
+            return np.full(codes.shape[1], allowed[0])
         from scipy.spatial import cKDTree  # noqa: PLC0415 - takes a fifth of a second
 
-        codes = np.array(np.unravel_index(place, self._sizes))
-        allowed = np.flatnonzero(self.fitting)
         # Of plans that are equally near, the first.
         distance, near = cKDTree(self.codes(allowed).T).query(codes.T, k=min(_TIED, len(allowed)))
         distance, near = (np.reshape(array, (codes.shape[1], -1)) for array in (distance, near))

@@ -56,12 +56,14 @@ class TimeModel(ABC):
     """Iteration time of all workloads together.
 
     Without any kits, every group has all the bandwidth of its NPUs, as in LIBRA. The efficiency is (t,) the part of the
-    bandwidth of each technology that traffic reaches, at most 1; None where it reaches all.
+    bandwidth of each technology that traffic reaches, at most 1; None where it reaches all. The owner is (t,) the
+    accelerator of each technology, where a problem has several to choose from.
     """
 
     loops: tuple[WeightedLoop, ...]
     kits: tuple[Kit, ...] = ()
     efficiency: FloatArray | None = None
+    owner: IntArray | None = None
 
     @cached_property
     def channels(self) -> tuple[Channel, ...]:
@@ -170,8 +172,12 @@ class TimeModel(ABC):
             return designs
         return replace(designs, bandwidth=designs.bandwidth * self.reached(designs.technology))
 
-    def fits(self, npus: IntArray, plan: IntArray | None = None) -> BoolArray:
-        """Return (n,) whether (d, n) dimensions can hold every process group, under (w, n) plans if there are some."""
+    def fits(self, npus: IntArray, plan: IntArray | None = None, technology: IntArray | None = None) -> BoolArray:
+        """Return (n,) whether (d, n) dimensions can hold every process group, under (w, n) plans if there are some.
+
+        Plans are those of an accelerator: with (d, n) technologies, of the one that the networks are wired for. Where
+        the technology of the innermost dimension is -1, that is still open.
+        """
         fits = np.ones(npus.shape[1], dtype=np.bool_)
         for layout in {layout for loop in self.loops for layout in loop.layouts.values()}:
             if layout and layout[0][0] == OPEN:
@@ -179,6 +185,9 @@ class TimeModel(ABC):
             fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
         for place in range(len(self.tables) if plan is not None else 0):
             fits &= self._of_plans(npus, plan, place)[1]
+        if self.owner is not None and technology is not None and plan is not None:
+            for table, mine in zip(self.tables, plan, strict=True):
+                fits &= (technology[0] < 0) | (self.owner[technology[0]] == columns(table.npu, mine))
         return fits
 
     def _of_plans(self, npus: IntArray, plan: IntArray | None, place: int) -> tuple[dict[str, Placed], BoolArray]:

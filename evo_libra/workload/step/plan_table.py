@@ -35,7 +35,7 @@ class OpenPlans:
 
     Attributes
     ----------
-    setups : the model and how it is trained, once for each precision.
+    setups : the model and how it is trained, once for each accelerator and precision.
     space : values of the options that divide something.
     flags : values of the fields of `Plans` that are on or off; None is for sequence parallelism where it applies.
     orders : how the groups lie on the network, the innermost first.
@@ -54,23 +54,44 @@ class PlanTable:
     Attributes
     ----------
     name : of the workload.
-    setups : the model and how it is trained, once for each precision.
+    setups : the model and how it is trained, once for each accelerator and precision.
     plans : every array is (p,).
-    precision, order : (p,) index into the setups, and into the orders of groups on the network.
-    training_tokens, capacity : tokens of the whole training, and bytes that plans may use.
+    setup, order : (p,) index into the setups, and into the orders of groups on the network.
+    training_tokens : of the whole training.
+    capacities : bytes that plans may use, of the accelerator of each setup.
     """
 
     name: str
     setups: tuple[Setup, ...]
     plans: Plans
-    precision: IntArray
+    setup: IntArray
     order: IntArray
     orders: tuple[tuple[str, ...], ...]
     training_tokens: float | None
-    capacity: float
+    capacities: tuple[float, ...]
 
     def __len__(self) -> int:
-        return len(self.precision)
+        return len(self.setup)
+
+    @cached_property
+    def capacity(self) -> FloatArray:
+        """(p,) bytes that plans may use."""
+        return np.array(self.capacities)[self.setup]
+
+    @cached_property
+    def npu(self) -> IntArray:
+        """(p,) the accelerator of each plan, by its place among those of the setups."""
+        return np.array([self.npus.index(setup.accelerator.name) for setup in self.setups])[self.setup]
+
+    @cached_property
+    def npus(self) -> tuple[str, ...]:
+        """The accelerators of the setups."""
+        return tuple(dict.fromkeys(setup.accelerator.name for setup in self.setups))
+
+    @cached_property
+    def precisions(self) -> tuple[str, ...]:
+        """The precisions of the setups."""
+        return tuple(dict.fromkeys(setup.precision for setup in self.setups))
 
     @property
     def size(self) -> IterationSize:
@@ -118,18 +139,21 @@ class PlanTable:
         ])  # fmt: skip
 
     def _by_setup(self) -> list[tuple[Setup, Plans, IntArray]]:
-        parts = [np.flatnonzero(self.precision == index) for index in range(len(self.setups))]
+        parts = [np.flatnonzero(self.setup == index) for index in range(len(self.setups))]
         return [
             (setup, self.plans.select(part), part) for setup, part in zip(self.setups, parts, strict=True) if len(part)
         ]
 
     @cached_property
     def placements(self) -> tuple[dict[str, IntArray], IntArray, IntArray]:
-        """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has."""
+        """Degrees (c,) and order (4, c) of the ways in which groups lie, and (p,) which way each plan has.
+
+        Plans of two accelerators lie in two ways, as they are on other networks.
+        """
         names = (*ORDER, EXPERT)
         plans = self.plans
         degrees = np.stack([plans.tp, plans.cp, plans.dp, plans.pp, plans.ep])
-        rows, kind = np.unique(np.concatenate([degrees, self.order[None]]), axis=1, return_inverse=True)
+        rows, kind = np.unique(np.concatenate([degrees, self.order[None], self.npu[None]]), axis=1, return_inverse=True)
         orders = np.array([[ORDER.index(group) for group in order] for order in self.orders]).T
         return dict(zip(names, rows[:5], strict=True)), orders[:, rows[5]], kind.ravel()
 
@@ -139,7 +163,8 @@ class PlanTable:
         found = {name: np.asarray(getattr(self.plans, name), dtype=np.int64) for name in OF_PLANS}
         if not self._split_open:
             del found["sequence_parallel"]
-        return {**found, "order": self.order, "precision": self.precision}
+        precision = np.array([self.precisions.index(setup.precision) for setup in self.setups])
+        return {**found, "order": self.order, "precision": precision[self.setup]}
 
     @cached_property
     def _split_open(self) -> bool:
@@ -160,16 +185,19 @@ class PlanTable:
         flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
         parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
         parts += [f"order-{'-'.join(self.orders[self.order[n]])}"] if len(self.orders) > 1 else []
-        parts += [self.setups[self.precision[n]].precision] if len(self.setups) > 1 else []
+        parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
         return "".join(f" {part}" for part in parts)
 
     @cached_property
-    def _places(self) -> dict[frozenset[str], int]:
-        return {frozenset(text.split()): n for n, text in enumerate(self.texts)}
+    def _places(self) -> dict[tuple[int, frozenset[str]], int]:
+        return {
+            (npu, frozenset(text.split())): n
+            for n, (npu, text) in enumerate(zip(self.npu.tolist(), self.texts, strict=True))
+        }
 
-    def find(self, text: str) -> int:
+    def find(self, text: str, npu: int = 0) -> int:
         """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none."""
-        return self._places.get(frozenset(text.split()), -1)
+        return self._places.get((npu, frozenset(text.split())), -1)
 
     def step(self, plan: int) -> TrainingStep:
         """Return the training step under one plan."""
@@ -182,12 +210,14 @@ class PlanTable:
 @lru_cache(maxsize=4096)
 def _step(table: PlanTable, plan: int) -> TrainingStep:
     one = table.plans.select(np.array([plan]))
-    setup, order = table.setups[table.precision[plan]], table.orders[table.order[plan]]
+    setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
     found = training_step(table.name, setup, one, order, training_tokens=table.training_tokens)
     return replace(found, plan=table.texts[plan])
 
 
-def plan_table(name: str, open_plans: OpenPlans, *, training_tokens: float | None, capacity: float) -> PlanTable:
+def plan_table(
+    name: str, open_plans: OpenPlans, *, training_tokens: float | None, capacities: tuple[float, ...]
+) -> PlanTable:
     """Return the table of all plans that divide what they must; see `fitting` for those that fit the memory."""
     names = list(open_plans.flags)
     bases = [every_plan(setup, open_plans.space) for setup in open_plans.setups]
@@ -206,9 +236,9 @@ def plan_table(name: str, open_plans: OpenPlans, *, training_tokens: float | Non
         )
         for field in vars(parts[0][2])
     }
-    precision, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
+    setup, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
     return PlanTable(
-        name, open_plans.setups, Plans(**columns), precision, order_, open_plans.orders, training_tokens, capacity
+        name, open_plans.setups, Plans(**columns), setup, order_, open_plans.orders, training_tokens, capacities
     )
 
 
@@ -230,7 +260,7 @@ def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:
 def fitting(table: PlanTable) -> PlanTable:
     """Return the plans of a table that fit the memory."""
     kept = np.flatnonzero(table.memory <= table.capacity)
-    return replace(table, plans=table.plans.select(kept), precision=table.precision[kept], order=table.order[kept])
+    return replace(table, plans=table.plans.select(kept), setup=table.setup[kept], order=table.order[kept])
 
 
 def _differ(values: np.ndarray) -> bool:

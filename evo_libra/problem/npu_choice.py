@@ -1,0 +1,73 @@
+"""The accelerators that a problem may choose from, and which of them networks are wired for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.network.catalog.accelerator import Accelerator
+
+
+@dataclass(frozen=True)
+class NpuChoice:
+    """One accelerator or several; all NPUs of a design are of one kind, which its technologies tell.
+
+    Attributes
+    ----------
+    names : of the accelerators.
+    owner : (t,) which one each technology of the catalogue is wired with.
+    capacity : (a,) bytes that plans may use of an NPU.
+    watts, price : (a,) W of an NPU under load, and USD of a piece in the middle of its range; None where no source
+        gives that of one of them.
+    """
+
+    names: tuple[str, ...]
+    owner: IntArray
+    capacity: FloatArray
+    watts: FloatArray | None
+    price: FloatArray | None
+
+    @property
+    def several(self) -> bool:
+        """Whether there is anything to choose."""
+        return len(self.names) > 1
+
+    def of(self, technology: IntArray) -> IntArray:
+        """Return (n,) the accelerators that networks with (d, n) technologies are wired for."""
+        return np.asarray(self.owner[technology[0]])
+
+    def figures(self, technology: IntArray) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
+        """Return (n,) or (1,) capacity, W and USD of an NPU of networks with (d, n) technologies."""
+        place = self.of(technology) if self.several else np.zeros(1, dtype=np.int64)
+        watts, price = (None if each is None else each[place] for each in (self.watts, self.price))
+        return self.capacity[place], watts, price
+
+    def named(self, technology: IntArray) -> list[str]:
+        """Return the names of the accelerators of (d, n) technologies."""
+        return [self.names[place] for place in self.of(technology).tolist()]
+
+
+def npu_choice(npus: Sequence[Accelerator], wired: Sequence[str | None], reserve: float) -> NpuChoice | None:
+    """Return the choice of a problem; None where the file names no accelerator.
+
+    Parameters
+    ----------
+    wired : the accelerator of each technology, None for any.
+    reserve : part of the memory that plans may not use.
+    """
+    if not npus:
+        return None
+    names = tuple(npu.name for npu in npus)
+    owner = np.array([0 if name is None else names.index(name) for name in wired], dtype=np.int64)
+    capacity = np.array([(1.0 - reserve) * npu.memory_capacity for npu in npus])
+    watts, prices = [npu.power for npu in npus], [npu.price for npu in npus]
+    return NpuChoice(
+        names,
+        owner,
+        capacity,
+        None if None in watts else np.array(watts, dtype=np.float64),
+        None if None in prices else np.array([sum(price) / len(price) for price in prices if price is not None]),
+    )
