@@ -68,13 +68,13 @@ def plans_of(fabrics: Sequence[Fabric], tables: Sequence[PlanTable], npus: Seque
                 f"{needed}; write it like {replace(fabric, plans=())} | {example}"
             )
         for place, (table, text) in enumerate(zip(tables, fabric.plans, strict=True)):
-            npu, on = npus[n], "" if npus[n] is None else f" on {npus[n]}"
-            places[place, n] = table.find(text, 0 if npu is None else table.npus.index(npu))
+            name, on = npus[n], "" if npus[n] is None else f" on {npus[n]}"
+            npu = 0 if name is None else table.npus.index(name)
+            places[place, n] = table.find(text, npu)
             if places[place, n] < 0:
-                raise InputError(
-                    f"'{text}' in the design '{fabric}' is none of the {len(table):,} plans of {table.name}{on}, such "
-                    f"as {table.texts[0]}"
-                )
+                mine = np.flatnonzero(table.npu == npu)
+                known = f"{len(mine):,} plans of {table.name}{on}, such as {table.texts[mine[0]]}"
+                raise InputError(f"'{text}' in the design '{fabric}' is none of the {known}")
     return places
 
 

@@ -96,7 +96,7 @@ class ExhaustiveEngine(Engine):
         if not len(new):
             return np.empty((len(self._problem.genome), 0))
         part = bounds.select(ideal.variant[new])
-        if self._problem.pricing.kits and len(new):
+        if self._problem.pricing.whole and len(new):
             return _whole(self._problem, part, ideal.bandwidth[:, new])
         return self._problem.encode(
             part.structure, part.gene, ideal.bandwidth[:, new], ideal.cost[new], _plan_of(self._problem, part)
