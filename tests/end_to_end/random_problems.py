@@ -39,6 +39,14 @@ NPU = {
 }
 """An accelerator that every technology can be wired with."""
 
+OTHER = {
+    "name": "other",
+    "extends": "h200-141gb",
+    "ports": {"nvlink4": 9, "ici-v4": 6},
+    "sources": {"ports": "drawn, 2026"},
+}
+"""Another one, which is not wired with every technology."""
+
 REFUSALS = ("NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range")
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 
@@ -75,7 +83,7 @@ def write_problem(folder: Path, pick: Pick) -> Path:
         "workloads": workloads,
         "time": _without_overlap(_time(pick, time)) if trained else _time(pick, time),
         "objectives": _objectives(pick, watts=kind == "parts-2024", trained=trained),
-        **({"npu": NPU} if any("training" in workload for workload in workloads) else {}),
+        **({"npu": _npu(pick, workloads)} if any("training" in workload for workload in workloads) else {}),
         "tco": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
         "constraints": pick([[], [], ["bw[0] >= bw[1]"], ["sum(bw) <= 2000 GB/s"], ["cost <= 9e9 USD"]]),
         "bandwidth": _bandwidth(pick, kind, solved=solved),
@@ -85,6 +93,12 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(data))
     return path
+
+
+def _npu(pick: Pick, workloads: Sequence[Mapping[str, Any]]) -> Any:
+    """Return one accelerator or several; a recommendation model takes one."""
+    decoders = all("sequence" in workload.get("training", {"sequence": 0}) for workload in workloads)
+    return pick([NPU, [NPU, OTHER], [OTHER, NPU]]) if decoders else NPU
 
 
 def _fabric(folder: Path, pick: Pick, kind: str, *, timed: bool) -> dict[str, Any]:
@@ -213,7 +227,7 @@ def _time(pick: Pick, model: str) -> Any:
 
 def _objectives(pick: Pick, *, watts: bool, trained: bool) -> list[str]:
     more = ["power", "energy", "tco", "bisection"] if watts else ["time-cost", "bisection"]
-    more += ["tokens-per-s", "memory", *(["energy-per-token"] if watts else [])] if trained else []
+    more += ["tokens-per-s", "memory", "system-cost", *(["energy-per-token"] if watts else [])] if trained else []
     return ["time", "cost", *pick([[], [], [], [pick(more)], more[:2]])]
 
 
