@@ -128,13 +128,16 @@ def _legend_layout(names: Sequence[str], reserved: int, width: int) -> list[list
 def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
     """Return the front as series by structure (sizes and technologies of the dimensions); the rare ones are merged.
 
-    The second objective is the horizontal axis, the first the vertical one; with one objective it is drawn over itself.
+    Where there are several accelerators to choose from, each has series of its own. The second objective is the
+    horizontal axis, the first the vertical one; with one objective it is drawn over itself.
     """
     y = front.frame[front.objectives[0]].to_numpy()
     x = front.frame[front.objectives[min(1, len(objectives) - 1)]].to_numpy()
     if "design" not in front.frame.columns:
         return [Series(x, y, "front")]
-    labels = np.array([" ".join(re.findall(r"\(([^:_]*)", text)).replace(")", "") for text in front.frame["design"]])
+    shapes = [" ".join(re.findall(r"\(([^:_]*)", text)).replace(")", "") for text in front.frame["design"]]
+    npus = front.frame["npu"].to_list() if "npu" in front.frame.columns else [""] * len(shapes)
+    labels = np.array([f"{shape} {npu}".strip() for shape, npu in zip(shapes, npus, strict=True)])
     names, counts = np.unique(labels, return_counts=True)
     common = names[np.argsort(-counts, kind="stable")][:_MAX_SERIES]
     series = [Series(x[labels == name], y[labels == name], str(name)) for name in common]
