@@ -50,24 +50,25 @@ class NpuChoice:
         return [self.names[place] for place in self.of(technology).tolist()]
 
 
-def npu_choice(npus: Sequence[Accelerator], wired: Sequence[str | None], reserve: float) -> NpuChoice | None:
+def npu_choice(
+    npus: Sequence[Accelerator], wired: Sequence[str | None], capacities: Sequence[float]
+) -> NpuChoice | None:
     """Return the choice of a problem; None where the file names no accelerator.
 
     Parameters
     ----------
     wired : the accelerator of each technology, None for any.
-    reserve : part of the memory that plans may not use.
+    capacities : bytes that plans may use of each accelerator.
     """
     if not npus:
         return None
     names = tuple(npu.name for npu in npus)
     owner = np.array([0 if name is None else names.index(name) for name in wired], dtype=np.int64)
-    capacity = np.array([(1.0 - reserve) * npu.memory_capacity for npu in npus])
     watts, prices = [npu.power for npu in npus], [npu.price for npu in npus]
     return NpuChoice(
         names,
         owner,
-        capacity,
+        np.array(capacities),
         None if None in watts else np.array(watts, dtype=np.float64),
         None if None in prices else np.array([sum(price) / len(price) for price in prices if price is not None]),
     )

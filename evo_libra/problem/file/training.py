@@ -91,7 +91,7 @@ class TrainingLoader:
 
     def choice(self, catalog: Catalog) -> NpuChoice | None:
         """Return the accelerators that designs may have; None where the file names none."""
-        return npu_choice(self.npus, catalog.npus, self.spec.memory.reserve)
+        return npu_choice(self.npus, catalog.npus, self.capacities)
 
     @property
     def capacities(self) -> tuple[float, ...]:
