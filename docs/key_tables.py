@@ -55,7 +55,8 @@ def _sections(model: Schema, models: Mapping[str, Schema], prefix: str, place: s
         rows.append([f"[`{key}`]{{#{anchor}}}", value, _default(model, key), field.get("description", "")])
     yield table(["key", "value", "default", "meaning"], rows)
     for key, field in model["properties"].items():
-        for name, suffix in _models_in(field):
+        # A value and a list of such values have one section.
+        for name, suffix in reversed(dict(reversed([*_models_in(field)])).items()):
             inner, where = models[name], _joined(place, key) + suffix
             kind = _kind(inner)
             title = f"`{where}`, kind `{kind}`" if kind else f"`{where}`"

@@ -70,7 +70,9 @@ def limitable(kind: str) -> list[str]:
     return [
         name
         for name, measure in MEASURES.items()
-        if (known.pricing.kits or not measure.power) and (known.training or not measure.trained)
+        if (known.pricing.kits or not measure.power)
+        and (known.training or not measure.trained)
+        and (known.npu or not measure.priced)
     ]
 
 
