@@ -7,7 +7,7 @@ from enum import Enum
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 
 
 class Collective(Enum):
@@ -59,6 +59,22 @@ class Dispatch:
     """
 
     experts_per_token: int
+
+
+@dataclass(frozen=True, eq=False)
+class SizedByPlan:
+    """Collectives of a kind, or messages to the next stage, of as many bytes as a parallelisation plan says.
+
+    Attributes
+    ----------
+    operation : what runs.
+    size : (p,) bytes under each plan: those of the whole message, for an all-gather those of the shard.
+    sent : (p,) whether the plan sends any.
+    """
+
+    operation: Collective | NextStage
+    size: FloatArray
+    sent: BoolArray
 
 
 class Pattern(Enum):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule
+from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule, columns_or_shared
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.bill import inner_npus
@@ -168,17 +168,23 @@ class Fidelity:
         return found
 
     def seconds(
-        self, collective: Collective, size: int, extent: IntArray, designs: Population, share: FloatArray | None = None
+        self,
+        collective: Collective,
+        size: int | IntArray,
+        extent: IntArray,
+        designs: Population,
+        share: FloatArray | None = None,
     ) -> FloatArray:
         """Return (n,) s of one collective of a process group that all its NPUs begin at once.
 
         A group has (d, n) NPUs of each dimension. One that holds a part of a dimension runs as on a dimension of its
-        own size, with the (d, n) share of its NPUs' bandwidth; without any with all of it, as in LIBRA. The bytes are
-        those of the whole message, for an all-gather of the shard; a ValueError refuses one that cannot be cut into so
-        many chunks.
+        own size, with the (d, n) share of its NPUs' bandwidth; without any with all of it, as in LIBRA. The bytes, a
+        number or (n,), are those of the whole message, for an all-gather of the shard; a ValueError refuses one that
+        cannot be cut into so many chunks.
         """
         if share is not None:
             designs = replace(designs, bandwidth=designs.bandwidth * share)
+        size = np.atleast_1d(size)
         scheduler = _of(designs).scheduler
         kinds = np.unique(scheduler).tolist()
         if len(kinds) == 1:
@@ -186,7 +192,8 @@ class Fidelity:
         time = np.empty(len(designs))
         for kind in kinds:
             mine = np.flatnonzero(scheduler == kind)
-            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, size, extent[:, mine], designs.select(mine))
+            some, own = designs.select(mine), columns_or_shared(size, mine)
+            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, extent[:, mine], some)
         return time
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
@@ -203,7 +210,12 @@ class Fidelity:
         return time * NANO
 
     def next_stage_seconds(
-        self, size: int, extent: IntArray, stride: IntArray, designs: Population, share: FloatArray | None = None
+        self,
+        size: int | IntArray,
+        extent: IntArray,
+        stride: IntArray,
+        designs: Population,
+        share: FloatArray | None = None,
     ) -> FloatArray:
         """Return (n,) s of a message of each NPU of a group to the next one, over the slowest dimension of the group.
 
@@ -212,7 +224,7 @@ class Fidelity:
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * (1.0 if share is None else share)
         latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
         bandwidth = link_bandwidth(per_npu, np.full(extent.shape, RING_ALGORITHM), block, designs.npus)
-        time, bytes_ = np.zeros(len(designs)), np.full(len(designs), float(size))
+        time, bytes_ = np.zeros(len(designs)), np.broadcast_to(np.asarray(size, dtype=np.float64), len(designs))
         for d, members in enumerate(extent):
             link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
             there = link.transfer(bytes_, link.hops(stride[d].astype(np.float64)))
@@ -234,7 +246,7 @@ class Fidelity:
         return latency
 
     def _seconds(
-        self, scheduler: Scheduler, collective: Collective, size: int, extent: IntArray, designs: Population
+        self, scheduler: Scheduler, collective: Collective, size: IntArray, extent: IntArray, designs: Population
     ) -> FloatArray:
         schedule = _of(designs)
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
@@ -257,9 +269,9 @@ class Fidelity:
         try:
             return collective_time(collective, size, links, system) * NANO
         except TooLongError as error:
-            least = designs.bandwidth[designs.npus > 1].min() / GIGA
+            least, most = designs.bandwidth[designs.npus > 1].min() / GIGA, size.max()
             raise InputError(
-                f"{error}: {collective.value} of {size} bytes over {least:g} GB/s; bandwidth.min_GBps has to be higher"
+                f"{error}: {collective.value} of {most} bytes over {least:g} GB/s; bandwidth.min_GBps has to be higher"
             ) from None
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.collective import Collective, Pattern, SizedCollective
+from evo_libra.collective import Collective, Pattern, SizedByPlan, SizedCollective
 from evo_libra.errors import InputError, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.files.source import Source
@@ -27,11 +27,9 @@ from evo_libra.timing.fidelity import NATURAL, TIMED_BLOCKS, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.units import nanoseconds
-from evo_libra.workload.step.iteration import step_iteration
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
-from evo_libra.workload.workload import Workload
 
 _CHUNKS, _ENDPOINT_NS = 64, 10
 _ALWAYS = ("model", "overlap", "weights", "efficiency")
@@ -115,33 +113,41 @@ def _merging(kits: Sequence[Kit]) -> Merging:
     return Merging.COLLECTIVE if reduces else Merging.PATTERN
 
 
-def check_chunks(fidelity: Fidelity | None, workload: Workload | TrainingStep | TracedWorkload | PlanTable) -> None:
+def check_chunks(fidelity: Fidelity | None, loop: WeightedLoop) -> None:
     """Refuse a workload with an all-gather of fewer bytes than chunks; ASTRA-sim would never end."""
-    if isinstance(workload, PlanTable):
-        return  # Plans are looked at one by one when they are timed.
-    max_chunks = 0 if fidelity is None else max(fidelity.chunks)
-    for place, size in _all_gathers(workload):
+    if fidelity is None:
+        return
+    max_chunks = max(fidelity.chunks)
+    for place, size in _all_gathers(loop):
         if size < max_chunks:
             raise InputError(f"the all-gather of {size:g} bytes in {place} cannot be cut into {max_chunks} chunks")
 
 
-def _all_gathers(workload: Workload | TrainingStep | TracedWorkload) -> Iterator[tuple[str, float]]:
-    """Give where each all-gather is, and the bytes of its shard."""
+def _all_gathers(loop: WeightedLoop) -> Iterator[tuple[str, float]]:
+    """Give where each all-gather is, and the bytes of its shard; of open plans, the smallest shards."""
+    workload = loop.workload
     if isinstance(workload, TracedWorkload):
         program = workload.program
         for operation, node in zip(program.operations, program.nodes, strict=True):
             if operation.collective is Collective.ALL_GATHER:
                 yield f"node {node}", operation.size
         return
-    if isinstance(workload, TrainingStep):
-        for group, load in step_iteration(workload.time, workload.degrees, Merging.NONE).streams:
-            if isinstance(load, SizedCollective) and load.collective is Collective.ALL_GATHER:
-                yield f"the group {group}", load.size
+    if isinstance(workload, TrainingStep | PlanTable):
+        yield from _all_gathers_of_step(workload, loop)
         return
     for layer in workload.layers:
         for phase in layer.phases:
             if phase.collective is Collective.ALL_GATHER:
                 yield f"layer {layer.name}", round(phase.size)
+
+
+def _all_gathers_of_step(step: TrainingStep | PlanTable, loop: WeightedLoop) -> Iterator[tuple[str, float]]:
+    for group, load in loop.time.streams:
+        if isinstance(load, SizedCollective) and load.collective is Collective.ALL_GATHER:
+            yield f"the group {group}", load.size
+        if isinstance(step, PlanTable) and isinstance(load, SizedByPlan) and load.operation is Collective.ALL_GATHER:
+            size = np.where(load.sent, load.size, np.inf)
+            yield f"the group {group} under the plan {step.text(int(size.argmin()))}", float(size.min())
 
 
 T = TypeVar("T", int, str)

@@ -59,16 +59,17 @@ class WorkloadLoader:
             raise self.fail(("time", "overlap"), message)
         parts = self._workloads()
         weights = self._weights(parts, normalised=time.weights == "normalised")
-        for index, (workload, _) in enumerate(parts):
-            try:
-                check_chunks(fidelity, workload)
-            except InputError as error:
-                raise self.fail(("workloads", index), str(error)) from None
         places = count()
-        return [
+        loops = [
             self._weighted(*part, weight, time.overlap, merging, places)
             for part, weight in zip(parts, weights, strict=True)
         ]
+        for index, loop in enumerate(loops):
+            try:
+                check_chunks(fidelity, loop)
+            except InputError as error:
+                raise self.fail(("workloads", index), str(error)) from None
+        return loops
 
     def _weights(self, parts: Sequence[tuple[AnyWorkload, dict[str, int]]], *, normalised: bool) -> list[float]:
         """Return the weights of workloads; normalised ones make up for their compute times."""

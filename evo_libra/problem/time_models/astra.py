@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population, Schedule
-from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, SizedCollective
+from evo_libra.arrays import FloatArray, IntArray, Population, Schedule, columns
+from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, SizedByPlan, SizedCollective
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
+from evo_libra.timing.trace_time import Layout
 from evo_libra.workload.training import Message
 
 
@@ -39,9 +41,11 @@ class AstraTime(TimeModel):
         return self.libra if self.collectives.bounded else None
 
     def channel_times(self, designs: Population, known: FloatArray | None = None) -> dict[Channel, FloatArray]:  # noqa: ARG002 - LIBRA's needs it
-        placed = self.placed(designs.npus)
-        found: dict[Channel, FloatArray] = {}
+        placed = self.placed(designs.npus, designs.plan)
+        found = self._by_plan(placed, designs)
         for layout, group, load in self.channels:
+            if isinstance(load, SizedByPlan):
+                continue
             if isinstance(load, Message):
                 found[layout, group, load] = self.collectives.message_seconds(load, self.reaching(designs))
                 continue
@@ -52,29 +56,51 @@ class AstraTime(TimeModel):
             found[layout, group, load] = self.seconds(load.collective, load.size, placed[layout, group], designs)
         return found
 
+    @cached_property
+    def _open(self) -> dict[Collective | NextStage, list[Channel]]:
+        """Channels whose bytes plans decide, by what runs."""
+        found: dict[Collective | NextStage, list[Channel]] = {}
+        for channel in self.channels:
+            if isinstance(load := channel[2], SizedByPlan):
+                found.setdefault(load.operation, []).append(channel)
+        return found
+
+    def _by_plan(
+        self, placed: Mapping[tuple[Layout, str], Placement], designs: Population
+    ) -> dict[Channel, FloatArray]:
+        """Return (n,) seconds of one operation of each channel whose bytes plans decide; 0 where a plan sends none.
+
+        All operations of a kind are timed together, whatever their groups, as designs of one population.
+        """
+        found = {channel: np.zeros(len(designs)) for channels in self._open.values() for channel in channels}
+        for what, channels in self._open.items():
+            sent = [_sent(channel, designs.plans) for channel in channels]
+            size, design = (np.concatenate(arrays) for arrays in zip(*sent, strict=True))
+            if not len(size):
+                continue
+            lie = [placed[layout, group] for layout, group, _ in channels]
+            extent, stride = (
+                np.concatenate([getattr(one, name)[:, mine] for one, (_, mine) in zip(lie, sent, strict=True)], axis=1)
+                for name in ("extent", "stride")
+            )
+            times = self.seconds(what, size, Placement(extent, stride), designs.select(design))
+            ends = np.cumsum([len(mine) for _, mine in sent])
+            for channel, (_, mine), time in zip(channels, sent, np.split(times, ends), strict=False):
+                found[channel][mine] = time
+        return found
+
     def pinned(self, plan: Sequence[int]) -> TimeModel:
         return replace(self, loops=super().pinned(plan).loops, libra=self.libra.pinned(plan))
 
-    def workload_times(self, designs: Population, traffic: FloatArray | None = None) -> list[FloatArray]:
-        """Return (n,) seconds of each workload; messages have sizes of their own under each plan."""
-        if not self.tables:
-            return super().workload_times(designs, traffic)
-        chosen, kind = np.unique(designs.plans, axis=1, return_inverse=True)
-        times = [np.empty(len(designs)) for _ in self.loops]
-        for k, plan in enumerate(chosen.T.tolist()):
-            mine = np.flatnonzero(kind.ravel() == k)
-            for time, found in zip(times, self.pinned(plan).workload_times(designs.select(mine)), strict=True):
-                time[mine] = found
-        return times
-
     def seconds(
-        self, what: Collective | Dispatch | NextStage, size: float, placed: Placement, designs: Population
+        self, what: Collective | Dispatch | NextStage, size: FloatArray | float, placed: Placement, designs: Population
     ) -> FloatArray:
         share, designs = self._shares(placed, designs), self.reaching(designs)
+        whole = np.rint(size).astype(np.int64)
         if isinstance(what, NextStage):
-            return self.collectives.next_stage_seconds(round(size), placed.extent, placed.stride, designs, share)
+            return self.collectives.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
         collective = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
-        return self.collectives.seconds(collective, round(size), placed.extent, designs, share)
+        return self.collectives.seconds(collective, whole, placed.extent, designs, share)
 
     def _shares(self, placed: Placement, designs: Population) -> FloatArray | None:
         return by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None
@@ -95,3 +121,12 @@ class AstraTime(TimeModel):
 def _share(block: Block, extent: IntArray, stride: IntArray, size: IntArray) -> FloatArray:
     """Return which part of the bandwidth of its NPUs a group gets whose messages shrink."""
     return block.share(Pattern.SHRINKING, extent, stride, size)
+
+
+def _sent(channel: Channel, plans: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return the (m,) bytes of an operation of a channel under (w, n) plans, and the designs whose plans send it."""
+    layout, _, load = channel
+    assert isinstance(load, SizedByPlan), "callers have chosen"  # noqa: S101 - our mistake
+    plan = plans[layout[0][1]]
+    designs = np.flatnonzero(columns(load.sent, plan))
+    return columns(load.size, plan[designs]), designs

@@ -14,6 +14,7 @@ from evo_libra.collective import (
     Collective,
     Dispatch,
     NextStage,
+    SizedByPlan,
     SizedCollective,
     pattern_of,
     time_per_byte,
@@ -50,7 +51,7 @@ class LibraTime(TimeModel):
     def _traffic(self, load: Load, placed: Placement, npus: IntArray, technology: IntArray) -> FloatArray:
         if isinstance(load, Message):
             return load.size * (offsets(load.source, load.target, npus) > 0) / self.reached(technology)
-        assert not isinstance(load, SizedCollective), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
+        assert not isinstance(load, SizedCollective | SizedByPlan), "LIBRA's time merges collectives"  # noqa: S101 - our mistake
         pattern = pattern_of(load) if isinstance(load, Collective) else load
         return unit_traffic(pattern, placed.extent) * self.relative_bytes(load, placed, npus, technology)
 
@@ -61,7 +62,7 @@ class LibraTime(TimeModel):
         return {channel: time_per_byte(rows[c], bandwidth) for c, channel in enumerate(self.channels)}
 
     def seconds(
-        self, what: Collective | Dispatch | NextStage, size: float, placed: Placement, designs: Population
+        self, what: Collective | Dispatch | NextStage, size: FloatArray | float, placed: Placement, designs: Population
     ) -> FloatArray:
         if isinstance(what, Collective):
             sent = traffic(what, size, placed.extent)

@@ -77,9 +77,7 @@ def weighted_step(step: TrainingStep, weight: float, *, merging: Merging) -> Wei
 def weighted_plans(table: PlanTable, weight: float, place: int, *, merging: Merging) -> WeightedLoop:
     """Compile the training steps of all plans of a table; it is the n-th one of its problem, by `place`."""
     layouts: dict[str, Layout] = dict.fromkeys((*table.degrees, ALL), ((OPEN, place),))
-    # Where messages have a size, each plan has streams of its own.
-    time = table.time(Merging.PATTERN if merging is Merging.NONE else merging)
-    return WeightedLoop(table, {}, layouts, weight, time, merging)
+    return WeightedLoop(table, {}, layouts, weight, table.time(merging), merging)
 
 
 OPEN = "plan"

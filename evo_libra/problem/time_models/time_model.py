@@ -108,9 +108,12 @@ class TimeModel(ABC):
 
     @abstractmethod
     def seconds(
-        self, what: Collective | Dispatch | NextStage, size: float, placed: Placement, designs: Population
+        self, what: Collective | Dispatch | NextStage, size: FloatArray | float, placed: Placement, designs: Population
     ) -> FloatArray:
-        """Return (n,) seconds of a collective of some bytes among process groups, or of a step's other traffic."""
+        """Return (n,) seconds of a collective of so many bytes among process groups, or of a step's other traffic.
+
+        The bytes are a number or (n,).
+        """
 
     @abstractmethod
     def schedule(self, fabrics: Sequence[Fabric], block: IntArray) -> Schedule | None:

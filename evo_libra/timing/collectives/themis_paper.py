@@ -67,7 +67,7 @@ class Fabrics:
 
 def paper_time(
     collective: Collective,
-    size: float,
+    size: FloatArray | IntArray | float,
     fabrics: Fabrics,
     involved: Sequence[bool] | None = None,
     *,
@@ -84,7 +84,7 @@ def paper_time(
     Parameters
     ----------
     collective : what runs.
-    size : bytes: the whole message, for an all-gather the shard.
+    size : bytes, a number or (n,): the whole message, for an all-gather the shard.
     fabrics : the networks.
     involved : dimensions that take part; all when left out.
     chunks : equal parts that the message is cut into, a number or (n,).
@@ -96,14 +96,14 @@ def paper_time(
         raise ValueError(f"Themis' paper has no policy {policy.value}")
     fabrics = fabrics.involved(involved)
     depth = (fabrics.npus > 1).sum(axis=0)
-    count = np.broadcast_to(np.asarray(chunks), depth.shape)
+    count, bytes_ = (np.broadcast_to(np.asarray(given), depth.shape) for given in (chunks, size))
     time = np.zeros(len(depth))
     for dims in np.unique(depth[depth > 0]).tolist():
         alike = np.flatnonzero(depth == dims)
         for tile in tiles(count[alike], 4 * dims):
             designs = alike[tile]
             some = fabrics.packed(designs, dims)
-            time[designs] = _time(collective, size, some, count[designs], greedy=greedy, policy=policy)
+            time[designs] = _time(collective, bytes_[designs], some, count[designs], greedy=greedy, policy=policy)
     return time
 
 
@@ -157,7 +157,13 @@ def _whole(collective: Collective, size: float, total: IntArray) -> FloatArray:
 
 
 def _time(
-    collective: Collective, size: float, fabrics: Fabrics, count: IntArray, *, greedy: bool, policy: Policy
+    collective: Collective,
+    size: FloatArray | IntArray,
+    fabrics: Fabrics,
+    count: IntArray,
+    *,
+    greedy: bool,
+    policy: Policy,
 ) -> FloatArray:
     """Return (n,) ns of designs that use all of their dimensions."""
     depth, designs = fabrics.npus.shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 
@@ -68,6 +69,9 @@ def stream_units(traffic: Traffic, degrees: Mapping[str, int], merging: Merging)
     return (group, NextStage(round(size))), operations
 
 
-def shard_or_whole(collective: Collective, size: float, degree: int) -> float:
+Bytes = TypeVar("Bytes", float, FloatArray)
+
+
+def shard_or_whole(operation: Collective | NextStage, size: Bytes, degree: Bytes | int) -> Bytes:
     """Return the bytes by which other parts of the program know a collective: of an all-gather, those of a shard."""
-    return size / degree if collective is Collective.ALL_GATHER else size
+    return size / degree if operation is Collective.ALL_GATHER else size

@@ -130,13 +130,9 @@ class PlanTable:
 
     def time(self, merging: Merging) -> TabulatedTime:
         """Return the time of a step under each plan."""
-        return joined([
-            tabulated_time(
-                step_time(setup, plans), {g: np.broadcast_to(d, len(self))[part] for g, d in self.degrees.items()},
-                merging, len(part),
-            )
-            for setup, plans, part in self._by_setup()
-        ])  # fmt: skip
+        parts = self._by_setup()
+        step = joined([step_time(setup, plans) for setup, plans, _ in parts], [len(part) for *_, part in parts])
+        return tabulated_time(step, self.degrees, merging, len(self))
 
     def _by_setup(self) -> list[tuple[Setup, Plans, IntArray]]:
         parts = [np.flatnonzero(self.setup == index) for index in range(len(self.setups))]
@@ -176,17 +172,18 @@ class PlanTable:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """Each plan in the notation, with every option that differs among them."""
-        return tuple(plan_text(self.plans.select(np.array([n]))) + self._rest(n) for n in range(len(self)))
+        return tuple(map(self.text, range(len(self))))
 
-    def _rest(self, n: int) -> str:
-        parts = []
+    def text(self, n: int) -> str:
+        """Return one plan in the notation; `texts` takes long where there are many."""
+        parts = [plan_text(self.plans.select(np.array([n])))]
         if self._split_open:
             parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
         flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
         parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
         parts += [f"order-{'-'.join(self.orders[self.order[n]])}"] if len(self.orders) > 1 else []
         parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
-        return "".join(f" {part}" for part in parts)
+        return " ".join(parts)
 
     @cached_property
     def _places(self) -> dict[tuple[int, frozenset[str]], int]:
@@ -212,7 +209,7 @@ def _step(table: PlanTable, plan: int) -> TrainingStep:
     one = table.plans.select(np.array([plan]))
     setup, order = table.setups[table.setup[plan]], table.orders[table.order[plan]]
     found = training_step(table.name, setup, one, order, training_tokens=table.training_tokens)
-    return replace(found, plan=table.texts[plan])
+    return replace(found, plan=table.text(plan))
 
 
 def plan_table(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray, columns
-from evo_libra.collective import Collective
+from evo_libra.collective import Collective, Dispatch, NextStage, SizedByPlan
+from evo_libra.workload.step.iteration import shard_or_whole
 from evo_libra.workload.step.races import StepChain, StepRace, StepTime, Traffic
 from evo_libra.workload.training import Merging, Stream
 
@@ -32,12 +33,12 @@ class TabulatedRace:
 
 @dataclass(frozen=True)
 class TabulatedTime:
-    """The time of a step as a function of its plan and the seconds per byte of each stream.
+    """The time of a step as a function of its plan and the seconds per unit (byte or operation) of each stream.
 
     Attributes
     ----------
-    streams : groups with the patterns of their traffic, the same under all plans.
-    compute, size : (p,) seconds and (s, p) bytes that nothing hides.
+    streams : groups with the patterns of their traffic, or with operations whose bytes each plan decides.
+    compute, size : (p,) seconds and (s, p) units that nothing hides.
     races : the rest.
     """
 
@@ -47,7 +48,7 @@ class TabulatedTime:
     races: tuple[TabulatedRace, ...]
 
     def __call__(self, time_per_unit: Sequence[FloatArray], plan: IntArray) -> FloatArray:
-        """Return (n,) seconds under (n,) plans, from one (n,) array of seconds per byte for each stream."""
+        """Return (n,) seconds under (n,) plans, from one (n,) array of seconds per unit for each stream."""
         time = columns(self.compute, plan) + _sent(self.size, self._plain, time_per_unit, plan)
         for race, sends in zip(self.races, self._in_races, strict=True):
             chains = (
@@ -87,15 +88,23 @@ def tabulated_time(step: StepTime, degrees: Mapping[str, IntArray], merging: Mer
     Parameters
     ----------
     degrees : (p,) NPUs of each process group; traffic of a group of one is left out.
-    merging : of streams, by pattern or by kind of collective.
+    merging : which traffic is one stream, as for `iteration_time`.
     """
-    streams = tuple(dict.fromkeys(
-        _stream(traffic, merging) for race in step.races for chain in race.chains for traffic in chain.traffic
-    ))  # fmt: skip
+    everything = [traffic for race in step.races for chain in race.chains for traffic in chain.traffic]
+    units = {id(traffic): np.zeros(count) + _units(traffic, degrees, merging) for traffic in everything}
+    if merging is Merging.NONE:
+        stream_of = _sized(everything, degrees, units)
+    else:
+        stream_of = {id(traffic): _of_pattern(traffic, merging) for traffic in everything}
+    streams = tuple(dict.fromkeys(stream_of.values()))
     compute = np.zeros(count) + sum(step.plain.values(), np.zeros(1))
     size, races = np.zeros((len(streams), count)), []
     for race in step.races:
-        found = _race(race, streams, degrees, merging, count)
+        sent = np.zeros((len(race.chains), len(streams), count))
+        for row, chain in zip(sent, race.chains, strict=True):
+            for traffic in chain.traffic:
+                row[streams.index(stream_of[id(traffic)])] += units[id(traffic)]
+        found = _race(race, sent)
         if len(found.compute) == 1:
             compute, size = compute + found.count * found.compute[0], size + found.count * found.size[0]
         elif found.count.any():
@@ -103,32 +112,10 @@ def tabulated_time(step: StepTime, degrees: Mapping[str, IntArray], merging: Mer
     return TabulatedTime(streams, compute, size, tuple(races))
 
 
-def joined(parts: Sequence[TabulatedTime]) -> TabulatedTime:
-    """Return the times of all plans of some tables of one model, in their order."""
-    if len(parts) == 1:
-        return parts[0]
-    first = parts[0]
-    assert all(len(part.races) == len(first.races) for part in parts), "tables of one model are alike"  # noqa: S101
-    races = [
-        TabulatedRace(*(
-            np.concatenate([getattr(part.races[r], name) for part in parts], axis=-1)
-            for name in ("count", "compute", "size")
-        ))
-        for r in range(len(first.races))
-    ]  # fmt: skip
-    return TabulatedTime(
-        first.streams,
-        np.concatenate([part.compute for part in parts]),
-        np.concatenate([part.size for part in parts], axis=1),
-        tuple(races),
-    )
-
-
-def _race(
-    race: StepRace, streams: Sequence[Stream], degrees: Mapping[str, IntArray], merging: Merging, count: int
-) -> TabulatedRace:
+def _race(race: StepRace, size: FloatArray) -> TabulatedRace:
+    """Return a race whose chains send (k, s, p) units."""
+    count = size.shape[-1]
     compute = np.array([np.zeros(count) + chain.compute for chain in race.chains])
-    size = np.array([_row(chain, streams, degrees, merging, count) for chain in race.chains])
     kept = list(_not_within(compute, size))
     return TabulatedRace(np.zeros(count) + race.count + race.idle, compute[kept], size[kept])
 
@@ -142,18 +129,72 @@ def _not_within(compute: FloatArray, size: FloatArray) -> Iterator[int]:
             yield k
 
 
-def _row(
-    chain: StepChain, streams: Sequence[Stream], degrees: Mapping[str, IntArray], merging: Merging, count: int
-) -> FloatArray:
-    row = np.zeros((len(streams), count))
-    for traffic in chain.traffic:
-        several = degrees[traffic.group] > 1
-        row[streams.index(_stream(traffic, merging))] += several * traffic.operations * traffic.bytes_of_pattern
-    return row
+def _units(traffic: Traffic, degrees: Mapping[str, IntArray], merging: Merging) -> FloatArray:
+    """Return (p,) units of its stream that some traffic is."""
+    several = degrees[traffic.group] > 1
+    if merging is Merging.NONE:
+        return np.asarray(several * (traffic.size != 0) * traffic.operations)
+    return np.asarray(several * traffic.operations * traffic.bytes_of_pattern)
 
 
-def _stream(traffic: Traffic, merging: Merging) -> Stream:
-    assert merging is not Merging.NONE, "sizes differ from plan to plan"  # noqa: S101 - our mistake
+def _of_pattern(traffic: Traffic, merging: Merging) -> Stream:
     kind = traffic.operation
     by_kind = merging is Merging.COLLECTIVE and isinstance(kind, Collective)
     return traffic.group, kind if by_kind else traffic.pattern
+
+
+def _sized(
+    everything: Sequence[Traffic], degrees: Mapping[str, IntArray], units: Mapping[int, FloatArray]
+) -> dict[int, Stream]:
+    """Return streams of operations by the identity of traffic.
+
+    Traffic of one kind and group is one stream where it has the same bytes under each plan that sends both.
+    """
+    known: dict[tuple[str, Collective | NextStage], list[FloatArray]] = {}
+    places = {}
+    for traffic in everything:
+        what = Collective.ALL_TO_ALL if isinstance(traffic.operation, Dispatch) else traffic.operation
+        bytes_ = shard_or_whole(what, traffic.size, degrees[traffic.group].astype(np.float64))
+        size = np.where(units[id(traffic)] != 0, np.rint(bytes_), _NOT_SENT)
+        sizes = known.setdefault((traffic.group, what), [])
+        place = next((k for k, other in enumerate(sizes) if _alike(size, other)), len(sizes))
+        if place == len(sizes):
+            sizes.append(size)
+        sizes[place] = np.maximum(size, sizes[place])
+        places[id(traffic)] = (traffic.group, what), place
+    streams = {
+        (group, what): [(group, SizedByPlan(what, size, size != _NOT_SENT)) for size in sizes]
+        for (group, what), sizes in known.items()
+    }
+    return {traffic: streams[kind][place] for traffic, (kind, place) in places.items()}
+
+
+_NOT_SENT = -1.0
+
+
+def _alike(one: FloatArray, other: FloatArray) -> bool:
+    return bool(((one == other) | (one == _NOT_SENT) | (other == _NOT_SENT)).all())
+
+
+def joined(steps: Sequence[StepTime], counts: Sequence[int]) -> StepTime:
+    """Return the time of a step under so many plans of each of some steps of one model, in their order."""
+    if len(steps) == 1:
+        return steps[0]
+
+    def together(arrays: Iterable[FloatArray]) -> FloatArray:
+        return np.concatenate([np.broadcast_to(array, n) for array, n in zip(arrays, counts, strict=True)])
+
+    def traffic(parts: Sequence[Traffic]) -> Traffic:
+        size, operations = (together(getattr(part, name) for part in parts) for name in ("size", "operations"))
+        return replace(parts[0], size=size, operations=operations)
+
+    def chain(parts: Sequence[StepChain]) -> StepChain:
+        sent = zip(*(part.traffic for part in parts), strict=True)
+        return replace(parts[0], compute=together(part.compute for part in parts), traffic=tuple(map(traffic, sent)))
+
+    def race(parts: Sequence[StepRace]) -> StepRace:
+        count, idle = (together(getattr(part, name) for part in parts) for name in ("count", "idle"))
+        return StepRace(tuple(map(chain, zip(*(part.chains for part in parts), strict=True))), count, idle)
+
+    plain = {part: together(step.plain[part] for step in steps) for part in steps[0].plain}
+    return StepTime(plain, tuple(map(race, zip(*(step.races for step in steps), strict=True))))
