@@ -121,12 +121,25 @@ class PlanGenes:
         from scipy.spatial import cKDTree  # noqa: PLC0415 - takes a fifth of a second
 
         codes = np.array(np.unravel_index(place, self._sizes))
-        allowed = np.flatnonzero(self.fitting)
+        points, allowed = self._points
         # Of plans that are equally near, the first.
-        distance, near = cKDTree(self.codes(allowed).T).query(codes.T, k=min(_TIED, len(allowed)))
+        distance, near = cKDTree(points.T).query(codes.T, k=min(_TIED, len(allowed)))
         distance, near = (np.reshape(array, (codes.shape[1], -1)) for array in (distance, near))
         tied = distance <= distance[:, :1]
-        return np.asarray(allowed[np.where(tied, near, len(allowed)).min(axis=1)])
+        return np.asarray(np.where(tied, allowed[near], len(self.table)).min(axis=1))
+
+    @cached_property
+    def _points(self) -> tuple[IntArray, IntArray]:
+        """The (k, m) places of values that are a plan, and (m,) the plan: one in each order in which it lies alike."""
+        allowed = np.flatnonzero(self.fitting)
+        codes = self.codes(allowed)
+        if "order" not in self.axes:
+            return codes, allowed
+        known = np.unique(self.table.order[allowed])
+        place, some = np.nonzero(self.table.alike[known][:, allowed])
+        points = codes[:, some]
+        points[list(self.axes).index("order")] = place
+        return points, allowed[some]
 
 
 _TIED = 4
