@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,10 @@ from evo_libra.errors import InputError
 from evo_libra.front.explain import explain
 from evo_libra.problem.designs import genes_of, violations
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.sections.plan import PlanGenes
 from evo_libra.validation.training import training_rows
 from evo_libra.workload.step.plan_rules import plan_mistakes
+from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.plans import RECOMPUTE
 
 EXACT = 1e-12
@@ -117,6 +121,80 @@ def test_any_genes_are_a_plan_that_divides_fits_and_is_written_exactly(
     first = problem.evaluate_genes(genes)
     np.testing.assert_allclose(again.objectives, first.objectives[:, kept], rtol=1e-9)
     np.testing.assert_allclose(problem.evaluate(read).objectives, first.objectives[:, kept], rtol=EXACT)
+
+
+def lying(table: PlanTable, plan: int, order: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the groups of a plan that have more than one NPU, in an order."""
+    return tuple(group for group in order if table.degrees[group][plan] > 1)
+
+
+def uneven_data(random: np.random.Generator, **changes: Any) -> dict[str, Any]:
+    """Return random plans of degrees with several prime factors in several orders of their groups."""
+    every = list(itertools.permutations(("tp", "cp", "dp", "pp")))
+    orders = [list(every[place]) for place in random.choice(len(every), random.integers(2, 6))]
+    data = random_data(random, **changes)
+    workload = data["workloads"][0]
+    generator = {**workload["generator"], "heads": 24, "kv_heads": 24, "hidden": 3072}
+    training = {**workload["training"], "global_batch": 192, "order": orders, "sequence_parallel": False}
+    parallelism = {**workload["parallelism"], "tp": [1, 2, 3, 6], "pp": [1, 2, 4]}
+    return {
+        **data, "npus": 96,
+        "workloads": [{**workload, "generator": generator, "training": training, "parallelism": parallelism}],
+    }  # fmt: skip
+
+
+@given(SEEDS)
+@costly(20)
+def test_plans_that_differ_in_order_alone_lie_in_another_order(
+    tmp_path_factory: pytest.TempPathFactory, seed: int
+) -> None:
+    data = uneven_data(np.random.default_rng(seed))
+    table = problem_of(tmp_path_factory.mktemp("orders"), data).time.tables[0]
+    others = [values for name, values in table.options.items() if name != "order"]
+    alike = [
+        (*(int(values[plan]) for values in others), lying(table, plan, table.orders[table.order[plan]]))
+        for plan in range(len(table))
+    ]
+    assert len(set(alike)) == len(table)
+    orders = [tuple(order) for order in data["workloads"][0]["training"]["order"]]
+    for plan in range(len(table)):
+        mine = table.orders[table.order[plan]]
+        assert mine == next(order for order in orders if lying(table, plan, order) == lying(table, plan, mine))
+    genes = PlanGenes(table, 0)
+    fitting = np.flatnonzero(genes.fitting)
+    codes = genes.codes(fitting)
+    np.testing.assert_array_equal(genes.nearest(codes, table.npu[fitting]), fitting)
+    for code, order in enumerate(np.unique(table.order[fitting]) if "order" in genes.axes else ()):
+        alike = [lying(table, plan, orders[order]) == lying(table, plan, orders[table.order[plan]]) for plan in fitting]
+        codes[list(genes.axes).index("order")] = code
+        found = genes.nearest(codes[:, alike], table.npu[fitting[alike]])
+        np.testing.assert_array_equal(found, fitting[alike])
+
+
+@given(SEEDS, st.sampled_from(["libra", "astra"]))
+@costly(20)
+def test_a_plan_of_any_order_is_the_one_that_lies_alike_and_takes_its_time(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, model: str
+) -> None:
+    random, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("alike")
+    time = {"model": model} if model == "libra" else {"model": model, "chunks": 4}
+    data = uneven_data(random, time=time)
+    problem = problem_of(folder, data)
+    table = problem.time.tables[0]
+    designs = problem.decode(problem.genome.sample(random, 6))
+    for n in np.flatnonzero(problem.time.fits(designs.npus, designs.plan)).tolist():
+        plan = int(designs.plans[0, n])
+        order = table.orders[random.integers(len(table.orders))]
+        text = table.texts[plan].replace("-".join(table.orders[table.order[plan]]), "-".join(order))
+        found = table.find(text)
+        assert lying(table, found, table.orders[table.order[found]]) == lying(table, plan, order)
+        written = pinned(data, problem, plan)
+        written["workloads"][0]["training"]["order"] = list(order)
+        alone = problem_of(folder, written)
+        networks = replace(designs.select(alone.time.fits(designs.npus)), plan=None)
+        expected = alone.time(networks)
+        seconds = problem.time(replace(networks, plan=np.full((1, len(networks)), found)))
+        np.testing.assert_allclose(seconds, expected, rtol=EXACT)
 
 
 @given(SEEDS, st.sampled_from(["libra", "astra", "themis"]))

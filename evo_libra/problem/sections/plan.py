@@ -139,11 +139,23 @@ class PlanGenes:
             return np.full(codes.shape[1], allowed[0])
         from scipy.spatial import cKDTree  # noqa: PLC0415 - takes a fifth of a second
 
+        points, allowed = self._points(allowed)
         # Of plans that are equally near, the first.
-        distance, near = cKDTree(self.codes(allowed).T).query(codes.T, k=min(_TIED, len(allowed)))
+        distance, near = cKDTree(points.T).query(codes.T, k=min(_TIED, len(allowed)))
         distance, near = (np.reshape(array, (codes.shape[1], -1)) for array in (distance, near))
         tied = distance <= distance[:, :1]
-        return np.asarray(allowed[np.where(tied, near, len(allowed)).min(axis=1)])
+        return np.asarray(np.where(tied, allowed[near], len(self.table)).min(axis=1))
+
+    def _points(self, allowed: IntArray) -> tuple[IntArray, IntArray]:
+        """Return (k, m) places of values, one for each order in which a plan lies alike, and (m,) the plan."""
+        codes = self.codes(allowed)
+        if "order" not in self.axes:
+            return codes, allowed
+        known = np.unique(self.table.order[self.fitting])
+        place, some = np.nonzero(self.table.alike[known][:, allowed])
+        points = codes[:, some]
+        points[list(self.axes).index("order")] = place
+        return points, allowed[some]
 
 
 _TIED = 4

@@ -24,7 +24,8 @@ def placed_groups(
 ) -> tuple[dict[str, Placed], BoolArray]:
     """Return where the groups of plans lie on (d, n) dimensions, and (n,) whether all found their NPUs.
 
-    An expert parallel group takes the innermost NPUs of a pipeline stage, its copies the others.
+    An expert parallel group takes the innermost NPUs of a pipeline stage, its copies the others. The pipeline parts the
+    NPUs of a stage only where it has several stages.
 
     Parameters
     ----------
@@ -37,17 +38,18 @@ def placed_groups(
     found = _dense(extent, order)
     if routed:
         # The pipeline lies between NPUs of a stage: those inside it, and those outside.
-        inner = np.where(np.arange(len(ORDER))[:, None] < _place(order, PIPELINE), sizes, 1).prod(axis=0)
+        inside = (np.arange(len(ORDER))[:, None] < _place(order, PIPELINE)) | (degrees[PIPELINE] == 1)
+        inner = np.where(inside, sizes, 1).prod(axis=0)
         stage = degrees[TENSOR] * degrees[CONTEXT] * degrees["dp"]
         near = np.gcd(degrees[EXPERT], inner)
         far = degrees[EXPERT] // near
         split = np.stack([near, inner // near, degrees[PIPELINE], far, stage // inner // far])
         extent, held = lay_groups(npus, split)
         fits = fits & held
-        inside = np.cumprod(np.concatenate([np.ones_like(extent[:1]), extent[:-1]]), axis=0)
+        stride = np.cumprod(np.concatenate([np.ones_like(extent[:1]), extent[:-1]]), axis=0)
         for group, (first, second) in ((EXPERT, (0, 3)), (EXPERT_DATA, (1, 4))):
             # Groups in two places lie as far apart as the inner one that has several NPUs.
-            far_apart = np.where(split[first] > 1, inside[first], inside[second])
+            far_apart = np.where(split[first] > 1, stride[first], stride[second])
             found[group] = extent[first] * extent[second], far_apart
     return found, fits
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.workload.step.memory import memory
 from evo_libra.workload.step.placement import ORDER
 from evo_libra.workload.step.plan_rules import plan_text
@@ -49,7 +49,7 @@ class OpenPlans:
 
 @dataclass(frozen=True)
 class PlanTable:
-    """Plans that divide what they must and fit the memory; a plan is a column.
+    """Plans that divide what they must; a plan is a column.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class PlanTable:
             parts.append("sp" if self.plans.sequence_parallel[n] else "nosp")
         flags = [name for name in ("tp", "pp", "dp") if _differ(getattr(self.plans, f"overlap_{name}"))]
         parts += [f"overlap-{name}" for name in flags if getattr(self.plans, f"overlap_{name}")[n]]
-        parts += [f"order-{'-'.join(self.orders[self.order[n]])}"] if len(self.orders) > 1 else []
+        parts += [_order_text(self.orders[self.order[n]])] if len(self.orders) > 1 else []
         parts += [self.setups[self.setup[n]].precision] if len(self.precisions) > 1 else []
         return " ".join(parts)
 
@@ -193,8 +193,27 @@ class PlanTable:
         }
 
     def find(self, text: str, npu: int = 0) -> int:
-        """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none."""
-        return self._places.get((npu, frozenset(text.split())), -1)
+        """Return the place of a plan in the notation, whose parts may stand in any order; -1 where there is none.
+
+        A plan whose groups lie in an order that the table leaves out is the one that lies alike.
+        """
+        parts = frozenset(text.split())
+        written = next((order for order, name in enumerate(self.orders) if _order_text(name) in parts), None)
+        if written is None:
+            return self._places.get((npu, parts), -1)
+        rest = parts - {_order_text(self.orders[written])}
+        places = (self._places.get((npu, rest | {_order_text(order)}), -1) for order in self.orders)
+        return next((n for n in places if n >= 0 and self.alike[written, n]), -1)
+
+    @cached_property
+    def alike(self) -> BoolArray:
+        """(o, p) whether the groups of each plan would lie in each of the orders as they do in its own."""
+        found = np.ones((len(self.orders), len(self)), dtype=np.bool_)
+        for row, order in zip(found, self.orders, strict=True):
+            for own, other in enumerate(self.orders):
+                mine = np.flatnonzero(self.order == own)
+                row[mine] = _alike(self.plans.select(mine), order, other)
+        return found
 
     def step(self, plan: int) -> TrainingStep:
         """Return the training step under one plan."""
@@ -215,7 +234,10 @@ def _step(table: PlanTable, plan: int) -> TrainingStep:
 def plan_table(
     name: str, open_plans: OpenPlans, *, training_tokens: float | None, capacities: tuple[float, ...]
 ) -> PlanTable:
-    """Return the table of all plans that divide what they must; see `fitting` for those that fit the memory."""
+    """Return the table of all plans that divide what they must, whether they fit the memory or not.
+
+    Of plans that differ in order alone, and whose groups of more than one NPU lie in the same order, it has the first.
+    """
     names = list(open_plans.flags)
     bases = [every_plan(setup, open_plans.space) for setup in open_plans.setups]
     parts = [
@@ -225,7 +247,10 @@ def plan_table(
         for values in product(*(open_plans.flags[flag] for flag in names))
     ]
     sequence = open_plans.setups[0].sequence
-    parts = [(index, order, _splitting(plans, sequence)) for index, order, plans in parts]
+    parts = [
+        (index, order, _new(_splitting(plans, sequence), open_plans.orders[: order + 1]))
+        for index, order, plans in parts
+    ]
     counts = [len(plans.tp) for *_, plans in parts]
     columns = {
         field: np.concatenate(
@@ -245,6 +270,23 @@ def _splitting(plans: Plans, sequence: int) -> Plans:
     return plans.select(np.flatnonzero(right)) if len(plans.tp) else plans
 
 
+def _alike(plans: Plans, one: Sequence[str], other: Sequence[str]) -> BoolArray:
+    """Return (p,) whether the groups of more than one NPU lie in one order as they do in another."""
+    found = np.ones(len(plans), dtype=np.bool_)
+    for inner, outer in combinations(one, 2):
+        if other.index(inner) > other.index(outer):
+            found &= (getattr(plans, inner) == 1) | (getattr(plans, outer) == 1)
+    return found
+
+
+def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:
+    """Return the plans whose groups lie in the last one of some orders as they do in none before it."""
+    if not len(plans.tp):
+        return plans
+    known = [_alike(plans, orders[-1], earlier) for earlier in orders[:-1]]
+    return plans.select(np.flatnonzero(~np.logical_or.reduce([np.zeros(len(plans), dtype=np.bool_), *known])))
+
+
 def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:
     """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group."""
     count = len(plans.tp)
@@ -254,10 +296,8 @@ def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:
     return replace(plans, **columns)
 
 
-def fitting(table: PlanTable) -> PlanTable:
-    """Return the plans of a table that fit the memory."""
-    kept = np.flatnonzero(table.memory <= table.capacity)
-    return replace(table, plans=table.plans.select(kept), setup=table.setup[kept], order=table.order[kept])
+def _order_text(order: Sequence[str]) -> str:
+    return f"order-{'-'.join(order)}"
 
 
 def _differ(values: np.ndarray) -> bool:

@@ -145,10 +145,11 @@ def recommender_training_step(name: str, setup: RecommenderSetup, npus: int) -> 
 def layouts_of(degrees: Mapping[str, int], order: Sequence[str]) -> dict[str, Layout]:
     """Return how the groups of a plan lie, the innermost first, in an order of tensor, context, data and pipeline.
 
-    An expert parallel group takes the innermost NPUs of a stage, and its copies take the rest.
+    An expert parallel group takes the innermost NPUs of a stage, and its copies take the rest. The pipeline parts the
+    NPUs of a stage only where it has several stages.
     """
     dense = tuple((group, degrees[group]) for group in order)
-    place = order.index(PIPELINE)
+    place = order.index(PIPELINE) if degrees[PIPELINE] > 1 else len(order)
     inside, outside = (prod(degree for _, degree in part) for part in (dense[:place], dense[place + 1 :]))
     inner = gcd(degrees[EXPERT], inside)
     outer = degrees[EXPERT] // inner
