@@ -18,9 +18,9 @@ from evo_libra.timing.input_files.network_file import NetworkFile
 from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
+from evo_libra.timing.trace_time import Layout
 from evo_libra.workload.parallelism import ALL, lay_groups, members_of, parts_of
-from evo_libra.workload.training_trace import DimensionGroup, GroupPlace, ListedGroup
-from evo_libra.workload.workload import Workload
+from evo_libra.workload.trace_nodes import DimensionGroup, GroupPlace, ListedGroup
 
 ONE_AT_A_TIME = Implementation(CollectiveAlgorithm.DIRECT, 1)
 """All-to-all with one message under way: an NPU with the bandwidth of one link then sends no more than that."""
@@ -119,21 +119,19 @@ class Grouping:
     members: Mapping[str, tuple[int, ...]]
 
 
-def group(npus: Sequence[int], workloads: Sequence[tuple[Workload, Mapping[str, int]]]) -> Grouping:
-    """Place the process groups of workloads.
+def group(npus: Sequence[int], workloads: Sequence[Mapping[str, Layout]]) -> Grouping:
+    """Place the process groups of workloads, of which each has a layout: all groups around it, the innermost first.
 
     A group that has one NPU or all of each dimension runs over these dimensions, as the world's collectives do. Another
-    one has member lists; the same lists serve all workloads. Degrees come with the innermost first.
+    one has member lists; the same lists serve all workloads.
     """
     sizes, members = np.array(npus), dict[str, tuple[int, ...]]()
     known: dict[tuple[tuple[int, ...], ...], IntArray] = {}
     found = []
-    for workload, degrees in workloads:
-        laid = {name: degree for name, degree in degrees.items() if name != ALL and parts_of(name) == (name,)}
-        extents = lay_groups(sizes[:, None], np.array(list(laid.values()), dtype=np.int64))[0][:, :, 0]
+    for layouts in workloads:
         placed = {}
-        for name in workload.groups:
-            parts = [] if name == ALL else [list(laid).index(part) for part in parts_of(name)]
+        for name, layout in layouts.items():
+            parts, extents = laid_parts(sizes, name, layout)
             extent = sizes if name == ALL else extents[parts].prod(axis=0)
             if extent.prod() == 1:
                 continue
@@ -147,6 +145,13 @@ def group(npus: Sequence[int], workloads: Sequence[tuple[Workload, Mapping[str, 
             placed[name] = ExportedGroup(tuple(extent.tolist()), ListedGroup(name), known[key])
         found.append(placed)
     return Grouping(tuple(found), members)
+
+
+def laid_parts(npus: IntArray, name: str, layout: Layout) -> tuple[list[int], IntArray]:
+    """Return the places of a process group in its layout, and (g, d) the NPUs of each dimension in each of those."""
+    parts = [place for place, (part, _) in enumerate(layout) if part in parts_of(name)]
+    degrees = np.array([degree for _, degree in layout], dtype=np.int64)
+    return parts, lay_groups(npus[:, None], degrees)[0][:, :, 0]
 
 
 def _add_lists(members: dict[str, tuple[int, ...]], rows: IntArray) -> IntArray:

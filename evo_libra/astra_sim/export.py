@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,30 +12,28 @@ import numpy as np
 from evo_libra import __version__
 from evo_libra.arrays import GIGA, IntArray, Population
 from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, cluster_of, group
+from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
-from evo_libra.astra_sim.times import Case, Prediction, kinds_of, modelled_seconds, of_workload, predict
-from evo_libra.chakra.decode import decode_metadata, decode_node
-from evo_libra.chakra.framing import read_messages
+from evo_libra.astra_sim.times import Case, Prediction, modelled_seconds, of_workload, predict
+from evo_libra.astra_sim.trace_files import file_names, read_traces, write_traces
 from evo_libra.chakra.groups import read_groups, write_groups
-from evo_libra.chakra.schema import TODAY
-from evo_libra.chakra.trace import Kind, Metadata, Node
-from evo_libra.chakra.write import encode_metadata, encode_node, framed
+from evo_libra.chakra.trace import Kind
 from evo_libra.errors import InputError, unusable
 from evo_libra.files.source import read_source
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
-from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
 from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text
 from evo_libra.timing.machine import Machine, RemoteMemory
 from evo_libra.timing.quirks import OF_SCHEDULERS
 from evo_libra.units import roofline_ns
-from evo_libra.workload.step.training_step import TrainingStep
-from evo_libra.workload.training_trace import DimensionGroup, in_group, training_nodes
-from evo_libra.workload.workload import Workload
+from evo_libra.workload.trace_nodes import DimensionGroup
 
 MAX_NPUS = 65_536
 """There is a trace of each."""
+
+MAX_STEP_NPUS = 1024
+"""The traces of a training step are long, and no two NPUs of a pipeline have the same one."""
 
 README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
     "README.md", "network.yml", "system.json", "memory.json", "groups.json", "traces",
@@ -60,14 +56,26 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
     if problem.npus > MAX_NPUS:
         raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MAX_NPUS}")
     population = problem.read(design)
+    text = str(problem.fabrics(population)[0])
+    problem = problem.pinned(population)
+    _check_steps(problem)
     with _new_folder(folder):
         export = _Export(problem, population, folder)
         export.write()
         origin = searched or problem
         before = origin.time.workload_times(origin.read(design) if searched else population)
-        exported = export.exported((_model(origin), _model(problem)), [float(time[0]) for time in before])
+        exported = export.exported(text, (_model(origin), _model(problem)), [float(time[0]) for time in before])
         (folder / README).write_text(readme_text(exported), encoding="utf-8")
     return exported
+
+
+def _check_steps(problem: Problem) -> None:
+    steps = [loop.workload.name for loop in problem.time.loops if planned(loop) is not None]
+    if steps and problem.npus > MAX_STEP_NPUS:
+        raise InputError(
+            f"'{problem.name}' has {problem.npus} NPUs; a training step such as '{steps[0]}' is exported for at most "
+            f"{MAX_STEP_NPUS}, as each of them has a long trace of its own"
+        )
 
 
 def _model(problem: Problem) -> str:
@@ -111,10 +119,14 @@ class _Export:
         assert problem.time.fidelity is not None  # noqa: S101 - the caller has looked
         self.problem, self.design, self.folder, self.fidelity = problem, design, folder, problem.time.fidelity
         self.cluster: Cluster = cluster_of(self.fidelity, problem.time.reaching(design))
-        self.workloads = [(_loop_of(loop), loop.degrees) for loop in problem.time.loops]
-        self.grouping: Grouping = group(self.cluster.network.npus, self.workloads)
-        self.names = _file_names([workload.name for workload, _ in self.workloads])
-        self.traces: list[IntArray] = []
+        self.loops = problem.time.loops
+        self.grouping: Grouping = group(self.cluster.network.npus, [groups_of(loop) for loop in self.loops])
+        self.traces = [
+            traces_of(loop, _overlap(problem), placed, self.cluster.network.npus)
+            for loop, placed in zip(self.loops, self.grouping.of_workload, strict=True)
+        ]
+        self.names = file_names([loop.workload.name for loop in self.loops])
+        self.owners: list[IntArray] = []
 
     def write(self) -> None:
         (self.folder / NETWORK).write_text(network_text(self.cluster.network), encoding="utf-8")
@@ -122,15 +134,16 @@ class _Export:
         (self.folder / MEMORY).write_text(memory_text(RemoteMemory()), encoding="utf-8")
         write_groups(self.folder / GROUPS, self.grouping.members)
         (self.folder / TRACES).mkdir()
-        for (workload, _), placed, name in zip(self.workloads, self.grouping.of_workload, self.names, strict=True):
-            places = {group_: where.place for group_, where in placed.items()}
-            nodes = training_nodes(workload, _overlap(self.problem), places)
-            self._check(workload, nodes)
-            self.traces.append(_write_traces(self.folder / TRACES / name, nodes, placed, self.problem.npus))
+        for loop, traces, placed, name in zip(
+            self.loops, self.traces, self.grouping.of_workload, self.names, strict=True
+        ):
+            self._check(loop.workload.name, traces)
+            self.owners.append(write_traces(self.folder / TRACES / name, traces, placed))
 
-    def _check(self, workload: Workload, nodes: Sequence[Node]) -> None:
+    def _check(self, workload: str, traces: LoopTraces) -> None:
+        nodes = [node for stage in traces.stages for node in stage]
         if not nodes:
-            raise InputError(f"the workload '{workload.name}' has nothing to run on this network")
+            raise InputError(f"the workload '{workload}' has nothing to run on this network")
         memory, peak = self.cluster.system.system.overheads.memory, self.cluster.system.compute.peak
         for node in nodes:
             if node.kind is Kind.COMP:
@@ -138,10 +151,10 @@ class _Export:
                 if roofline_ns(operations, 1, peak, memory * GIGA) != operations // 1000:
                     raise InputError(
                         f"local_memory_GBps: found {memory:g}, with which ASTRA-sim takes longer than the "
-                        f"{operations // 1000} ns of the computation {node.name} in '{workload.name}'"
+                        f"{operations // 1000} ns of the computation {node.name} in '{workload}'"
                     )
 
-    def exported(self, models: tuple[str, str], searched: Sequence[float]) -> Exported:
+    def exported(self, text: str, models: tuple[str, str], searched: Sequence[float]) -> Exported:
         """Return what was written, from the files."""
         network = parse_network(read_source(self.folder / NETWORK))
         system = parse_system(read_source(self.folder / SYSTEM), network)
@@ -155,44 +168,30 @@ class _Export:
         modelled = self.problem.time.workload_times(self.design)
         workloads = []
         for at, before in enumerate(searched):
-            traces = self._read(at)
+            traces = read_traces(self.folder / TRACES / self.names[at], self.owners[at])
             prediction = predict(traces, groups, machine)
             later = None if scheduled is None else predict(traces, groups, scheduled)
             workload, case = self._workload(at, before, float(modelled[at][0]), prediction, later)
             workloads.append(workload)
             differences += [sentence for sentence in of_workload(case, self.cluster) if sentence not in differences]
-        text = str(self.problem.fabrics(self.design)[0])
         return Exported(
             text, self.problem.npus, models, __version__, bool(groups), tuple(workloads), tuple(differences)
         )
 
-    def _read(self, at: int) -> list[tuple[Node, ...]]:
-        prefix, first = self.folder / TRACES / self.names[at], self.traces[at]
-        known: dict[bytes, Node] = {}
-        read = {npu: _nodes_of(Path(f"{prefix}.{npu}.et"), known) for npu in np.unique(first).tolist()}
-        return [read[npu] for npu in first.tolist()]
-
     def _workload(
         self, at: int, searched: float, modelled: float, prediction: Prediction, scheduled: Prediction | None
     ) -> tuple[ExportedWorkload, Case]:
-        workload, placed = self.workloads[at][0], self.grouping.of_workload[at]
-        kinds = kinds_of(workload, placed)
-        seconds = modelled_seconds(kinds, self.problem.time.loops[at], self.problem.time, self.design)
+        loop, traces, placed = self.loops[at], self.traces[at], self.grouping.of_workload[at]
+        counts = traces.communication
+        seconds = modelled_seconds(counts, loop, self.problem.time, self.design)
         rows = tuple(
-            CollectiveTime(kind, _where(placed[kind[0]]), count, seconds[kind], prediction.collectives[kind])
-            for kind, count in kinds.items()
+            CollectiveTime(kind, _where(placed.get(kind[0])), count, seconds[kind], prediction.communication[kind])
+            for kind, count in counts.items()
         )
-        different = len(np.unique(self.traces[at]))
+        different = len(np.unique(self.owners[at]))
         return ExportedWorkload(
-            workload.name, f"{TRACES}/{self.names[at]}", different, searched, modelled, prediction, scheduled, rows
-        ), Case(workload, _overlap(self.problem), placed, seconds, prediction)
-
-
-def _loop_of(loop: WeightedLoop) -> Workload:
-    if not isinstance(loop.workload, Workload):
-        what = "a training step under a plan" if isinstance(loop.workload, TrainingStep) else "a trace already"
-        raise InputError(f"the workload '{loop.workload.name}' is {what}; what is exported are training loops")
-    return loop.workload
+            loop.workload.name, f"{TRACES}/{self.names[at]}", different, searched, modelled, prediction, scheduled, rows
+        ), Case(loop, _overlap(self.problem), placed, seconds, prediction, traces.rounded)
 
 
 def _other_time(models: tuple[str, str]) -> Iterator[str]:
@@ -203,68 +202,10 @@ def _other_time(models: tuple[str, str]) -> Iterator[str]:
         )
 
 
-def _where(placed: ExportedGroup) -> str:
+def _where(placed: ExportedGroup | None) -> str:
+    if placed is None:
+        return "to the next stage"
     if isinstance(placed.place, DimensionGroup):
         used = [str(d) for d, involved in enumerate(placed.place.involved) if involved]
         return f"over dimension{'s' if len(used) > 1 else ''} {', '.join(used)}"
     return f"over a list of {placed.npus} NPUs"
-
-
-def _file_names(names: Sequence[str]) -> list[str]:
-    """Return names of files, each once."""
-    found: list[str] = []
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "workload"
-        tries = (plain if number == 1 else f"{plain}-{number}" for number in range(1, len(names) + 2))
-        found.append(next(each for each in tries if each not in found))
-    return found
-
-
-def _write_traces(prefix: Path, nodes: Sequence[Node], placed: Mapping[str, ExportedGroup], npus: int) -> IntArray:
-    """Write the trace of each NPU; return (N,) the first NPU that has the same trace."""
-    lists = {name: where.lists for name, where in placed.items() if len(where.lists)}
-    row = np.array([*lists.values()], dtype=np.int64).reshape(len(lists), npus)
-    _, first, same = np.unique(row, axis=1, return_index=True, return_inverse=True)
-    owner = first[same.reshape(-1)]
-    head, plain = framed(encode_metadata(Metadata())), dict[tuple[int, str], bytes]()
-    link = _Linker()
-    for npu in range(npus):
-        path = Path(f"{prefix}.{npu}.et")
-        if owner[npu] != npu:
-            link(Path(f"{prefix}.{owner[npu]}.et"), path)
-            continue
-        parts = [head]
-        for node in nodes:
-            name = str(node.attributes["pg_name"].value) if "pg_name" in node.attributes else ""
-            key = node.id, str(lists[name][npu]) if name else ""
-            if key not in plain:
-                plain[key] = framed(encode_node(in_group(node, key[1]) if name else node))
-            parts.append(plain[key])
-        path.write_bytes(b"".join(parts))
-    return np.asarray(owner, dtype=np.int64)
-
-
-def _nodes_of(path: Path, known: dict[bytes, Node]) -> tuple[Node, ...]:
-    """Return the nodes of a trace; those that are the same in several traces are the same object."""
-    messages = read_messages(path)
-    decode_metadata(next(messages).data, TODAY)  # which refuses what is none
-    nodes = []
-    for message in messages:
-        if message.data not in known:
-            known[message.data] = decode_node(message.data, TODAY)
-        nodes.append(known[message.data])
-    return tuple(nodes)
-
-
-class _Linker:
-    """Gives files a second name, or a copy where the file system has no more names for them."""
-
-    def __init__(self) -> None:
-        self.known: dict[Path, Path] = {}
-
-    def __call__(self, source: Path, path: Path) -> None:
-        try:
-            os.link(self.known.get(source, source), path)
-        except OSError:
-            shutil.copyfile(source, path)
-            self.known[source] = path

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evo_libra.astra_sim.times import Kind, Prediction
+from evo_libra.astra_sim.loops import Communication
+from evo_libra.astra_sim.times import Prediction
 
 KNOWN_FOR = (
     "ASTRA-sim 518bd51 (March 2026) with its analytical congestion-unaware backend (astra-network-analytical 599a047) "
@@ -17,13 +18,18 @@ BINARY = "AstraSim_Analytical_Congestion_Unaware"
 
 @dataclass(frozen=True)
 class CollectiveTime:
-    """Collectives of a workload that are alike: the seconds of one by the problem, and its ns by ASTRA-sim."""
+    """Communication of a workload that is alike: the seconds of one by the problem, and its ns by ASTRA-sim."""
 
-    kind: Kind
+    kind: Communication
     where: str
     count: int
     modelled: float
     predicted: int
+
+    @property
+    def what(self) -> str:
+        """The collective, or that it is a message."""
+        return "message" if self.kind[1] is None else self.kind[1].value
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,11 @@ class ExportedWorkload:
     def ratio(self) -> float:
         """The predicted time over the one that the search saw."""
         return self.prediction.last * 1e-9 / self.searched
+
+    @property
+    def difference(self) -> float:
+        """The predicted time over the one that the search saw, less 1."""
+        return self.ratio - 1.0
 
 
 @dataclass(frozen=True)
@@ -96,10 +107,11 @@ def _json(workload: ExportedWorkload, command: list[str]) -> dict[str, Any]:
         "predicted_first_npu_ns": workload.prediction.first,
         **scheduled,
         "ratio": workload.ratio,
+        "relative_difference": workload.difference,
         "command": command,
         "collectives": [
             {
-                "group": row.kind[0], "collective": row.kind[1].value, "bytes": row.kind[2], "count": row.count,
+                "group": row.kind[0], "collective": row.what, "bytes": row.kind[2], "count": row.count,
                 "runs": row.where, "modelled_ns": row.modelled * 1e9, "predicted_ns": row.predicted,
             }
             for row in workload.collectives
@@ -133,7 +145,7 @@ Count these lines, {exported.npus} of them: the exit code is 0 even if some are 
 
 Cycles are predicted by executing these files as ASTRA-sim does, to the nanosecond.
 
-## Collectives
+## Collectives and messages
 
 {_table(_collectives(exported))}
 
@@ -149,12 +161,12 @@ def _times(exported: Exported) -> Iterator[list[str]]:
     scheduled = any(workload.scheduled for workload in exported.workloads)
     columns = ["workload", "last NPU finishes [cycles]", "first NPU [cycles]"]
     columns += ["with the scheduler [cycles]"] if scheduled else []
-    columns += [f"evo-libra, time {searched} [ms]", "ratio"]
+    columns += [f"evo-libra, time {searched} [ms]", "ratio", "difference"]
     yield columns + ([f"evo-libra, time {modelled} [ms]"] if modelled != searched else [])
     for workload in exported.workloads:
         cells = [workload.name, str(workload.prediction.last), str(workload.prediction.first)]
         cells += [str(workload.scheduled.last) if workload.scheduled else "-"] if scheduled else []
-        cells += [f"{workload.searched * 1e3:.9g}", f"{workload.ratio:.6g}"]
+        cells += [f"{workload.searched * 1e3:.9g}", f"{workload.ratio:.6g}", f"{workload.difference:+.4%}"]
         yield cells + ([f"{workload.modelled * 1e3:.9g}"] if modelled != searched else [])
 
 
@@ -163,9 +175,9 @@ def _collectives(exported: Exported) -> Iterator[list[str]]:
     yield [*columns, "ASTRA-sim [ns]", f"{exported.models[1]} [ns]"]
     for workload in exported.workloads:
         for row in workload.collectives:
-            group, collective, size = row.kind
+            group, _, size = row.kind
             times = [str(row.predicted), f"{row.modelled * 1e9:.0f}"]
-            yield [workload.name, group, collective.value, str(size), str(row.count), row.where, *times]
+            yield [workload.name, group, row.what, str(size), str(row.count), row.where, *times]
 
 
 def _table(rows: Iterable[list[str]]) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evo_libra.arrays import NANO, Population
 from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, Cluster, ExportedGroup
+from evo_libra.astra_sim.loops import Communication, planned
+from evo_libra.astra_sim.step_differences import step_differences
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
-from evo_libra.collective import Collective
+from evo_libra.collective import Collective, NextStage
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.machine import Machine
@@ -22,11 +23,9 @@ from evo_libra.timing.traces.durations import durations
 from evo_libra.timing.traces.execute import execute_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.process_groups import GROUP_ENDPOINT
-from evo_libra.workload.training_trace import DimensionGroup, ListedGroup
+from evo_libra.workload.step.races import PIPELINE
+from evo_libra.workload.trace_nodes import DimensionGroup, ListedGroup
 from evo_libra.workload.workload import Phase, Workload
-
-Kind = tuple[str, Collective, int]
-"""Collectives that are alike: process group, what they do, and bytes."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +33,13 @@ class Prediction:
     """When ASTRA-sim will say that traces are finished: ns at which the last and the first NPU has finished.
 
     `late` collectives have members that begin apart and are taken to end together, so that times may be too long. The
-    ns of each kind of collective are those until the last member ends.
+    ns of each collective are those until the last member ends, of each message those until it has arrived.
     """
 
     last: int
     first: int
     late: int
-    collectives: Mapping[Kind, int]
+    communication: Mapping[Communication, int]
 
 
 def predict(traces: Sequence[Sequence[Node]], groups: Groups, machine: Machine) -> Prediction:
@@ -51,36 +50,27 @@ def predict(traces: Sequence[Sequence[Node]], groups: Groups, machine: Machine) 
     """
     program = compile_program(traces, groups, machine)
     done = execute_program(program, machine)
-    first_class = np.flatnonzero(program.owner == 0).tolist()
     times = durations(program, machine)
-    collectives: dict[Kind, int] = {}
-    for at in first_class:
-        operation = program.operations[at]
-        if operation.action is Action.COLLECTIVE and operation.collective is not None:
-            kind = program.names[at].rpartition(".")[2], operation.collective, operation.size
-            collectives[kind] = int(times[at])
-    return Prediction(int(done.finish.max()), int(done.finish.min()), len(done.late), collectives)
-
-
-def kinds_of(workload: Workload, placed: Mapping[str, ExportedGroup]) -> Counter[Kind]:
-    """Return how often an iteration runs each kind of collective, groups of one NPU aside."""
-    phases = (phase for layer in workload.layers for phase in layer.phases)
-    return Counter(kind for phase in phases if (kind := kind_of(phase)) and kind[0] in placed)
-
-
-def kind_of(phase: Phase) -> Kind | None:
-    """Return the kind of a phase's collective."""
-    return None if phase.collective is None else (phase.group, phase.collective, round(phase.size))
+    found: dict[Communication, int] = {}
+    for at, operation in enumerate(program.operations):
+        if operation.action in (Action.COLLECTIVE, Action.SEND):
+            # The first class that has one stands for all.
+            found.setdefault(
+                (program.names[at].rpartition(".")[2], operation.collective, operation.size), int(times[at])
+            )
+    return Prediction(int(done.finish.max()), int(done.finish.min()), len(done.late), found)
 
 
 def modelled_seconds(
-    kinds: Counter[Kind], loop: WeightedLoop, time: TimeModel, design: Population
-) -> dict[Kind, float]:
-    """Return the seconds that a design's problem gives to each kind of collective of one of its workloads."""
+    kinds: Iterable[Communication], loop: WeightedLoop, time: TimeModel, design: Population
+) -> dict[Communication, float]:
+    """Return the seconds that a design's problem gives to each collective and message of one of its workloads."""
     places = time.placed(design.npus)
     return {
-        (group, collective, size): float(time.seconds(collective, size, places[loop.layouts[group], group], design)[0])
-        for group, collective, size in kinds
+        (group, what, size): float(
+            time.seconds(what or NextStage(), size, places[loop.layouts[group], group], design)[0]
+        )
+        for group, what, size in kinds
     }
 
 
@@ -90,22 +80,36 @@ _ROUNDED = 0.5
 
 @dataclass(frozen=True)
 class Case:
-    """A workload on a design: where its groups run, and the seconds of each kind of collective by the problem."""
+    """A workload on a design.
 
-    workload: Workload
+    Attributes
+    ----------
+    loop : the workload; `overlap` : of training loops.
+    placed : where its groups run.
+    modelled : seconds of its communication by the problem.
+    prediction : what will come of its traces.
+    rounded : ns by which whole nanoseconds make its computations longer.
+    """
+
+    loop: WeightedLoop
     overlap: str
     placed: Mapping[str, ExportedGroup]
-    modelled: Mapping[Kind, float]
+    modelled: Mapping[Communication, float]
     prediction: Prediction
+    rounded: float
 
     def differs(self, group: str) -> bool:
-        """Tell whether ASTRA-sim takes another time than the problem for a collective of a process group."""
+        """Tell whether ASTRA-sim takes another time than the problem for communication of a process group."""
         kinds = [kind for kind in self.modelled if kind[0] == group]
-        return any(abs(self.modelled[kind] / NANO - self.prediction.collectives[kind]) > _ROUNDED for kind in kinds)
+        return any(abs(self.modelled[kind] / NANO - self.prediction.communication[kind]) > _ROUNDED for kind in kinds)
 
 
 def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
     """Yield the reasons that lie in a workload."""
+    step = planned(case.loop)
+    if step is not None:
+        yield from step_differences(*step, case.loop.degrees, case.modelled)
+    yield from _messages(case)
     yield from _lists(case, cluster)
     yield from _one_at_a_time(case, cluster)
     yield from _small_chunks(case, cluster)
@@ -115,6 +119,15 @@ def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
         yield (
             f"The members of {case.prediction.late} collectives begin apart and are predicted to end together, with "
             "the last of them; ASTRA-sim may let some go earlier."
+        )
+
+
+def _messages(case: Case) -> Iterator[str]:
+    if case.differs(PIPELINE) and PIPELINE not in case.placed:
+        yield (
+            "ASTRA-sim charges a message between stages the first dimension in which its NPUs differ, with the "
+            "bandwidth of a link in network.yml; the search charges the slowest dimension of the pipeline, with the "
+            "bandwidth of an NPU."
         )
 
 
@@ -146,7 +159,8 @@ def _one_at_a_time(case: Case, cluster: Cluster) -> Iterator[str]:
     rows = cluster.system.system.implementations[Collective.ALL_TO_ALL]
     for d, row in enumerate(rows):
         users = [
-            placed for (name, collective, _) in case.modelled
+            placed
+            for name, collective, _ in case.modelled
             if collective is Collective.ALL_TO_ALL and isinstance((placed := case.placed[name]).place, DimensionGroup)
         ]  # fmt: skip
         if row == ONE_AT_A_TIME and any(placed.extent[d] > 1 for placed in users):
@@ -161,7 +175,7 @@ def _small_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
     total, splits = int(np.prod(cluster.network.npus)), cluster.system.system.splits
     small = [
         name for name, collective, size in case.modelled
-        if collective is not Collective.ALL_GATHER
+        if collective not in (None, Collective.ALL_GATHER)
         and case.placed[name].npus < total
         and size < splits * total
         and isinstance(case.placed[name].place, DimensionGroup)
@@ -175,12 +189,12 @@ def _small_chunks(case: Case, cluster: Cluster) -> Iterator[str]:
 
 
 def _one_after_the_other(case: Case) -> Iterator[str]:
-    if case.overlap == "none":
+    if case.overlap == "none" or not isinstance(case.loop.workload, Workload):
         return
     both = [
-        layer.name for layer in case.workload.layers
-        if (first := kind_of(layer.input_gradient)) in case.modelled
-        and kind_of(layer.weight_gradient) in case.modelled
+        layer.name for layer in case.loop.workload.layers
+        if (first := _communication(layer.input_gradient)) in case.modelled
+        and _communication(layer.weight_gradient) in case.modelled
         and first is not None and case.modelled[first] > layer.weight_gradient.compute
     ]  # fmt: skip
     if both:
@@ -190,8 +204,10 @@ def _one_after_the_other(case: Case) -> Iterator[str]:
         )
 
 
+def _communication(phase: Phase) -> Communication | None:
+    return None if phase.collective is None else (phase.group, phase.collective, round(phase.size))
+
+
 def _rounding(case: Case) -> Iterator[str]:
-    times = [phase.compute / NANO for layer in case.workload.layers for phase in layer.phases]
-    off = sum(round(time) - time for time in times)
-    if abs(off) > _ROUNDED:
-        yield f"Each computation is rounded to a nanosecond, which makes {off:+.3g} ns in all."
+    if abs(case.rounded) > _ROUNDED:
+        yield f"Each computation is rounded to a nanosecond, which makes {case.rounded:+.3g} ns in all."

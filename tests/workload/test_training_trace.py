@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from evo_libra.chakra.trace import CollectiveType, Kind, Node
 from evo_libra.collective import Collective
 from evo_libra.units import roofline_ns
-from evo_libra.workload.training_trace import DimensionGroup, ListedGroup, in_group, operations_of, training_nodes
+from evo_libra.workload.trace_nodes import DimensionGroup, ListedGroup, in_group, operations_of
+from evo_libra.workload.training_trace import training_nodes
 from evo_libra.workload.workload import Layer, Phase, Workload
 
 TP = Phase(5e-9, Collective.ALL_REDUCE, 1000.0, "tp")

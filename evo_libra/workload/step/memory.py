@@ -59,17 +59,28 @@ def parameters(setup: Setup, plans: Plans, *, embeddings: bool = True) -> Parame
     ----------
     embeddings : count the embedding table and the output head, too.
     """
-    model = setup.decoder
-    dense, routed = layers_of_stage(model, plans)
+    # A pipeline of one stage has the output head, too, where that is no copy of the embedding.
+    tables = np.where((plans.pp == 1) & (not setup.decoder.tied), 2.0, 1.0) * embeddings
+    return held_parameters(setup, plans, layers_of_stage(setup.decoder, plans), tables)
+
+
+def held_parameters(
+    setup: Setup, plans: Plans, layers: tuple[FloatArray, FloatArray], tables: FloatArray
+) -> Parameters:
+    """Return the weights of an accelerator of some stage.
+
+    Parameters
+    ----------
+    layers : (n,) dense and routed layers of the stage.
+    tables : (n,) how many of embedding and output head it has.
+    """
+    model, (dense, routed) = setup.decoder, layers
     expert = 0.0 if model.experts is None else _two_matrices(model, model.experts.feed_forward) * model.experts.count
     shared = 0.0 if model.experts is None else _two_matrices(model, model.experts.shared_feed_forward) / plans.tp
     router = 0.0 if model.experts is None else model.experts.count * model.hidden
     every = _attention_weights(model, plans)
     held = dense * (every + _two_matrices(model, model.feed_forward) / plans.tp) + routed * (every + shared + router)
-    if embeddings:
-        # A pipeline of one stage has the output head, too, where that is no copy of the embedding.
-        tables = np.where((plans.pp == 1) & (not model.tied), 2.0, 1.0)
-        held = held + tables * model.vocabulary * model.hidden / plans.tp
+    held = held + tables * model.vocabulary * model.hidden / plans.tp
     stage = np.asarray(plans.tp * plans.cp * plans.dp / plans.ep, dtype=np.float64)
     return Parameters(held, routed * expert / plans.ep, np.asarray(plans.cp * plans.dp, dtype=np.float64), stage)
 

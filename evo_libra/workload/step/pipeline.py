@@ -74,39 +74,45 @@ def _nodes(
 ) -> Iterator[Node]:
     number, last = 0, None
     for step in steps:
-        ends = _neighbours(stage, stages, chunks, step)
+        ends = ends_of(stage, stages, chunks, step)
         before: list[int] = [] if last is None else [last]
         if ends.source is not None:
-            tag = _tag(step, chunks, ends.source_chunk)
-            yield receive_node(number, "receive", source=ends.source, destination=stage, size=message, tag=tag)
+            yield receive_node(
+                number, "receive", source=ends.source, destination=stage, size=message, tag=ends.source_tag
+            )
             before, number = [*before, number], number + 1
         yield compute_node(
             number, "forward" if step.forward else "backward", duration=durations[step.forward], data=before
         )
         last, number = number, number + 1
         if ends.target is not None:
-            tag = _tag(step, chunks, step.chunk)
-            yield send_node(number, "send", source=stage, destination=ends.target, size=message, tag=tag, data=[last])
+            yield send_node(
+                number, "send", source=stage, destination=ends.target, size=message, tag=ends.target_tag, data=[last]
+            )
             number += 1
 
 
 @dataclass(frozen=True)
-class _Ends:
+class Ends:
+    """The stages that a pass gets its input from and sends its output to, None for none, and tags of the messages."""
+
     source: int | None
-    source_chunk: int
+    source_tag: int
     target: int | None
+    target_tag: int
 
 
-def _neighbours(stage: int, stages: int, chunks: int, step: PipelineStep) -> _Ends:
+def ends_of(stage: int, stages: int, chunks: int, step: PipelineStep) -> Ends:
     """Return where a pass gets its input from, and where its output goes."""
-    place, ends = step.chunk * stages + stage, stages * chunks - 1
+    place, last = step.chunk * stages + stage, stages * chunks - 1
     ahead = 1 if step.forward else -1
     source, target = place - ahead, place + ahead
-    inside = range(ends + 1)
-    return _Ends(
+    inside = range(last + 1)
+    return Ends(
         source % stages if source in inside else None,
-        source // stages,
+        _tag(step, chunks, source // stages),
         target % stages if target in inside else None,
+        _tag(step, chunks, step.chunk),
     )
 
 

@@ -41,6 +41,7 @@ class TrainingStep:
     training_tokens : of the whole training, where that is known.
     flop : floating-point operations that a language model asks for in a step.
     accelerator : what it runs on.
+    planned : what is trained how under which plan; None for a recommendation model.
     advise : returns what would fit so many bytes of an accelerator's memory, as a sentence without an end.
     """
 
@@ -57,6 +58,7 @@ class TrainingStep:
     training_tokens: float | None
     flop: float | None
     accelerator: Accelerator
+    planned: tuple[Setup, Plans] | None
     advise: Callable[..., str]
 
     @cached_property
@@ -117,6 +119,7 @@ def training_step(
         training_tokens,
         model_flop(setup.decoder, setup.sequence) * setup.global_batch * setup.sequence,
         setup.accelerator,
+        (setup, plan),
         partial(fitting_option, setup, plan, auto=auto),
     )
 
@@ -138,7 +141,7 @@ def recommender_training_step(name: str, setup: RecommenderSetup, npus: int) -> 
     return TrainingStep(
         name, recommender_step(setup, npus), used, {ALL: npus}, {ALL: ()}, {"dp": npus}, f"dp{npus}",
         IterationSize(None, None, setup.global_batch // npus, npus), setup.global_batch, None, None, None,
-        setup.accelerator, partial(fitting_npus, setup, npus),
+        setup.accelerator, None, partial(fitting_npus, setup, npus),
     )  # fmt: skip
 
 

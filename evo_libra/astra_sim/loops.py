@@ -1,0 +1,104 @@
+"""What an export needs of a workload: its process groups, and the traces of one iteration."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+import numpy as np
+
+from evo_libra.arrays import NANO, IntArray
+from evo_libra.astra_sim.cluster import ExportedGroup, laid_parts
+from evo_libra.chakra.trace import CollectiveType, Kind, Node
+from evo_libra.collective import Collective
+from evo_libra.errors import InputError
+from evo_libra.problem.time_models.loops import WeightedLoop
+from evo_libra.timing.trace_time import Layout
+from evo_libra.workload.parallelism import members_of
+from evo_libra.workload.step.plans import Plans
+from evo_libra.workload.step.races import PIPELINE
+from evo_libra.workload.step.step_trace import stage_traces
+from evo_libra.workload.step.training_setup import Setup
+from evo_libra.workload.step.training_step import TrainingStep
+from evo_libra.workload.training_trace import training_nodes
+from evo_libra.workload.workload import Workload
+
+Communication = tuple[str, Collective | None, int]
+"""Communication that is alike: process group, the collective, None for a message to the next stage, and bytes."""
+
+
+@dataclass(frozen=True)
+class LoopTraces:
+    """The traces of one iteration.
+
+    Attributes
+    ----------
+    stages : the nodes that all NPUs of a stage of the pipeline run, where messages name stages and collectives of
+        listed groups name the process group; one stage where there is no pipeline.
+    pipelines : (N / p, p) the NPUs of each pipeline, by stage.
+    rounded : ns by which whole nanoseconds make the computations of an NPU longer, where that is the most.
+    """
+
+    stages: tuple[tuple[Node, ...], ...]
+    pipelines: IntArray
+    rounded: float
+
+    @property
+    def communication(self) -> Counter[Communication]:
+        """How often an NPU runs what is alike, of those of all stages the one that does so most often."""
+        counts = (Counter(filter(None, map(communication_of, nodes))) for nodes in self.stages)
+        return reduce(or_, counts)
+
+
+def communication_of(node: Node) -> Communication | None:
+    """Return what a collective or the sending of a message is; names of nodes end in their process group."""
+    group = node.name.rpartition(".")[2]
+    if node.kind is Kind.COMM_COLL:
+        what = CollectiveType(int(str(node.attributes["comm_type"].value)))
+        return group, Collective[what.name], int(str(node.attributes["comm_size"].value))
+    return (group, None, int(str(node.attributes["comm_size"].value))) if node.kind is Kind.COMM_SEND else None
+
+
+def groups_of(loop: WeightedLoop) -> dict[str, Layout]:
+    """Return the layouts of the process groups of a workload's collectives.
+
+    An `InputError` says that it is a trace already, or a training step without stages of layers.
+    """
+    workload = loop.workload
+    if isinstance(workload, TrainingStep) and workload.planned is None:
+        raise InputError(
+            f"the workload '{workload.name}' is a training step of a recommendation model; what is exported are "
+            "training loops and the steps of language models"
+        )
+    if not isinstance(workload, Workload | TrainingStep):
+        raise InputError(
+            f"the workload '{workload.name}' is a trace already; what is exported are training loops and training steps"
+        )
+    return {name: loop.layouts[name] for name in workload.groups if name != PIPELINE or isinstance(workload, Workload)}
+
+
+def planned(loop: WeightedLoop) -> tuple[Setup, Plans] | None:
+    """Return what a training step trains how under which plan; None for a training loop."""
+    return loop.workload.planned if isinstance(loop.workload, TrainingStep) else None
+
+
+def traces_of(loop: WeightedLoop, overlap: str, placed: Mapping[str, ExportedGroup], npus: Sequence[int]) -> LoopTraces:
+    """Return the traces of one iteration of a workload on dimensions of some NPUs; its groups have their places."""
+    places = {name: where.place for name, where in placed.items()}
+    step = planned(loop)
+    if step is None:
+        assert isinstance(loop.workload, Workload), "`groups_of` refuses others"  # noqa: S101 - our mistake
+        alone = np.arange(int(np.prod(npus)))[:, None]
+        return LoopTraces((training_nodes(loop.workload, overlap, places),), alone, _rounded(loop.workload))
+    stages = stage_traces(*step, loop.degrees, places)
+    parts, extents = laid_parts(np.array(npus), PIPELINE, loop.layouts[PIPELINE])
+    rounded = max((stage.rounded for stage in stages), key=abs)
+    return LoopTraces(tuple(stage.nodes for stage in stages), members_of(np.array(npus), extents, *parts), rounded)
+
+
+def _rounded(workload: Workload) -> float:
+    times = [phase.compute / NANO for layer in workload.layers for phase in layer.phases]
+    return sum(round(time) - time for time in times)
