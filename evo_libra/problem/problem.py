@@ -14,11 +14,11 @@ from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
 from evo_libra.network.catalog.technologies import Catalog
 from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
-from evo_libra.problem.allocate import TrafficTable, shrunk
+from evo_libra.problem.allocate import TrafficTable
+from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.npu_choice import NpuChoice
 from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, TrainingFigures, values
-from evo_libra.problem.plans import ways_of
 from evo_libra.problem.pricing.catalog import pricing_of, with_own_technologies
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
@@ -33,9 +33,6 @@ from evo_libra.problem.written_designs import check_fabric, dimension_columns, n
 
 SECTIONS = (StructureSection, BlockSection, PlanSection.of, CollectiveSection.of, bandwidth_section)
 """The kinds of sections of a genome, in order."""
-
-_DECADES = 1e4
-"""Ratio of useful budgets: without a smallest bandwidth, networks may cost next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -119,21 +116,7 @@ class Problem:
 
     def budgets(self) -> tuple[float, float]:
         """Return the smallest and the largest budget in USD that can make a difference, linear constraints aside."""
-        table, pricing = self.structures.table, self.pricing
-        if table is None:
-            # The dimensions that cost and carry the most, and a single cheap one.
-            highest = pricing.max_cost()
-            return max(float(pricing.lowest_price * self.npus * pricing.low.min()), highest / _DECADES), highest
-        designs = pricing.topologies(np.arange(len(table)), pricing.cheapest(table.technology))
-        highest = 0.0
-        for plan in ways_of(self.time, self.constraints).T:
-            # How groups lie decides which bandwidths are of use, and no other option of a plan.
-            mine = replace(designs, plan=np.repeat(plan[:, None], len(table), axis=1))
-            mine = mine.select(np.flatnonzero(self.traffic.fits(mine))) if len(plan) else mine
-            full = shrunk(self.traffic.program(mine), mine.high)
-            # A gene for a block that is more expensive than the cheapest one reaches as far.
-            highest = max(highest, float((pricing.max_prices(mine) * full).sum(axis=0).max(initial=0.0)))
-        return max(float((designs.price * designs.low).sum(axis=0).min()), highest / _DECADES), highest
+        return useful_budgets(self.pricing, self.traffic, self.npus, self.constraints)
 
     def decode(self, genes: FloatArray) -> Population:
         """Return the designs of (g, n) legal genes; every one has the problem's number of NPUs."""

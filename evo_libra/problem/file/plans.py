@@ -13,9 +13,10 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.training_spec import TrainingSpec
 from evo_libra.workload.step.advice import fitting_option
 from evo_libra.workload.step.memory import memory
+from evo_libra.workload.step.open_plans import OpenPlans, plan_table
 from evo_libra.workload.step.plan_rules import plan_mistakes
 from evo_libra.workload.step.plan_space import PlanSpace
-from evo_libra.workload.step.plan_table import OpenPlans, PlanTable, plan_table
+from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.plans import RECOMPUTE, Plans, one_plan
 from evo_libra.workload.step.training_setup import Setup
 

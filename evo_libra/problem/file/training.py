@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
-from evo_libra.files.yaml_reader import format_key
 from evo_libra.network.catalog.accelerator import Accelerator
-from evo_libra.network.catalog.accelerators import AcceleratorSpec, accelerator, load_accelerators, read_accelerator
-from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
 from evo_libra.problem.file.spec import WorkloadSpec
-from evo_libra.problem.file.time import time_spec
 from evo_libra.problem.file.training_mistakes import (
     kernel_mistakes,
     layer_key_mistakes,
@@ -28,11 +24,9 @@ from evo_libra.problem.file.training_mistakes import (
 )
 from evo_libra.problem.file.training_spec import (
     DecoderGeneratorSpec,
-    MemorySpec,
     RecommenderGeneratorSpec,
     TrainingSpec,
 )
-from evo_libra.problem.npu_choice import NpuChoice, npu_choice
 from evo_libra.problem.objectives import TrainingFigures
 from evo_libra.workload.language_models import load_models
 from evo_libra.workload.parallelism import complete_degrees
@@ -50,99 +44,25 @@ _BYTES = {"bf16": 2, "fp32": 4}
 
 
 class TrainingLoader:
-    """Reads the accelerator and the training steps of a problem file."""
+    """Reads the training steps of a problem file."""
 
     def __init__(self, file: ProblemFile) -> None:
         self.source, self.folder, self.spec, self.fail = file.source, file.folder, file.spec, file.fail
-
-    @cached_property
-    def npus(self) -> tuple[Accelerator, ...]:
-        """The accelerators that the file names, if any.
-
-        An `InputError` says that there is none of a name, that figures are wrong, or that two have one name.
-        """
-        given = self.spec.npu
-        if given is None:
-            return ()
-        if not isinstance(given, tuple):
-            return (self._npu(("npu",), given),)
-        gather = Gather()
-        read = [gather.attempt(lambda one=one, place=place: self._npu(("npu", place), one))  # type: ignore[misc]
-                for place, one in enumerate(given)]  # fmt: skip
-        gather.check()
-        found = tuple(npu for npu in read if npu is not None)
-        for place, npu in enumerate(found):
-            if npu.name in [other.name for other in found[:place]]:
-                raise self.fail(("npu", place), f"there is a second '{npu.name}'; the key 'name' can tell them apart")
-        return found
-
-    def _npu(self, path: KeyPath, given: str | AcceleratorSpec) -> Accelerator:
-        if isinstance(given, str):
-            if given not in load_accelerators():
-                raise self.fail(path, unknown("accelerator", given, load_accelerators()))
-            return accelerator(given)
-        try:
-            return read_accelerator(format_key(path), given)
-        except InputError as error:
-            raise InputError(
-                self.source.mistake(path, ": ".join(filter(None, (mistake.key, mistake.message))))
-                for mistake in error.mistakes
-            ) from None
-
-    def choice(self, catalog: Catalog) -> NpuChoice | None:
-        """Return the accelerators that designs may have; None where the file names none."""
-        return npu_choice(self.npus, catalog.npus, self.capacities)
-
-    @property
-    def capacities(self) -> tuple[float, ...]:
-        """Bytes that plans may use of each accelerator."""
-        return tuple((1.0 - self.spec.memory.reserve) * npu.memory_capacity for npu in self.npus)
-
-    @property
-    def trains(self) -> bool:
-        """Whether some workload is a training step."""
-        return any(workload.training is not None for workload in self.spec.workloads)
-
-    def check_memory(self) -> None:
-        """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""
-        # Stored problems have every key, so that one with its default says nothing.
-        if not self.npus and self.spec.memory != MemorySpec():
-            raise self.fail(("memory",), "this is part of the memory of the problem's `npu`, and the file has none")
+        self.accelerators = AcceleratorLoader(file)
 
     def identity(self) -> dict[str, Any]:
         """Return the figures of the accelerators, and of the models that training steps name."""
         known = trained_models()
         named = [spec.model for spec in self.spec.workloads if spec.training is not None and spec.model in known]
         models = {name: asdict(known[name]) for name in named if name is not None}
-        figures = [asdict(npu) for npu in self.npus]
+        figures = [asdict(npu) for npu in self.accelerators.npus]
         found = {"accelerator": figures[0] if len(figures) == 1 else figures} if figures else {}
         return found | ({"trained_models": models} if models else {})
-
-    def efficiency(self, catalog: Catalog) -> FloatArray | None:
-        """Return (t,) the part of its bandwidth that traffic reaches in each technology; None where it is all.
-
-        Of the ports of the accelerator it is what was measured, unless the file says otherwise. Problems of tables of
-        layers alone reach all of it.
-        """
-        given = time_spec(self.spec).efficiency
-        if isinstance(given, float):
-            return np.full(len(catalog.technologies), given)
-        for name in given or {}:
-            if name not in catalog.names:
-                raise self.fail(("time", "efficiency", name), unknown("technology", name, catalog.names))
-        own = {npu.name: npu for npu in self.npus}
-        reached = []
-        for technology in catalog.technologies:
-            npu = own.get(technology.npu or next(iter(own), ""))
-            bus = None if npu is None or not self.trains else npu.bus.get(technology.name)
-            share = 1.0 if bus is None else min(bus.large_share, 1.0)
-            reached.append(min((given or {}).get(technology.name, share), 1.0))
-        return np.array(reached) if min(reached) < 1.0 else None
 
     def figures(self, steps: list[tuple[object, float]]) -> TrainingFigures | None:
         """Return memory and tokens of workloads with their weights, where some of them are training steps."""
         trained = [(step, weight) for step, weight in steps if isinstance(step, TrainingStep | PlanTable)]
-        if not self.npus or not trained:
+        if not self.accelerators.npus or not trained:
             return None
         counted = len(trained) == len(steps) and all(step.tokens for step, _ in trained)
         return TrainingFigures(
@@ -160,7 +80,7 @@ class TrainingLoader:
         if self.spec.npu is None:
             message = f"a training step needs the key 'npu', one of {', '.join(load_accelerators())}"
             found.mistakes.append(self._mistake(path, ("training",), message))
-        npus = found.attempt(lambda: self.npus) or ()
+        npus = found.attempt(lambda: self.accelerators.npus) or ()
         model = None if spec.trace is not None else found.attempt(lambda: self._model(path, spec))
         if npus and isinstance(model, Recommender):
             return self._recommender(path, spec, model, training, found)
@@ -175,7 +95,7 @@ class TrainingLoader:
         self, path: KeyPath, spec: WorkloadSpec, model: Decoder, training: TrainingSpec, found: Gather
     ) -> TrainingStep | PlanTable:
         name, choices = spec.name or spec.model or model.name, choices_of(spec, training)
-        for npu, precision in product(self.npus, choices.precisions):
+        for npu, precision in product(self.accelerators.npus, choices.precisions):
             found.mistakes += [self._mistake(path, *one) for one in kernel_mistakes(npu, training, precision)]
         if training.sequence is None:
             message = "the key 'sequence' is required, the tokens of a sequence"
@@ -183,8 +103,12 @@ class TrainingLoader:
         if not training.overlap.embedding:
             message = "a language model sends nothing of this kind; leave this key out"
             found.mistakes.append(self._mistake(path, ("training", "overlap", "embedding"), message))
-        setups = [one for npu in self.npus for one in with_precision(_setup(model, npu, training), choices.precisions)]
-        if choices.open or len(self.npus) > 1:
+        setups = [
+            one
+            for npu in self.accelerators.npus
+            for one in with_precision(_setup(model, npu, training), choices.precisions)
+        ]
+        if choices.open or len(self.accelerators.npus) > 1:
             found.check()
             return self._table(path, name, choices, tuple(setups), training)
         dp = found.attempt(lambda: self._replicas(path, choices))
@@ -201,16 +125,16 @@ class TrainingLoader:
     def _table(
         self, path: KeyPath, name: str, choices: PlanChoices, setups: tuple[Setup, ...], training: TrainingSpec
     ) -> PlanTable:
-        capacities = [capacity for capacity in self.capacities for _ in choices.precisions]
+        capacities = [capacity for capacity in self.accelerators.capacities for _ in choices.precisions]
         table = table_of(
             name, choices, setups, self.spec.npus, training_tokens=training.tokens, capacities=tuple(capacities)
         )
         if not len(table):
             reason = why_none(choices, setups[0], self.spec.npus)
             raise self.fail((*path, "parallelism"), f"no plan divides what it must; of the first values, {reason}")
-        for place, npu in enumerate(self.npus):
+        for place, npu in enumerate(self.accelerators.npus):
             if not (table.memory <= table.capacity)[table.npu == place].any():
-                who = f"{npu.name}: " if len(self.npus) > 1 else ""
+                who = f"{npu.name}: " if len(self.accelerators.npus) > 1 else ""
                 raise self.fail((*path, "training"), who + nearest(table, place))
         return table
 
@@ -222,8 +146,8 @@ class TrainingLoader:
         training: TrainingSpec,
         found: Gather,
     ) -> TrainingStep:
-        npu = self.npus[0]
-        if len(self.npus) > 1:
+        npu = self.accelerators.npus[0]
+        if len(self.accelerators.npus) > 1:
             message = "a recommendation model is trained on one kind of NPU; name it alone in `npu`"
             found.mistakes.append(self._mistake(path, ("training",), message))
         degrees = {str(group): degree for group, degree in dict(spec.parallelism).items()}

@@ -22,6 +22,7 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
 from evo_libra.problem.file.training import TrainingLoader, trained_models
 from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
+from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes, trace_mistakes
 from evo_libra.problem.time_models.loops import (
     WeightedLoop,
     weighted_loop,
@@ -40,7 +41,6 @@ from evo_libra.workload.text_file import read_astra_sim_text
 from evo_libra.workload.training import Merging
 from evo_libra.workload.workload import IterationSize, Workload, scale_compute
 
-Model = TransformerSpec | MoeSpec | DlrmSpec | TableSpec
 AnyWorkload = Workload | TrainingStep | TracedWorkload | PlanTable
 
 
@@ -153,7 +153,7 @@ class WorkloadLoader:
         complete = found.attempt(lambda: self._complete(path, degrees))
         model = found.attempt(lambda: self._model(path, spec))
         found.mistakes += [
-            self.source.mistake((*path, *key), message) for key, message in _mistakes_of(spec, model, degrees)
+            self.source.mistake((*path, *key), message) for key, message in layer_mistakes(spec, model, degrees)
         ]
         workload = None
         if isinstance(model, TableSpec):
@@ -179,7 +179,7 @@ class WorkloadLoader:
 
     def _traces(self, path: KeyPath, spec: WorkloadSpec, prefix: Path) -> TracedWorkload:
         found, npus = Gather(), self.spec.npus
-        found.mistakes += [self.source.mistake((*path, *key), message) for key, message in _mistakes_of_trace(spec)]
+        found.mistakes += [self.source.mistake((*path, *key), message) for key, message in trace_mistakes(spec)]
         read = found.attempt(
             lambda: {} if spec.groups is None else read_groups(self._readable((*path, "groups"), spec.groups), npus)
         )
@@ -255,52 +255,6 @@ class WorkloadLoader:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise self.fail(place, f"{file} cannot be read: {reason}") from None
         return file
-
-
-def _mistakes_of_trace(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the keys of a workload with a trace that are not right, and why."""
-    if spec.parallelism:
-        yield ("parallelism",), "a trace has its own groups; they are given as a file, by 'groups'"
-    if (spec.compute_TFLOPS is None) != (spec.memory_GBps is None):
-        yield (), "a roofline needs both compute_TFLOPS and memory_GBps; recorded times need neither"
-    if spec.compute_TFLOPS is not None and spec.compute_scale is not None:
-        yield ("compute_scale",), "a roofline has compute_TFLOPS; compute_scale is for recorded times"
-
-
-def _mistakes_of(spec: WorkloadSpec, model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the keys of a workload without a trace that are not right, and why."""
-    yield from _mistakes_of_groups(spec)
-    for key in ("groups", "memory_GBps") if spec.trace is None else ():
-        if getattr(spec, key) is not None:
-            yield (key,), "this key belongs to a trace"
-    if isinstance(model, TableSpec):
-        if spec.compute_TFLOPS is not None:
-            yield ("compute_TFLOPS",), "a table has its own compute times; compute_scale multiplies them"
-    elif model is not None:
-        if spec.compute_TFLOPS is None:
-            yield (), "the key 'compute_TFLOPS' is required, the compute rate of one NPU in TFLOP/s; 234 is usual"
-        if spec.compute_scale is not None:
-            yield ("compute_scale",), "a generated workload has compute_TFLOPS, not compute_scale"
-    yield from _mistakes_of_degrees(model, degrees)
-
-
-def _mistakes_of_groups(spec: WorkloadSpec) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the process groups that only training steps have."""
-    for group, degree in dict(spec.parallelism).items():
-        if group in ("cp", "pp", "vp"):
-            yield ("parallelism", group), "this group belongs to training steps: the key 'training' is needed"
-        elif not isinstance(degree, int):
-            yield ("parallelism", group), "only training steps leave degrees open: the key 'training' is needed"
-
-
-def _mistakes_of_degrees(model: Model | None, degrees: dict[str, int]) -> Iterator[tuple[KeyPath, str]]:
-    if isinstance(model, TransformerSpec | MoeSpec) and "tp" not in degrees:
-        yield ("parallelism",), "the key 'tp' is required, the NPUs of a tensor-parallel group; 1 for none"
-    if isinstance(model, MoeSpec):
-        if model.experts % degrees.get("ep", 1):
-            yield ("parallelism", "ep"), f"found {degrees['ep']}; it must divide the {model.experts} experts"
-        if model.top_k > model.experts:
-            yield ("generator", "top_k"), f"found {model.top_k}; there are {model.experts} experts"
 
 
 def _there(prefix: Path) -> tuple[Path, ...]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import combinations, product
-from typing import Any
+from itertools import combinations
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.workload.step.memory import memory
 from evo_libra.workload.step.placement import ORDER
 from evo_libra.workload.step.plan_rules import plan_text
-from evo_libra.workload.step.plan_space import PlanSpace, every_plan
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import CONTEXT, DATA, EXPERT, EXPERT_DATA, PIPELINE, TENSOR
 from evo_libra.workload.step.step_time import step_time
@@ -27,24 +25,6 @@ from evo_libra.workload.workload import IterationSize
 OF_PLANS = ("tp", "cp", "pp", "vp", "ep", "micro_batch", "zero", "recompute", "sequence_parallel", "overlap_tp",
             "overlap_pp", "overlap_dp")  # fmt: skip
 """Options of a plan that may be open; precision and order beside them."""
-
-
-@dataclass(frozen=True)
-class OpenPlans:
-    """What the plans of a workload may choose.
-
-    Attributes
-    ----------
-    setups : the model and how it is trained, once for each accelerator and precision.
-    space : values of the options that divide something.
-    flags : values of the fields of `Plans` that are on or off; None is for sequence parallelism where it applies.
-    orders : how the groups lie on the network, the innermost first.
-    """
-
-    setups: tuple[Setup, ...]
-    space: PlanSpace
-    flags: Mapping[str, Sequence[bool | None]]
-    orders: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -212,7 +192,7 @@ class PlanTable:
         for row, order in zip(found, self.orders, strict=True):
             for own, other in enumerate(self.orders):
                 mine = np.flatnonzero(self.order == own)
-                row[mine] = _alike(self.plans.select(mine), order, other)
+                row[mine] = lie_alike(self.plans.select(mine), order, other)
         return found
 
     def step(self, plan: int) -> TrainingStep:
@@ -231,69 +211,13 @@ def _step(table: PlanTable, plan: int) -> TrainingStep:
     return replace(found, plan=table.text(plan))
 
 
-def plan_table(
-    name: str, open_plans: OpenPlans, *, training_tokens: float | None, capacities: tuple[float, ...]
-) -> PlanTable:
-    """Return the table of all plans that divide what they must, whether they fit the memory or not.
-
-    Of plans that differ in order alone, and whose groups of more than one NPU lie in the same order, it has the first.
-    """
-    names = list(open_plans.flags)
-    bases = [every_plan(setup, open_plans.space) for setup in open_plans.setups]
-    parts = [
-        (index, order, _with_flags(base, dict(zip(names, values, strict=True))))
-        for index, base in enumerate(bases)
-        for order in range(len(open_plans.orders))
-        for values in product(*(open_plans.flags[flag] for flag in names))
-    ]
-    sequence = open_plans.setups[0].sequence
-    parts = [
-        (index, order, _new(_splitting(plans, sequence), open_plans.orders[: order + 1]))
-        for index, order, plans in parts
-    ]
-    counts = [len(plans.tp) for *_, plans in parts]
-    columns = {
-        field: np.concatenate(
-            [np.broadcast_to(getattr(plans, field), count) for (*_, plans), count in zip(parts, counts, strict=True)]
-        )
-        for field in vars(parts[0][2])
-    }
-    setup, order_ = (np.repeat([part[k] for part in parts], counts) for k in (0, 1))
-    return PlanTable(
-        name, open_plans.setups, Plans(**columns), setup, order_, open_plans.orders, training_tokens, capacities
-    )
-
-
-def _splitting(plans: Plans, sequence: int) -> Plans:
-    """Return the plans whose sequence parallelism divides the sequence."""
-    right = ~plans.sequence_parallel | (sequence % (plans.tp * plans.cp) == 0)
-    return plans.select(np.flatnonzero(right)) if len(plans.tp) else plans
-
-
-def _alike(plans: Plans, one: Sequence[str], other: Sequence[str]) -> BoolArray:
+def lie_alike(plans: Plans, one: Sequence[str], other: Sequence[str]) -> BoolArray:
     """Return (p,) whether the groups of more than one NPU lie in one order as they do in another."""
     found = np.ones(len(plans), dtype=np.bool_)
     for inner, outer in combinations(one, 2):
         if other.index(inner) > other.index(outer):
             found &= (getattr(plans, inner) == 1) | (getattr(plans, outer) == 1)
     return found
-
-
-def _new(plans: Plans, orders: Sequence[tuple[str, ...]]) -> Plans:
-    """Return the plans whose groups lie in the last one of some orders as they do in none before it."""
-    if not len(plans.tp):
-        return plans
-    known = [_alike(plans, orders[-1], earlier) for earlier in orders[:-1]]
-    return plans.select(np.flatnonzero(~np.logical_or.reduce([np.zeros(len(plans), dtype=np.bool_), *known])))
-
-
-def _with_flags(plans: Plans, flags: Mapping[str, bool | None]) -> Plans:
-    """Return plans with flags; sequence parallelism of None is on where there is a tensor parallel group."""
-    count = len(plans.tp)
-    columns: dict[str, Any] = {
-        flag: plans.tp > 1 if on is None else np.full(count, on) for flag, on in flags.items()
-    }  # fmt: skip
-    return replace(plans, **columns)
 
 
 def _order_text(order: Sequence[str]) -> str:

@@ -1,0 +1,101 @@
+"""The accelerators of a problem file: which ones designs may have, and what of their links traffic reaches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray
+from evo_libra.errors import InputError, unknown
+from evo_libra.files.mistakes import KeyPath
+from evo_libra.files.yaml_reader import format_key
+from evo_libra.network.catalog.accelerator import Accelerator
+from evo_libra.network.catalog.accelerators import AcceleratorSpec, accelerator, load_accelerators, read_accelerator
+from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.problem.file.mistakes import Gather, ProblemFile
+from evo_libra.problem.file.time import time_spec
+from evo_libra.problem.file.training_spec import MemorySpec
+from evo_libra.problem.npu_choice import NpuChoice, npu_choice
+
+
+class AcceleratorLoader:
+    """Reads the accelerators of a problem file."""
+
+    def __init__(self, file: ProblemFile) -> None:
+        self.source, self.spec, self.fail = file.source, file.spec, file.fail
+
+    @cached_property
+    def npus(self) -> tuple[Accelerator, ...]:
+        """The accelerators that the file names, if any.
+
+        An `InputError` says that there is none of a name, that figures are wrong, or that two have one name.
+        """
+        given = self.spec.npu
+        if given is None:
+            return ()
+        if not isinstance(given, tuple):
+            return (self._npu(("npu",), given),)
+        gather = Gather()
+        read = [gather.attempt(lambda one=one, place=place: self._npu(("npu", place), one))  # type: ignore[misc]
+                for place, one in enumerate(given)]  # fmt: skip
+        gather.check()
+        found = tuple(npu for npu in read if npu is not None)
+        for place, npu in enumerate(found):
+            if npu.name in [other.name for other in found[:place]]:
+                raise self.fail(("npu", place), f"there is a second '{npu.name}'; the key 'name' can tell them apart")
+        return found
+
+    def _npu(self, path: KeyPath, given: str | AcceleratorSpec) -> Accelerator:
+        if isinstance(given, str):
+            if given not in load_accelerators():
+                raise self.fail(path, unknown("accelerator", given, load_accelerators()))
+            return accelerator(given)
+        try:
+            return read_accelerator(format_key(path), given)
+        except InputError as error:
+            raise InputError(
+                self.source.mistake(path, ": ".join(filter(None, (mistake.key, mistake.message))))
+                for mistake in error.mistakes
+            ) from None
+
+    def choice(self, catalog: Catalog) -> NpuChoice | None:
+        """Return the accelerators that designs may have; None where the file names none."""
+        return npu_choice(self.npus, catalog.npus, self.capacities)
+
+    @property
+    def capacities(self) -> tuple[float, ...]:
+        """Bytes that plans may use of each accelerator."""
+        return tuple((1.0 - self.spec.memory.reserve) * npu.memory_capacity for npu in self.npus)
+
+    @property
+    def trains(self) -> bool:
+        """Whether some workload is a training step."""
+        return any(workload.training is not None for workload in self.spec.workloads)
+
+    def check_memory(self) -> None:
+        """Refuse a limit of an NPU's memory where the file does not say what NPU that is."""
+        # Stored problems have every key, so that one with its default says nothing.
+        if not self.npus and self.spec.memory != MemorySpec():
+            raise self.fail(("memory",), "this is part of the memory of the problem's `npu`, and the file has none")
+
+    def efficiency(self, catalog: Catalog) -> FloatArray | None:
+        """Return (t,) the part of its bandwidth that traffic reaches in each technology; None where it is all.
+
+        Of the ports of the accelerator it is what was measured, unless the file says otherwise. Problems of tables of
+        layers alone reach all of it.
+        """
+        given = time_spec(self.spec).efficiency
+        if isinstance(given, float):
+            return np.full(len(catalog.technologies), given)
+        for name in given or {}:
+            if name not in catalog.names:
+                raise self.fail(("time", "efficiency", name), unknown("technology", name, catalog.names))
+        own = {npu.name: npu for npu in self.npus}
+        reached = []
+        for technology in catalog.technologies:
+            npu = own.get(technology.npu or next(iter(own), ""))
+            bus = None if npu is None or not self.trains else npu.bus.get(technology.name)
+            share = 1.0 if bus is None else min(bus.large_share, 1.0)
+            reached.append(min((given or {}).get(technology.name, share), 1.0))
+        return np.array(reached) if min(reached) < 1.0 else None
