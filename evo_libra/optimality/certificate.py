@@ -109,8 +109,8 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     block and plan, and on lower bounds computed in doubles from dual multipliers. It leaves out lower limits of time,
     which can only lower the bounds. Over a large space it ends after some `seconds`, or by itself.
 
-    Where workloads leave plans open and there are not too many networks of whole ports, each of these is timed under
-    every plan that no bound excludes, and the proof is exact.
+    Where there are not too many networks of whole ports, each of these is timed, under every plan that no bound
+    excludes, and the proof is exact.
 
     Raises
     ------
@@ -159,8 +159,8 @@ def _many_pairs(problem: Problem) -> bool:
 
 
 def _of_whole_ports(problem: Problem, designs: _Designs) -> Certificate | None:
-    """Return the certificate against networks of whole ports; None where there are too many, or no open plans."""
-    ideal = whole_ideal(problem, designs.cost, designs.time) if problem.time.tables else None
+    """Return the certificate against networks of whole ports; None where there are too many."""
+    ideal = whole_ideal(problem, designs.cost, designs.time)
     if ideal is None:
         return None
     limit = _time_limit(problem)

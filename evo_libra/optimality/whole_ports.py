@@ -1,4 +1,4 @@
-"""The ideal of networks of whole ports: there are so many of them, and each one's least time over all plans is exact.
+"""Networks of whole ports: there are so many of them, and the least time of each one over all plans is exact.
 
 Every network is bounded by the smallest coefficients of each group of plans that lie alike on it. Where a bound is
 below the best time known at the network's cost, the plans of the group are timed, the most promising networks first.
@@ -6,13 +6,12 @@ below the best time known at the network's cost, the plans of the group are time
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
-from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray, Population
+from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray, Population, no_plans
 from evo_libra.optimality.bounds import held
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.constraints import BANDWIDTH
@@ -22,9 +21,10 @@ from evo_libra.problem.pricing.parts import WholeTopologies
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 
-MAX_NETWORKS = 500_000
+MAX_NETWORKS = 5_000_000
 """More networks than that are not looked at one by one."""
 
+_CHUNK = 100_000
 _MAX_PAIRS = 50_000_000
 _PAIRS = 200_000
 _ROUNDING = 1e-9
@@ -38,11 +38,14 @@ class WholeIdeal:
     ----------
     cost : (n,) USD of the networks, ascending.
     time : (n,) seconds that no network of at most that cost undercuts; infinite where none is feasible.
+    structure, bandwidth : (n,) and (d, n) B/s of the networks.
     timed : pairs of a network and a plan that were timed.
     """
 
     cost: FloatArray
     time: FloatArray
+    structure: IntArray
+    bandwidth: FloatArray
     timed: int
 
     def at(self, cost: FloatArray) -> FloatArray:
@@ -96,42 +99,100 @@ def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray) -> WholeId
     networks = _networks(problem) if model is not None and problem.pricing.whole else None
     if model is None or networks is None:
         return None
+    known = _known(networks.cost, cost, time)
     plans = useful_plans(model, problem.constraints)
+    if not problem.time.tables:
+        every = np.arange(len(networks.cost))
+        least = _times(problem, TrafficTable(problem.structures, model), networks, every, no_plans(len(every)))
+        best = np.minimum.accumulate(np.minimum(known, least))
+        return WholeIdeal(networks.cost, best, networks.structure, networks.bandwidth, len(every))
     table = problem.structures.table
     assert table is not None, "there are networks"  # noqa: S101 - our mistake
     shape, group = held(replace(problem, time=model), plans, table.npus, table.technology)
     if int(np.bincount(shape, minlength=len(table))[networks.structure].sum()) > _MAX_PAIRS:
         return None
-    known = _known(networks.cost, cost, time)
     return _refined(problem, networks, plans, shape, group, known)
 
 
+def whole_front(problem: Problem) -> tuple[IntArray, FloatArray, IntArray] | None:
+    """Return (m,) structures, (d, m) B/s and (w, m) plans that are best at some cost.
+
+    They are those of the front of time and cost, and some that others beat, such as ones that cost the same. None is
+    returned where there are too many networks, or where times are not exact.
+    """
+    none = np.empty(0)
+    ideal = whole_ideal(problem, none, none) if problem.time.exact else None
+    if ideal is None:
+        return None
+    steps = np.flatnonzero(np.append(np.isfinite(ideal.time[:1]), ideal.time[1:] < ideal.time[:-1]))
+    plans = useful_plans(problem.time, problem.constraints)
+    networks = _Networks(ideal.structure[steps], ideal.bandwidth[:, steps], ideal.cost[steps])
+    table = problem.structures.table
+    assert table is not None, "there are networks"  # noqa: S101 - our mistake
+    sizes, technology = table.look_up(networks.structure)
+    network, group = held(problem, plans, sizes, technology)
+    node, plan = plans.ways.members.of(group)
+    network = network[node]
+    time = _times(problem, problem.traffic, networks, network, plans.plans[:, plan])
+    best = np.lexsort((time, network))[np.unique(network, return_index=True)[1]]
+    return networks.structure, networks.bandwidth, plans.plans[:, plan[best]]
+
+
 def _known(at: FloatArray, cost: FloatArray, time: FloatArray) -> FloatArray:
-    """Return (n,) the least time of designs that cost no more than (n,) USD."""
+    """Return (n,) the least time of designs that cost no more than (n,) USD; infinite where none is known."""
     order = np.argsort(cost, kind="stable")
     least = np.append(np.minimum.accumulate(time[order]), np.inf)
     return np.asarray(least[np.searchsorted(cost[order], at * (1.0 + _ROUNDING), side="right") - 1])
 
 
-def _networks(problem: Problem) -> _Networks | None:
+def networks_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield structures (n,) and bandwidths (d, n) in B/s, in which every network of whole ports comes once.
+
+    The problem is one of parts, with a table of its structures.
+    """
     table = problem.structures.table
-    if table is None:
-        return None
+    assert table is not None, "callers have looked"  # noqa: S101 - our mistake
     designs = problem.pricing.topologies(np.arange(len(table)), problem.pricing.cheapest(table.technology))
     assert isinstance(designs, WholeTopologies), "ports are whole"  # noqa: S101 - our mistake
-    parts = designs.hardware
-    steps = np.rint((parts.max_ports - parts.min_ports) / np.maximum(parts.quantum, 1.0)).astype(np.int64) + 1
-    if steps.prod(axis=0, dtype=np.float64).sum() > MAX_NETWORKS:
+    hardware, (depth, count) = designs.hardware, table.npus.shape
+    shared = hardware.shared.reshape(-1, count)
+    keys = np.vstack([hardware.rate, hardware.quantum, hardware.min_ports, hardware.max_ports, shared])
+    _, kind = np.unique(keys, axis=1, return_inverse=True)
+    for one in range(int(kind.max(initial=-1)) + 1):
+        alike = np.flatnonzero(kind.ravel() == one)
+        rate, quantum, min_ports, max_ports = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
+        ports = [
+            np.arange(low, high + 1, step) if step else np.zeros(1)
+            for low, high, step in zip(min_ports, max_ports, quantum, strict=True)
+        ]
+        bandwidth = np.stack(np.meshgrid(*ports, indexing="ij")).reshape(depth, -1) * rate[:, None]
+        taken = shared[:, alike[0]].reshape(-1, depth) @ bandwidth
+        bandwidth = bandwidth[:, (taken <= 1.0 + _ROUNDING).all(axis=0)]
+        each = max(_CHUNK // max(bandwidth.shape[1], 1), 1)
+        for start in range(0, len(alike) if bandwidth.size else 0, each):
+            some = alike[start : start + each]
+            yield np.repeat(some, bandwidth.shape[1]), np.tile(bandwidth, len(some))
+
+
+def _networks(problem: Problem) -> _Networks | None:
+    """Return the networks that meet all limits beside those of time and plans; None where there are too many."""
+    if problem.structures.table is None:
         return None
-    structure = np.repeat(np.arange(len(table)), steps.prod(axis=0))
-    more = np.concatenate([np.array(list(product(*map(range, each)))).T for each in steps.T.tolist()], axis=1)
-    bandwidth = (parts.min_ports[:, structure] + more * parts.quantum[:, structure]) * parts.rate[:, structure]
-    built = designs.select(structure)
-    allowed = np.flatnonzero(_allowed(problem, built, bandwidth))
-    cost, _ = built.select(allowed).totals(bandwidth[:, allowed], power=False)
+    structures, bandwidths, costs, count = [], [], [], 0
+    for structure, bandwidth in networks_of(problem):
+        count += len(structure)
+        if count > MAX_NETWORKS:
+            return None
+        built = problem.pricing.topologies(structure, np.zeros(bandwidth.shape, dtype=np.int64))
+        allowed = np.flatnonzero(_allowed(problem, built, bandwidth))
+        structures.append(structure[allowed])
+        bandwidths.append(bandwidth[:, allowed])
+        costs.append(built.select(allowed).totals(bandwidth[:, allowed], power=False)[0])
+    if not count:
+        return None
+    cost = np.concatenate(costs)
     order = np.argsort(cost, kind="stable")
-    allowed = allowed[order]
-    return _Networks(structure[allowed], bandwidth[:, allowed], cost[order])
+    return _Networks(np.concatenate(structures)[order], np.concatenate(bandwidths, axis=1)[:, order], cost[order])
 
 
 def _allowed(problem: Problem, built: Topologies, bandwidth: FloatArray) -> BoolArray:
@@ -191,7 +252,7 @@ def _refined(
         part = left.select(slice(start, start + _PAIRS)).below(best)
         best, count = _with_plans(problem, time, networks, plans, plans.clusters, part.network, part.group, best)
         timed += count
-    return WholeIdeal(networks.cost, best, timed)
+    return WholeIdeal(networks.cost, best, networks.structure, networks.bandwidth, timed)
 
 
 def _with_plans(

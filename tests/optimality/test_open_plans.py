@@ -19,6 +19,7 @@ from evo_libra import certify, load_problem, optimize, search
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Pattern
 from evo_libra.errors import InputError
+from evo_libra.front.archive import non_dominated
 from evo_libra.optimality import bounds as bounds_module
 from evo_libra.optimality import certificate as certificate_module
 from evo_libra.optimality.bounds import bound_variants
@@ -229,3 +230,36 @@ def test_more_pairs_than_can_be_looked_at_are_told(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(bounds_module, "MAX_PAIRS", 3)
     with pytest.raises(InputError, match="pairs of a topology and a plan, too many"):
         bound_variants(problem)
+
+
+SMALL = {
+    "name": "whole", "npus": 64, "npu": "h100-80gb", "objectives": ["time", "cost"],
+    "workloads": [{
+        "name": "small", "generator": ROUTED, "parallelism": {"tp": [1, 2, 4], "pp": [1, 2, 4], "ep": [1, 2, 8]},
+        "training": {"sequence": 4096, "global_batch": 128, "zero": [0, 1, 3], "overlap": {"tp": [False, True]}},
+    }],
+}  # fmt: skip
+
+
+def one_by_one(objectives: FloatArray) -> FloatArray:
+    """Return the distinct points of the front of some designs, the fastest first."""
+    front = objectives[:, non_dominated(objectives)]
+    kept: list[FloatArray] = []
+    for point in front[:, np.lexsort(front)].T:
+        if not kept or not np.allclose(kept[-1], point, rtol=1e-11, atol=0.0):
+            kept.append(point)
+    return np.array(kept).T
+
+
+def test_search_and_exhaustive_find_every_best_pair_of_a_network_of_whole_ports_and_a_plan(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, {**SMALL, **PARTS})
+    every = whole_networks(problem)
+    assert 100_000 < every.shape[1] < 1_000_000
+    best = one_by_one(every)
+    assert best.shape[1] > 15
+    for front in (search(problem, evaluations=60_000, seed=0), search(problem, engine="exhaustive")):
+        found = one_by_one(np.array([front.frame["time_ms"].to_numpy() * 1e-3, front.frame["cost_usd"].to_numpy()]))
+        np.testing.assert_allclose(found, best, rtol=1e-11)
+        proof = certify(problem, front)
+        # A step of the front counts from just below its cost.
+        assert proof.hypervolume == pytest.approx(proof.max_hypervolume, rel=1e-8)

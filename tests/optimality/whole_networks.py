@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from evo_libra.problem.problem import Problem
 
 
 def whole_networks(problem: Problem) -> FloatArray:
-    """Return the (2, n) objectives of all feasible networks of parts: every structure with every number of ports."""
+    """Return the (2, n) objectives of all feasible networks of parts: every structure with every number of ports.
+
+    Where a workload leaves its plan open, of every network with every plan.
+    """
     assert isinstance(problem.pricing, BillOfMaterials)
     found = []
     for s in range(len(problem.structures)):
@@ -26,6 +30,16 @@ def whole_networks(problem: Problem) -> FloatArray:
         shape = bandwidth.shape
         block = np.broadcast_to(np.array([[kit.block for kit in problem.pricing.kits]]).T[technology[:, 0]], shape)
         designs = Population(np.broadcast_to(npus, shape), block, np.broadcast_to(technology, shape), bandwidth)
-        evaluation = problem.evaluate(designs)
+        evaluation = problem.evaluate(under_every_plan(problem, designs))
         found.append(evaluation.objectives[:, evaluation.violation <= 0])
     return np.concatenate(found, axis=1)
+
+
+def under_every_plan(problem: Problem, networks: Population) -> Population:
+    """Return networks with every plan that they can hold, where a workload leaves its plan open."""
+    if not problem.time.tables:
+        return networks
+    (table,) = problem.time.tables
+    network, plan = np.indices((len(networks), len(table))).reshape(2, -1)
+    designs = replace(networks.select(network), plan=plan[None])
+    return designs.select(np.flatnonzero(problem.time.fits(designs.npus, designs.plan, designs.technology)))

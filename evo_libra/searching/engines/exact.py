@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,8 +15,11 @@ from evo_libra.front.archive import non_dominated
 from evo_libra.optimality.bounds import VariantBounds, topologies_of
 from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, tiles, with_variants
 from evo_libra.optimality.pruning import prune
+from evo_libra.optimality.whole_ports import whole_front
 from evo_libra.problem.allocation import Allocation
+from evo_libra.problem.constraints import Constraint
 from evo_libra.problem.designs import genes_of
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.optimize import GOALS, every_network, optimize
 from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
@@ -25,12 +30,17 @@ from evo_libra.searching.engine import Engine, EngineState, evaluate
 class ExhaustiveEngine(Engine):
     """Finds the fastest design at each of as many costs as the population has designs.
 
+    Of parts in whole ports it times every network, under every plan that may be best, and asks for the designs of the
+    front in one generation; see `evo_libra.optimality.whole_ports`. All else holds where bandwidths are continuous, and
+    where there are more networks of whole ports than it looks at.
+
     A generation is what a tile of structures adds to the front; when no tile is left, every design emitted last at a
     cost is the fastest one there, to a relative gap of `evo_libra.optimality.bounds.EXACT`.
 
-    Of dimensions that are built of parts it solves the relaxed problem, with parts in any fraction, and around each of
+    Of too many networks of whole ports it solves the relaxed problem, with parts in any fraction, and around each of
     its optima tries whole ports: in every dimension the nearest number, one step fewer and one more. These designs are
-    near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves.
+    near the best ones but need not be they: exact only to the gap that `evo_libra.optimality.certificate` proves. So
+    are those under a limit of what a faster and cheaper design may have more of, such as energy.
 
     Where workloads leave plans open, it looks at every pair of a topology and a plan that fits the memory, without the
     plans that another one beats on every network.
@@ -62,6 +72,8 @@ class ExhaustiveEngine(Engine):
 
     def ask(self, state: EngineState) -> tuple[FloatArray, EngineState]:
         """Return what the next tile that improves the front adds to it; nothing after the last one."""
+        if self._best is not None:
+            return self._at_once(self._best, state)
         bounds, cost, parts = self._space(int(state.arrays["levels"]))
         tile, learned, time = int(state.arrays["tile"]), int(state.arrays["learned"]), state.arrays["time"][: len(cost)]
         genes = np.empty((len(self._problem.genome), 0))
@@ -76,6 +88,25 @@ class ExhaustiveEngine(Engine):
                 break
             tile += 1
         return genes[:, learned:], state
+
+    @cached_property
+    def _best(self) -> FloatArray | None:
+        """The (g, m) genes of the front of whole ports; None where not each of them is looked at."""
+        found = whole_front(self._problem) if _keeps_order(self._problem.constraints) else None
+        if found is None:
+            return None
+        structure, bandwidth, plan = found
+        gene, budget = np.zeros(bandwidth.shape, dtype=np.int64), np.ones(len(structure))
+        plans = plan if self._problem.time.tables else None
+        return _front_of(self._problem, self._problem.encode(structure, gene, bandwidth, budget, plans))
+
+    def _at_once(self, genes: FloatArray, state: EngineState) -> tuple[FloatArray, EngineState]:
+        learned = int(state.arrays["learned"])
+        if state.arrays["tile"]:
+            return genes[:, :0], state
+        return genes[:, learned:], EngineState(
+            {**state.arrays, "offered": np.array(float(genes.shape[1]))}, state.random
+        )
 
     def tell(self, state: EngineState, genes: FloatArray, objectives: FloatArray, violation: FloatArray) -> EngineState:  # noqa: ARG002
         """Return the state once genes are known, all that were asked for or the first of them."""
@@ -103,6 +134,19 @@ class ExhaustiveEngine(Engine):
         )
 
 
+def _keeps_order(constraints: Sequence[Constraint]) -> bool:
+    """Return whether what a design may have, any design that is no slower and no more expensive may have, too."""
+    timed = [c for c in constraints if c.quantity in MEASURES and MEASURES[c.quantity].timed]
+    return all(c.at_most and c.quantity in GOALS for c in timed)
+
+
+def _front_of(problem: Problem, genes: FloatArray) -> FloatArray:
+    """Return those of some designs that meet the limits and that no other one beats."""
+    found = problem.evaluate_genes(genes)
+    feasible = np.flatnonzero(found.violation <= 0)
+    return genes[:, feasible[non_dominated(found.objectives[:, feasible])]]
+
+
 def _plan_of(problem: Problem, part: VariantBounds) -> IntArray | None:
     return part.plan if problem.time.tables else None
 
@@ -122,9 +166,7 @@ def _whole(problem: Problem, part: VariantBounds, bandwidth: FloatArray) -> Floa
     genes = problem.encode(
         chosen.structure, chosen.gene, whole[:, first], np.ones(len(first)), _plan_of(problem, chosen)
     )
-    found = problem.evaluate_genes(genes)
-    feasible = np.flatnonzero(found.violation <= 0)
-    return genes[:, feasible[non_dominated(found.objectives[:, feasible])]]
+    return _front_of(problem, genes)
 
 
 ACCURACY = 1e-9

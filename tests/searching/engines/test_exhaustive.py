@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from every_design import exact_front
 from whole_networks import whole_networks
 
 from evo_libra import certify, load_problem, search
@@ -67,9 +68,11 @@ def small() -> Problem:
     return found
 
 
-def test_a_tile_that_adds_nothing_is_passed_over(small: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tile_that_adds_nothing_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     # Tiles of few structures: after those that promise most, most others add nothing.
     monkeypatch.setattr("evo_libra.optimality.ideal_bandwidth.TILE", 2)
+    small = load_problem("gpt3-4k", ["bandwidth=optimal", "npus=64", "workloads[0].parallelism={tp: 8}"])
+    assert isinstance(small, Problem)
     engine = ExhaustiveEngine(small)
     state = engine.start(small.genome, 2, 10, 0)
     passed = 0
@@ -84,14 +87,39 @@ def test_a_tile_that_adds_nothing_is_passed_over(small: Problem, monkeypatch: py
     assert passed > 0
 
 
-def test_brute_force_finds_nothing_that_the_proof_of_exhaustive_excludes(small: Problem) -> None:
+def test_exhaustive_is_the_front_of_every_network_of_whole_ports(small: Problem) -> None:
     front = search(small, engine="exhaustive", population=100, evaluations=100_000)
     proof, found = certify(small, front), front.frame.sort("cost_usd")
     time, cost = whole_networks(small)
     assert len(time) > 1000
-    # Its ends are exact; between them it may miss whole ports further from the relaxed optimum.
     np.testing.assert_allclose(found["cost_usd"].min(), cost.min(), rtol=1e-9)
     np.testing.assert_allclose(found["time_ms"].min() * 1e-3, time.min(), rtol=1e-9)
     best = np.minimum.accumulate(found["time_ms"].to_numpy() * 1e-3)
     place = np.searchsorted(found["cost_usd"].to_numpy() * (1 - 1e-9), cost, side="right") - 1
-    assert (best[place] <= time * proof.largest_factor * (1 + 1e-9)).all()
+    assert (best[place] <= time * (1 + 1e-9)).all()
+    assert proof.largest_factor == pytest.approx(1.0, rel=1e-9)
+    assert proof.networks == len(time)
+
+
+@pytest.mark.parametrize("name", ["wafer-20", "dense-32k"])
+def test_exhaustive_is_the_front_of_every_design_of_a_shipped_problem(name: str) -> None:
+    problem = load_problem(name)
+    assert isinstance(problem, Problem)
+    found = search(problem, engine="exhaustive").frame.sort("cost_usd", "time_ms")
+    designs, objectives, _ = exact_front(problem)
+    np.testing.assert_allclose(found["cost_usd"], objectives[1], rtol=1e-9)
+    np.testing.assert_allclose(found["time_ms"] * 1e-3, objectives[0], rtol=1e-9)
+    assert len(set(found["design"]) & set(designs)) > 0.8 * len(designs)
+
+
+def test_whole_ports_that_are_too_many_are_tried_around_the_relaxed_optimum(
+    small: Problem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = search(small, engine="exhaustive", population=100, evaluations=100_000)
+    monkeypatch.setattr("evo_libra.optimality.whole_ports.MAX_NETWORKS", 10)
+    front = search(small, engine="exhaustive", population=100, evaluations=100_000)
+    proof = certify(small, front)
+    assert proof.networks == 0
+    best = np.minimum.accumulate(front.frame.sort("cost_usd")["time_ms"].to_numpy())
+    place = np.searchsorted(np.sort(front.frame["cost_usd"]) * (1 - 1e-9), exact.frame["cost_usd"], side="right") - 1
+    assert (best[place] <= exact.frame["time_ms"].to_numpy() * proof.largest_factor * (1 + 1e-9)).all()
