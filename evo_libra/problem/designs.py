@@ -140,6 +140,6 @@ def best_bandwidths(problem: SearchProblem) -> Callable[[FloatArray], FloatArray
 def _with_best_bandwidths(problem: Problem, genes: FloatArray) -> FloatArray:
     draft = problem.sections.decode(genes)
     cost = (draft.networks.price * draft.bandwidth).sum(axis=0)
-    budget = cost if COST in problem.objectives else None
+    budget = cost if problem.buys else None
     bandwidth = allocate(problem.traffic, problem.constraints, draft.networks, budget)
     return problem.sections.encode(replace(draft, bandwidth=bandwidth))

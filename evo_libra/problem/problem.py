@@ -18,7 +18,7 @@ from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
 from evo_libra.problem.npu_choice import NpuChoice
-from evo_libra.problem.objectives import COST, MEASURES, Figures, TotalCostOfOwnership, TrainingFigures, values
+from evo_libra.problem.objectives import MEASURES, Figures, TotalCostOfOwnership, TrainingFigures, values
 from evo_libra.problem.pricing.catalog import pricing_of, with_own_technologies
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
@@ -97,10 +97,16 @@ class Problem:
         """The traffic of topologies."""
         return TrafficTable(self.structures, self.time)
 
+    @property
+    def buys(self) -> bool:
+        """Whether some objective is of what a network costs or draws, which bandwidths are traded against."""
+        measures = [MEASURES[objective.name] for objective in self.objectives]
+        return any(measure.summed is not None or measure.priced for measure in measures)
+
     @cached_property
     def sections(self) -> Sections:
         """The sections of the genome."""
-        budgets = self.budgets() if self.optimal and COST in self.objectives else None
+        budgets = self.budgets() if self.optimal and self.buys else None
         rules = Rules(self.choices, self.pricing, self.time, self.traffic, self.constraints, self.optimal, budgets)
         return Sections.of(rules, SECTIONS)
 

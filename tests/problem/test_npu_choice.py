@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from evo_libra import certify, load_problem, optimize, search
 from evo_libra.errors import InputError
+from evo_libra.front.explain import explain
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem
 
@@ -215,3 +216,23 @@ def test_mistakes_are_said_in_a_sentence(changes: dict[str, Any], part: str, tmp
     with pytest.raises(InputError) as caught:
         problem_of(tmp_path, data_of(**changes))
     assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("npus", [NPUS, NPUS[::-1]])
+def test_other_plans_are_those_of_the_accelerator_of_the_design(npus: list[str], tmp_path: Path) -> None:
+    data = data_of(npu=npus)
+    network, plan = "SW(8)@optics-400g:50_SW(8)@optics-400g:50", "tp2 dp32 mb1 zero1"
+    for npu in NPUS:
+        problem, own = problem_of(tmp_path, data), alone(tmp_path, data, npu)
+        found = explain(problem, problem.read(f"{network} npu={npu} | {plan}"))["workloads"][0]["alternatives"]
+        assert found == explain(own, own.read(f"{network} | {plan}"))["workloads"][0]["alternatives"]
+        assert {one["change"] for one in found["changes"]} >= {"tp 1", "tp 4", "pp 2", "zero 0", "zero 3", "tp 1, pp 2"}
+
+
+def test_degrees_that_do_not_divide_are_said(tmp_path: Path) -> None:
+    workload = {**data_of()["workloads"][0], "parallelism": {"tp": "any", "pp": "any"}}
+    problem = problem_of(tmp_path, data_of(workloads=[workload]))
+    design = "SW(8)@optics-400g:50_SW(8)@optics-400g:50 npu=h100-80gb | tp2 pp8 dp4 mb1 zero1"
+    blocked = explain(problem, problem.read(design))["workloads"][0]["alternatives"]["blocked"]
+    assert [one["change"] for one in blocked] == ["pp 16"]
+    assert blocked[0]["reason"].startswith("found 16; the 8 layers make 8 stages at most")

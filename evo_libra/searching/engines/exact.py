@@ -57,6 +57,11 @@ class ExhaustiveEngine(Engine):
             )
         if not problem.time.exact:
             raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
+        others = [objective.name for objective in problem.objectives if objective not in (TIME, COST)]
+        if others:
+            raise InputError(
+                f"exhaustive proves the front of time and cost; '{problem.name}' has {', '.join(others)}, too"
+            )
         self._problem, self._solved = problem, problem.relaxed()
         self._known: tuple[VariantBounds, FloatArray, list[IntArray]] | None = None
 

@@ -111,7 +111,7 @@ def _show_breakdown(head: Mapping[str, Any], others: Mapping[str, float], breakd
     for sentence in head["violations"]:
         print(f"broken: {sentence}")
     for workload in breakdown["workloads"]:
-        _show_times(workload, breakdown["dimensions"])
+        _show_times(workload, breakdown["dimensions"], len(breakdown["workloads"]))
     if "bill" in breakdown:
         _show_bill(breakdown)
     elif "ports" in breakdown["dimensions"][0]:
@@ -135,7 +135,7 @@ def _dimension(d: Mapping[str, Any]) -> str:
     return f"{d['dimension']}: {d['block']}({d['npus']}) @{d['technology']}"
 
 
-def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]]) -> None:
+def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, Any]], workloads: int) -> None:
     training = workload.get("training")
     groups = groups_text(workload)
     whole, compute = time_text(workload["time_ms"]), time_text(workload["compute_ms"])
@@ -147,7 +147,7 @@ def _show_times(workload: Mapping[str, Any], dimensions: Sequence[Mapping[str, A
     if training:
         show_training(training)
     if "alternatives" in workload:
-        show_alternatives(workload["alternatives"])
+        show_alternatives(workload["alternatives"], workloads=workloads)
     entries = [*workload["collectives"], *workload["messages"]]
     beyond = any("beyond_bandwidth_ms" in entry for entry in entries)
     ratio = ", and bytes over bandwidth of each" if beyond else " and"

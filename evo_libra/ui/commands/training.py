@@ -47,8 +47,8 @@ def _sentences(training: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def show_alternatives(found: Mapping[str, Any]) -> None:
-    """Print what other plans would take on the same network."""
+def show_alternatives(found: Mapping[str, Any], *, workloads: int) -> None:
+    """Print what other plans would take on the same network; times are those of all workloads together."""
     times = [one["time_ms"] for one in found["changes"] if one["time_ms"] is not None]
     unit, size = time_unit(max(times, default=1.0))
     rows = [
@@ -56,13 +56,14 @@ def show_alternatives(found: Mapping[str, Any]) -> None:
             one["change"],
             "-" if one["time_ms"] is None else f"{one['time_ms'] / size:.4g}",
             "does not fit the network" if one["time_ms"] is None else f"{one['slower_percent']:+.1f}",
-            f"{one['memory_GB']:.3g}" + ("" if one["fits_memory"] else " (too much)"),
+            f"{one['memory_GB']:.3g}" + ("" if one["fits_memory"] else f", too much: {one['most_memory']}"),
         ]
         for one in found["changes"]
     ]
-    title = f"other plans on this network [{unit}]"
+    title = f"other plans on this network [{unit}]" + (", all workloads together" if workloads > 1 else "")
     print_table(title, ("with", "time", "slower by [%]", "memory [GB]"), rows, left=("with",))
     print_folded(*_comparison(found, unit, size))
+    print_folded(*(f"no {one['change']}: {one['reason']}" for one in found["blocked"]))
 
 
 def _comparison(found: Mapping[str, Any], unit: str, size: float) -> list[str]:
