@@ -123,7 +123,7 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     (True, True)
     """
     start = clock.monotonic()
-    proofs = certificates(problem, front)
+    proofs = certificates(problem, front, seconds)
     found = next(proofs)
     while seconds is None or clock.monotonic() - start < seconds:
         tighter = next(proofs, None)
@@ -133,8 +133,11 @@ def certify(problem: Problem, front: Front, seconds: float | None = None) -> Cer
     return found
 
 
-def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
-    """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one."""
+def certificates(problem: Problem, front: Front, seconds: float | None = None) -> Iterator[Certificate]:
+    """Yield tighter and tighter certificates of a front; see `certify`. A space that can be enumerated has just one.
+
+    Half of the `seconds` at most are for the ends of the best front known, which scale the hypervolume.
+    """
     if set(front.objectives) != {TIME.column, COST.column}:
         raise InputError("a certificate needs a front of time against cost; this one minimises something else")
     if not len(front):
@@ -147,7 +150,7 @@ def certificates(problem: Problem, front: Front) -> Iterator[Certificate]:
     if (found := _of_whole_ports(problem, designs)) is not None:
         yield found
     elif len(problem.structures) > ENUMERATED or _many_pairs(relaxed):
-        yield from _branched(relaxed, designs)
+        yield from _branched(relaxed, designs, None if seconds is None else clock.monotonic() + 0.5 * seconds)
     else:
         yield _enumerated(relaxed, designs)
 
@@ -188,8 +191,8 @@ def _enumerated(problem: Problem, designs: _Designs) -> Certificate:
     return _certificate(problem, designs, proven, len(bounds), 0, len(ideal.lines.at))
 
 
-def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
-    best, worst = _ends(problem, designs)
+def _branched(problem: Problem, designs: _Designs, until: float | None) -> Iterator[Certificate]:
+    best, worst = _ends(problem, designs, until)
     cost, time = _branch_levels(problem, designs, best[1], worst[1])
     for found in branch_and_bound(problem, cost, time):
         # Bounds fall with the cost: between two levels the one at the upper end holds.
@@ -198,7 +201,7 @@ def _branched(problem: Problem, designs: _Designs) -> Iterator[Certificate]:
         yield _certificate(problem, designs, proven, found.looked, found.waiting, found.solved)
 
 
-def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
+def _ends(problem: Problem, designs: _Designs, until: float | None) -> tuple[FloatArray, FloatArray]:
     """Return the ends of the best front known: (2,) seconds and USD that are its best, and that are its worst.
 
     The cost of the cheapest design is known; a short branch and bound finds the other three figures.
@@ -207,6 +210,8 @@ def _ends(problem: Problem, designs: _Designs) -> tuple[FloatArray, FloatArray]:
     ends = np.array([lowest * (1.0 + _BELOW), max(problem.pricing.max_cost(), 2.0 * designs.cost[-1])])
     for found in islice(branch_and_bound(problem, ends, np.full(2, np.inf)), _END_STEPS):
         time, spent = found.time, found.spent
+        if until is not None and clock.monotonic() > until:
+            break
     slowest = min(time[0], _time_limit(problem)) if np.isfinite(time[0]) else designs.time.max()
     highest = spent[1] if time[1] < designs.time.min() * (1.0 - _BELOW) else designs.cost[designs.time.argmin()]
     best = np.array([min(time[1], designs.time.min()), min(lowest, designs.cost[0])])

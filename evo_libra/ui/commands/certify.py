@@ -56,7 +56,7 @@ def certify(
     console = new_console(stderr=True)
     start, found = time.monotonic(), None
     with catching_interrupts() as interrupted, Status("proving", console=console) as status:
-        for found in certificates(certified, front):
+        for found in certificates(certified, front, seconds):
             status.update(_state(found))
             if interrupted() or (seconds is not None and time.monotonic() - start > seconds):
                 break

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evo_libra.ui.output import number, print_folded, print_table, time_unit
+from evo_libra.ui.plan_rows import plan_rows, plan_sentences
 
 _SHARE = 0.001
 """Part of a step from which on it is shown."""
@@ -51,30 +52,7 @@ def show_alternatives(found: Mapping[str, Any], *, workloads: int) -> None:
     """Print what other plans would take on the same network; times are those of all workloads together."""
     times = [one["time_ms"] for one in found["changes"] if one["time_ms"] is not None]
     unit, size = time_unit(max(times, default=1.0))
-    rows = [
-        [
-            one["change"],
-            "-" if one["time_ms"] is None else f"{one['time_ms'] / size:.4g}",
-            "does not fit the network" if one["time_ms"] is None else f"{one['slower_percent']:+.1f}",
-            f"{one['memory_GB']:.3g}" + ("" if one["fits_memory"] else f", too much: {one['most_memory']}"),
-        ]
-        for one in found["changes"]
-    ]
     title = f"other plans on this network [{unit}]" + (", all workloads together" if workloads > 1 else "")
+    rows = list(map(list, plan_rows(found, size)))
     print_table(title, ("with", "time", "slower by [%]", "memory [GB]"), rows, left=("with",))
-    print_folded(*_comparison(found, unit, size))
-    print_folded(*(f"no {one['change']}: {one['reason']}" for one in found["blocked"]))
-
-
-def _comparison(found: Mapping[str, Any], unit: str, size: float) -> list[str]:
-    """Return how the plan stands among all of them, and what a faster network would change."""
-    sentences = []
-    if "faster_plans" in found:
-        many = found["faster_plans"]
-        faster = "no plan that fits is" if not many else f"{many:,} of the plans that fit are"
-        following = found.get("next_plan")
-        best = "" if following is None else f"; the fastest of the others is {following['plan']}, "
-        rest = "" if following is None else f"{following['time_ms'] / size:.4g} {unit}"
-        sentences.append(f"{faster} faster on this network{best}{rest}")
-    wider = found["time_with_faster_network_ms"] / size
-    return [*sentences, f"with 10 % more bandwidth everywhere: {wider:.4g} {unit}"]
+    print_folded(*plan_sentences(found, unit, size))

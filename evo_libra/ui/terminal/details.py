@@ -13,6 +13,7 @@ from evo_libra.arrays import GIGA, Population
 from evo_libra.errors import EvoLibraError, InputError
 from evo_libra.experiment.store.folder import MANIFEST, RunFolder
 from evo_libra.ui.output import groups_text, number, time_unit
+from evo_libra.ui.plan_rows import plan_rows, plan_sentences
 from evo_libra.ui.plots.axes import tick_label
 from evo_libra.ui.terminal.queue_view import bar, clipped
 
@@ -99,6 +100,8 @@ def detail_lines(
         lines += [(), *_folded(breakdown.note, width)]
     for workload in breakdown.parts["workloads"] if breakdown.parts else ():
         lines += [(), *_workload_lines(workload, width, ascii_only=ascii_only)]
+        if "alternatives" in workload:
+            lines += [(), *_plan_lines(workload["alternatives"], width)]
     return lines
 
 
@@ -140,7 +143,7 @@ def _network_lines(notation: str, breakdown: Breakdown | None, width: int, *, as
         yield from _folded(notation, width)
         return
     yield from _pairs("topology", " ".join(f"{BLOCKS[d.block].code}({d.npus})" for d in fabric.dimensions), width)
-    for key, value in fabric.options:
+    for key, value in (*fabric.options, *([] if fabric.npu is None else [("NPU", fabric.npu)])):
         yield _pair(key, value)
     yield ()
     parts = breakdown.parts if breakdown is not None else None
@@ -187,6 +190,25 @@ def _workload_lines(workload: Mapping[str, Any], width: int, *, ascii_only: bool
             (f" {where:<{_WHERE - 1}}" if width >= _WIDE else "", "dim"),
             (bar(share, room, ascii_only=ascii_only), "bar"),
         )
+
+
+def _plan_lines(found: Mapping[str, Any], width: int) -> Iterator[Line]:
+    """Yield what other plans would take on this network, all workloads together."""
+    times = [one["time_ms"] for one in found["changes"] if one["time_ms"] is not None]
+    unit, size = time_unit(max(times, default=1.0))
+    rows = plan_rows(found, size)
+    wide = max((len(row[0]) for row in rows), default=0)
+    yield ((clipped(f"other plans on this network [{unit}], slower by [%], memory [GB]", width), "dim"),)
+    for change, time, slower, memory in rows:
+        role = "good" if slower.startswith("-") else "bad" if slower.strip("+0.") else "dim"
+        rest = clipped(f" {memory}", max(width - wide - 2 * _NUMBER, 0))
+        if time == "-":
+            yield ((f"{change:<{wide}}", "label"), (clipped(f" {slower}", max(width - wide, 0)), "dim"))
+        else:
+            yield ((f"{change:<{wide}}", "label"), (f"{time:>{_NUMBER}}", "value"), (f"{slower:>{_NUMBER}}", role),
+                   (rest, "dim"))  # fmt: skip
+    for sentence in plan_sentences(found, unit, size):
+        yield from _folded(sentence, width)
 
 
 def _pair(name: str, value: str) -> Line:
