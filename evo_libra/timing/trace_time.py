@@ -11,10 +11,11 @@ from evo_libra.arrays import NANO, FloatArray, IntArray
 from evo_libra.chakra.groups import Groups
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
-from evo_libra.timing.traces.compile import Traces, compile_program
+from evo_libra.timing.traces.compile import compile_program
 from evo_libra.timing.traces.operations import Action
 from evo_libra.timing.traces.program import TraceProgram
 from evo_libra.timing.traces.replay import replay_population
+from evo_libra.timing.traces.scripts import Traces
 from evo_libra.units import roofline_ns
 from evo_libra.workload.parallelism import ALL
 from evo_libra.workload.training import Merging, Message, Stream, stream_of, units_of

@@ -9,18 +9,14 @@ import numpy as np
 
 from evo_libra.arrays import IntArray
 from evo_libra.chakra.groups import Groups
-from evo_libra.chakra.trace import Node
 from evo_libra.collective import SizedCollective
-from evo_libra.errors import InputError
 from evo_libra.timing.machine import Machine
 from evo_libra.timing.traces.communicators import Meetings, Peer, find_meetings, peers_of
 from evo_libra.timing.traces.equivalence_classes import Partition, partition
-from evo_libra.timing.traces.operations import MESSAGES, Action, Resource, Script, TraceOperation, read_script
+from evo_libra.timing.traces.operations import MESSAGES, Action, Resource, Script, TraceOperation
 from evo_libra.timing.traces.process_groups import ProcessGroups
 from evo_libra.timing.traces.program import Communicator, TraceProgram
-
-Traces = Sequence[Sequence[Node]]
-"""One for each NPU, or a single one that all NPUs run."""
+from evo_libra.timing.traces.scripts import Traces, scripts_of
 
 
 def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> TraceProgram:
@@ -35,27 +31,12 @@ def compile_program(traces: Traces, groups: Groups, network: Machine | int) -> T
     machine = network if isinstance(network, Machine) else None
     total = network if isinstance(network, int) else int(np.prod(network.npus))
     process_groups = ProcessGroups(total, groups, machine)
-    scripts = _scripts(traces, process_groups)
+    scripts = scripts_of(traces, process_groups)
     peers = peers_of(scripts, machine)
     meetings = find_meetings(scripts, process_groups)
     shapes = _numbered([script.operations for script in scripts])
     labels = [[(peer.npu, peer.label) for peer in row] for row in peers]
     return _Builder(scripts, peers, meetings, partition(shapes, meetings.meetings, labels)).program()
-
-
-def _scripts(traces: Traces, groups: ProcessGroups) -> list[Script]:
-    if len(traces) not in (1, groups.total):
-        total = groups.total
-        raise InputError(f"there are {len(traces)} traces for {total} NPUs; one each is needed, or one for all")
-    replay = groups.machine is not None and groups.machine.compute.replay
-    scripts = list[Script]()
-    given = list(traces) if len(traces) > 1 else [traces[0]] * groups.total
-    read: dict[int, Script] = {}
-    for npu, trace in enumerate(given):
-        if id(trace) not in read or read[id(trace)].channels:  # whose messages name the NPU
-            read[id(trace)] = read_script(trace, npu, groups.dimensions, replay=replay)
-        scripts.append(read[id(trace)])
-    return scripts
 
 
 def _numbered(rows: Sequence[Hashable]) -> list[int]:

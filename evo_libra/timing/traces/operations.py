@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
-from evo_libra.chakra.check import check_nodes, graph_of, running_order
+from evo_libra.chakra.check import check_nodes, graph_of, node_mistakes, running_order
 from evo_libra.chakra.trace import CollectiveType, Kind, Node, Value
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, Mistake
@@ -129,6 +129,18 @@ def read_script(trace: Sequence[Node], npu: int, dimensions: Dimensions, *, repl
     nodes, names = tuple(node.id for node in order), tuple(node.name for node in order)
     collectives = tuple(map(frozenset, reader.scopes.values()))
     return Script(operations, nodes, names, tuple(reader.scopes), tuple(reader.channels), collectives)
+
+
+def with_ends(script: Script, messages: Iterable[Node], npu: int) -> Script | None:
+    """Return a script with its messages going to and coming from other NPUs; None where these messages do not fit it.
+
+    The messages are in the order of their ids; they are those of the script but for the ranks that they name.
+    """
+    reader = _Reader(npu, lambda *_: None, replay=False)
+    numbers = [reader.read(node, ()).number for node in messages if not list(node_mistakes(node))]
+    if reader.mistakes or numbers != [o.number for o in script.operations if o.action in MESSAGES]:
+        return None
+    return replace(script, channels=tuple(reader.channels))
 
 
 def mistake_in(npu: int, node: int, message: str) -> Mistake:
