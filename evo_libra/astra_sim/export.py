@@ -15,13 +15,14 @@ from evo_libra.astra_sim.cluster import Cluster, ExportedGroup, Grouping, cluste
 from evo_libra.astra_sim.loops import LoopTraces, groups_of, planned, traces_of
 from evo_libra.astra_sim.readme import CollectiveTime, Exported, ExportedWorkload, readme_text
 from evo_libra.astra_sim.times import Case, Prediction, modelled_seconds, of_workload, predict
-from evo_libra.astra_sim.trace_files import file_names, read_traces, write_traces
+from evo_libra.astra_sim.trace_files import file_names, owners_of, read_traces, write_traces
 from evo_libra.chakra.groups import read_groups, write_groups
 from evo_libra.chakra.trace import Kind
 from evo_libra.errors import InputError, unusable
 from evo_libra.files.source import read_source
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
+from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
 from evo_libra.timing.input_files.system_file import parse_system, read_machine, system_text
 from evo_libra.timing.machine import Machine, RemoteMemory
@@ -34,6 +35,9 @@ MAX_NPUS = 65_536
 
 MAX_STEP_NPUS = 1024
 """The traces of a training step are long, and no two NPUs of a pipeline have the same one."""
+
+MAX_STEP_NODES = 20_000_000
+"""Nodes of all traces of a training step that differ; they are some GB, and reading them back takes minutes."""
 
 README, NETWORK, SYSTEM, MEMORY, GROUPS, TRACES = (
     "README.md", "network.yml", "system.json", "memory.json", "groups.json", "traces",
@@ -126,7 +130,9 @@ class _Export:
             for loop, placed in zip(self.loops, self.grouping.of_workload, strict=True)
         ]
         self.names = file_names([loop.workload.name for loop in self.loops])
-        self.owners: list[IntArray] = []
+        self.owners = [
+            owners_of(traces, placed) for traces, placed in zip(self.traces, self.grouping.of_workload, strict=True)
+        ]
 
     def write(self) -> None:
         (self.folder / NETWORK).write_text(network_text(self.cluster.network), encoding="utf-8")
@@ -134,16 +140,21 @@ class _Export:
         (self.folder / MEMORY).write_text(memory_text(RemoteMemory()), encoding="utf-8")
         write_groups(self.folder / GROUPS, self.grouping.members)
         (self.folder / TRACES).mkdir()
-        for loop, traces, placed, name in zip(
-            self.loops, self.traces, self.grouping.of_workload, self.names, strict=True
-        ):
-            self._check(loop.workload.name, traces)
-            self.owners.append(write_traces(self.folder / TRACES / name, traces, placed))
+        for at, (loop, name) in enumerate(zip(self.loops, self.names, strict=True)):
+            self._check(loop, self.traces[at], self.owners[at])
+            placed = self.grouping.of_workload[at]
+            write_traces(self.folder / TRACES / name, self.traces[at], placed, self.owners[at])
 
-    def _check(self, workload: str, traces: LoopTraces) -> None:
-        nodes = [node for stage in traces.stages for node in stage]
+    def _check(self, loop: WeightedLoop, traces: LoopTraces, owner: IntArray) -> None:
+        nodes, workload = [node for stage in traces.stages for node in stage], loop.workload.name
         if not nodes:
             raise InputError(f"the workload '{workload}' has nothing to run on this network")
+        count = len(nodes) * len(np.unique(owner)) // len(traces.stages)
+        if planned(loop) is not None and count > MAX_STEP_NODES:
+            raise InputError(
+                f"'{workload}' needs traces of {count:,} nodes in all on this design, and at most {MAX_STEP_NODES:,} "
+                "are exported; fewer microbatches, as of a larger micro_batch, need fewer"
+            )
         memory, peak = self.cluster.system.system.overheads.memory, self.cluster.system.compute.peak
         for node in nodes:
             if node.kind is Kind.COMP:

@@ -29,6 +29,9 @@ from evo_libra.workload.workload import Workload
 Communication = tuple[str, Collective | None, int]
 """Communication that is alike: process group, the collective, None for a message to the next stage, and bytes."""
 
+ROUNDED = 0.5
+"""ns that nobody sees."""
+
 
 @dataclass(frozen=True)
 class LoopTraces:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from evo_libra.arrays import NANO
-from evo_libra.astra_sim.loops import Communication
+from evo_libra.astra_sim.loops import ROUNDED, Communication
 from evo_libra.collective import Collective
 from evo_libra.workload.step.plan_rules import plan_values
 from evo_libra.workload.step.plans import Plans
 from evo_libra.workload.step.races import CONTEXT, DATA, TENSOR
 from evo_libra.workload.step.stage_layers import layers_of_stages
 from evo_libra.workload.step.training_setup import Setup
-
-_ROUNDED = 0.5
-"""ns that nobody sees."""
 
 
 def step_differences(
@@ -89,5 +86,5 @@ def _of_other_collectives(degrees: Mapping[str, int], seconds: Mapping[Communica
             for (name, kind, size), time in seconds.items()
             if name == group and kind is Collective.REDUCE_SCATTER
         ]
-        if any(other is not None and abs(time - other) / NANO > _ROUNDED for time, other in pairs):
+        if any(other is not None and abs(time - other) / NANO > ROUNDED for time, other in pairs):
             yield f"{sentence.format(group)} another time."

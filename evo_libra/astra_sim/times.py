@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import NANO, Population
 from evo_libra.astra_sim.cluster import ONE_AT_A_TIME, Cluster, ExportedGroup
-from evo_libra.astra_sim.loops import Communication, planned
+from evo_libra.astra_sim.loops import ROUNDED, Communication, planned
 from evo_libra.astra_sim.step_differences import step_differences
 from evo_libra.chakra.groups import Groups
 from evo_libra.chakra.trace import Node
@@ -74,10 +74,6 @@ def modelled_seconds(
     }
 
 
-_ROUNDED = 0.5
-"""ns that nobody sees."""
-
-
 @dataclass(frozen=True)
 class Case:
     """A workload on a design.
@@ -101,7 +97,7 @@ class Case:
     def differs(self, group: str) -> bool:
         """Tell whether ASTRA-sim takes another time than the problem for communication of a process group."""
         kinds = [kind for kind in self.modelled if kind[0] == group]
-        return any(abs(self.modelled[kind] / NANO - self.prediction.communication[kind]) > _ROUNDED for kind in kinds)
+        return any(abs(self.modelled[kind] / NANO - self.prediction.communication[kind]) > ROUNDED for kind in kinds)
 
 
 def of_workload(case: Case, cluster: Cluster) -> Iterator[str]:
@@ -209,5 +205,5 @@ def _communication(phase: Phase) -> Communication | None:
 
 
 def _rounding(case: Case) -> Iterator[str]:
-    if abs(case.rounded) > _ROUNDED:
+    if abs(case.rounded) > ROUNDED:
         yield f"Each computation is rounded to a nanosecond, which makes {case.rounded:+.3g} ns in all."

@@ -31,23 +31,26 @@ def file_names(names: Sequence[str]) -> list[str]:
     return found
 
 
-def write_traces(prefix: Path, traces: LoopTraces, placed: Mapping[str, ExportedGroup]) -> IntArray:
-    """Write the trace of each NPU; return (N,) the first NPU that has the same trace."""
-    count = traces.pipelines.size
-    lists = {name: where.lists for name, where in placed.items() if len(where.lists)}
-    # A message names NPUs, so that no two NPUs of a pipeline of several stages have the same trace.
-    several = np.arange(count) if len(traces.stages) > 1 else np.zeros(count, dtype=np.int64)
-    row = np.array([*lists.values(), several], dtype=np.int64)
+def owners_of(traces: LoopTraces, placed: Mapping[str, ExportedGroup]) -> IntArray:
+    """Return (N,) the first NPU that has the same trace as each."""
+    lists = [where.lists for where in placed.values() if len(where.lists)]
+    # A message names NPUs, so that no two NPUs of pipelines of several stages have the same trace.
+    names = np.arange(traces.pipelines.size) if len(traces.stages) > 1 else np.zeros(traces.pipelines.size)
+    row = np.array([*lists, names], dtype=np.int64)
     _, first, same = np.unique(row, axis=1, return_index=True, return_inverse=True)
-    owner = first[same.reshape(-1)]
-    writer, link = _Writer(traces, lists), _Linker()
-    for npu in range(count):
+    return np.asarray(first[same.reshape(-1)], dtype=np.int64)
+
+
+def write_traces(prefix: Path, traces: LoopTraces, placed: Mapping[str, ExportedGroup], owner: IntArray) -> None:
+    """Write the trace of each NPU; those of the same owner are equal."""
+    writer = _Writer(traces, {name: where.lists for name, where in placed.items() if len(where.lists)})
+    link = _Linker()
+    for npu, first in enumerate(owner.tolist()):
         path = Path(f"{prefix}.{npu}.et")
-        if owner[npu] == npu:
+        if first == npu:
             path.write_bytes(writer.trace(npu))
         else:
-            link(Path(f"{prefix}.{owner[npu]}.et"), path)
-    return np.asarray(owner, dtype=np.int64)
+            link(Path(f"{prefix}.{first}.et"), path)
 
 
 class _Writer:

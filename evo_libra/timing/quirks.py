@@ -97,6 +97,10 @@ _NOTED = {
         "Bytes that are left over when a collective is cut make one more whole chunk, but under a greedy scheduler."
     ),
     "four-dimensions": "A collective without involved_dim uses the first four dimensions alone.",
+    "schedules-of-steps": (
+        "The time of a training step is a formula, where ASTRA-sim runs the schedule that is exported: the README of "
+        "the exported files has both times and their relative difference."
+    ),
     "two-queue-deadlock": (
         "Users of ASTRA-sim report all-reduces over several dimensions that never end where latencies differ and fewer "
         "chunks are active than there are."

@@ -100,6 +100,7 @@ def _show_export(exported: Exported, folder: Path) -> None:
             note = ", as it was searched" if len(times) > 1 and model == exported.models[0] else ""
             print(f"  time {model:9s}  {number(seconds * 1e3)} ms{note}")
         print(f"  ratio           {workload.ratio:.6g} of ASTRA-sim's to time {exported.models[0]}")
+        print(f"  difference      {workload.difference:+.4%}")
     print("\ndifferences:" if exported.differences else "\nno differences")
     for sentence in exported.differences:
         print(f"- {sentence}")

@@ -84,8 +84,8 @@ class StageWriter:
         """
         sent = self.trace.add(
             send_node(
-                len(self.trace.nodes), _message(name), source=self.stage, destination=target, size=self._part(size),
-                tag=tag, data=self.after,
+                len(self.trace.nodes), f"{name}.send.{PIPELINE}", source=self.stage, destination=target,
+                size=self._part(size), tag=tag, data=self.after,
             )
         )  # fmt: skip
         self.after = sent if waits else self.after
@@ -93,13 +93,10 @@ class StageWriter:
     def receive(self, name: str, source: int, size: float, tag: int) -> None:
         """Let the next computation wait for a message."""
         received = receive_node(
-            len(self.trace.nodes), _message(name), source=source, destination=self.stage, size=self._part(size), tag=tag
-        )
+            len(self.trace.nodes), f"{name}.receive.{PIPELINE}", source=source, destination=self.stage,
+            size=self._part(size), tag=tag,
+        )  # fmt: skip
         self.wait_for(self.trace.add(received))
 
     def _part(self, size: float) -> int:
         return round(size / self.degrees[TENSOR])
-
-
-def _message(name: str) -> str:
-    return f"{name}.message.{PIPELINE}"
