@@ -15,6 +15,7 @@ from evo_libra.optimality.ideal_bandwidth import Ideal, empty_ideal, levels, til
 from evo_libra.optimality.pruning import prune
 from evo_libra.problem.allocation import Allocation
 from evo_libra.problem.designs import genes_of
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.optimize import GOALS, every_network, optimize
 from evo_libra.problem.pricing.parts import BuiltTopologies
 from evo_libra.problem.problem import Problem
@@ -47,6 +48,12 @@ class ExhaustiveEngine(Engine):
             )
         if not problem.time.exact:
             raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
+        robust = [one.name for one in problem.objectives if MEASURES[one.name].statistic is not None]
+        if robust:
+            raise InputError(
+                f"exhaustive proves fronts at stated prices and weights, and {robust[0]} is over scenarios; nsga2 "
+                "searches it"
+            )
         self._problem, self._solved = problem, problem.relaxed()
         self._known: tuple[VariantBounds, FloatArray, list[IntArray]] | None = None
 
