@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -82,13 +83,13 @@ def write(
     kits = {name: {"latency_ns": 50, **kit, **about} for name, kit in KITS.items()}
     catalog = {"kind": "parts", "name": "own", "source": "here", "parts": parts, "technologies": kits}
     (folder / "own.yaml").write_text(json.dumps(catalog))
-    workloads, time = KINDS[kind]
+    workloads, model = KINDS[kind]
     low, high = (npu_price, npu_price) if npu_price is not None else NPU_PRICE
     npu = {"extends": "h100-80gb", "price_usd": [low, high], "sources": {"price_usd": "drawn, 2026"}}
     data = {
         "name": "own", "npus": 64, "fabric": {"catalog": "own.yaml", "max_dimensions": 2}, "bandwidth": "ports",
         "workloads": [{**one, "weight": weight} for one, weight in zip(workloads, weights or WEIGHTS, strict=False)],
-        "time": time, "objectives": list(objectives), "tco": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
+        "time": model, "objectives": list(objectives), "tco": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
         "uncertainty": {"scenarios": DRAWN, "seed": SEED},
         **({"npu": npu} if kind == "steps" else {}), **more,
     }  # fmt: skip
@@ -282,3 +283,17 @@ def test_what_has_statistics() -> None:
     }
     assert len({measure.objective.column for measure in MEASURES.values()}) == len(MEASURES)
     assert all(measure.statistic is None for measure in PLAIN.values())
+
+
+def test_64_scenarios_take_at_most_8_times_the_time_of_one(tmp_path: Path) -> None:
+    problems = [
+        write(tmp_path / str(n), "layers", ["time.p95", "cost.p95"], uncertainty={"scenarios": n}) for n in (1, 64)
+    ]
+    genes, ratios = problems[0].genome.sample(np.random.default_rng(0), 4096), []
+    for _ in range(9):
+        used = [time.thread_time()]
+        for problem in problems:
+            problem.evaluate_genes(genes)
+            used.append(time.thread_time())
+        ratios.append((used[2] - used[1]) / (used[1] - used[0]))
+    assert np.median(ratios[1:]) <= 8
