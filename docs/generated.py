@@ -35,7 +35,8 @@ PLACES = {
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
-    "objectives": "evo_libra.problem.objectives.MEASURES",
+    "objectives": "evo_libra.problem.objectives.PLAIN",
+    "statistics": "evo_libra.problem.statistics.STATISTICS",
     "units": "evo_libra.problem.constraint_units.units_of",
     "engines": "evo_libra.searching.registry.ENGINES",
     "schedulers": "evo_libra.timing.names.Scheduler",
@@ -103,10 +104,26 @@ def objectives() -> str:
     """Return a table of the objectives."""
     measures: Mapping[str, Any] = named("objectives")
     rows = [
-        [f"`{name}`", f"`{one.objective.column}`", one.meaning, units(one.unit), "yes" if one.power else ""]
+        [f"`{name}`", f"`{one.objective.column}`", one.meaning, units(one.unit), _yes(one.power), _yes(one.uncertain)]
         for name, one in measures.items()
     ]
-    return table(["name", "column", "meaning", "units in constraints", "needs a catalogue of parts"], rows)
+    head = ["name", "column", "meaning", "units in constraints", "needs a catalogue of parts", "over scenarios, too"]
+    return table(head, rows)
+
+
+def _yes(holds: bool) -> str:  # noqa: FBT001 - a cell
+    return "yes" if holds else ""
+
+
+def statistics() -> str:
+    """Return a table of the statistics over scenarios, each with an objective and its column."""
+    measure = next(one for one in named("objectives").values() if one.paid and not one.priced)
+    examples = [measure.over(one).objective for one in named("statistics").values()]
+    rows = [
+        [f"`{name}`", one.meaning, f"`{example.name}`", f"`{example.column}`"]
+        for (name, one), example in zip(named("statistics").items(), examples, strict=True)
+    ]
+    return table(["name", "meaning", "such as", "column"], rows)
 
 
 def units(kind: str) -> str:
@@ -355,6 +372,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         problems,
         records,
         shares,
+        statistics,
         technologies,
         validation,
     )

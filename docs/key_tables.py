@@ -135,7 +135,7 @@ def _value(field: Schema, models: Mapping[str, Schema], target: Callable[[str], 
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
-        return "a [block](catalogue.md#blocks)" if _is_block(field) else either([f"`{one}`" for one in field["enum"]])
+        return _listed_elsewhere(field) or either([f"`{one}`" for one in field["enum"]])
     if "$ref" in field:
         name = _model_name(field["$ref"])
         return f"[mapping{' of kind ' * bool(_kind(models[name]))}{_kind(models[name])}](#{target(name)})"
@@ -150,6 +150,13 @@ def _value(field: Schema, models: Mapping[str, Schema], target: Callable[[str], 
         return f"mapping of {_names_of(field)}" + ("" if values is None else f" to {inner(values)}")
     words = {"integer": "whole number", "number": "number", "boolean": "`true` or `false`", "string": "text"}
     return words.get(str(field.get("type")), "any value") + _bounds(field)
+
+
+def _listed_elsewhere(field: Schema) -> str:
+    """Return what a value is one of, where a table has the list."""
+    if _is_block(field):
+        return "a [block](catalogue.md#blocks)"
+    return "[objectives](problem-file.md#objectives)" if "cost.p95" in field["enum"] else ""
 
 
 def _is_block(field: Schema) -> bool:

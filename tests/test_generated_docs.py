@@ -14,7 +14,7 @@ from layout import cell
 
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.catalog.parts import load_parts, load_parts_spec
-from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.objectives import PLAIN
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(
@@ -76,7 +76,7 @@ def test_every_list_is_asked_for_and_every_place_exists() -> None:
 def test_names_are_those_of_the_program() -> None:
     blocks, objectives, results = page("catalogue"), page("problem-file"), page("results")
     assert [block.name for block in BLOCKS if f"| `{block.name}` | `{block.code}` |" not in blocks] == []
-    for name, measure in MEASURES.items():
+    for name, measure in PLAIN.items():
         assert f"| `{name}` | `{measure.objective.column}` |" in objectives
         assert f"| `{name}` | `{measure.objective.column}` |" in results
 

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from evo_libra.arrays import BoolArray, FloatArray, Population
+from evo_libra.arrays import BoolArray, FloatArray
 from evo_libra.errors import InputError
 from evo_libra.front.archive import non_dominated
 from evo_libra.front.front import Front, ranks
-from evo_libra.network.blocks import Kit, Part
-from evo_libra.problem.pricing.parts import BillOfMaterials, parts_in
+from evo_libra.network.bill import parts_of, pieces
+from evo_libra.problem.pricing.parts import BillOfMaterials
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import TIME
-
-__all__ = ["NAMED", "SCORES", "Priced", "Score", "parts_of", "pieces", "price_front", "scenarios"]
+from evo_libra.problem.scenarios import draw
+from evo_libra.problem.statistics import NAMED
 
 Score = Literal["mean", "worst", "regret"]
 SCORES: tuple[Score, ...] = ("mean", "worst", "regret")
 
-NAMED = ("low", "value", "high")
-"""Scenarios in which all prices are at the same bound of their ranges; they come before those that are drawn."""
-
-_LOW, _VALUE, _HIGH = range(len(NAMED))
+_VALUE = NAMED.index("value")
 
 
 @dataclass(frozen=True)
@@ -83,8 +79,10 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
     if TIME.column not in front.objectives:
         raise InputError(f"designs of equal time are compared, but {TIME.column} is no objective of the front")
     designs = problem.read(front.frame["design"].to_list())
-    parts = parts_of(problem.pricing.kits)
-    prices, counts = scenarios(parts, drawn, seed), pieces(problem.pricing, parts, designs)
+    pricing = problem.pricing
+    parts = parts_of(pricing.kits)
+    prices = draw([part.price for part in parts.values()], drawn, seed)
+    counts = pieces(pricing.items(designs), pricing.kits, designs.technology, list(parts))
     cost, time = counts.T @ prices, front.frame[TIME.column].to_numpy()
     excess, factor = _regret(time, cost)
     scores = {"mean": cost[:, len(NAMED) :].mean(axis=1), "worst": cost.max(axis=1), "regret": excess}
@@ -101,40 +99,6 @@ def price_front(front: Front, problem: Problem, drawn: int, seed: int, score: Sc
         "design": front.frame["design"],
     })  # fmt: skip
     return Priced(frame, tuple(parts), prices, counts, cost)
-
-
-def parts_of(kits: Sequence[Kit]) -> dict[str, Part]:
-    """Return the parts that kits are built of, by name, in alphabetical order."""
-    found = {part.name: part for kit in kits for part in parts_in(kit) if part is not None}
-    return dict(sorted(found.items()))
-
-
-def scenarios(parts: Mapping[str, Part], drawn: int, seed: int) -> FloatArray:
-    """Return (part, 3 + drawn) USD: all prices at their low ends, as stated, at their high ends, then drawn ones.
-
-    The price of a part has a triangular distribution over its range, with the stated one as its mode; prices of
-    different parts are independent of each other.
-    """
-    prices = [part.price for part in parts.values()]
-    low, mode, high = (np.array([[getattr(price, name)] for price in prices]) for name in NAMED)
-    # Scenario by scenario, so that the first of more are those of fewer.
-    chance = np.random.default_rng(seed).random((drawn, len(prices))).T
-    rising = low + np.sqrt(chance * (high - low) * (mode - low))
-    falling = high - np.sqrt((1.0 - chance) * (high - low) * (high - mode))
-    found = np.where(chance * (high - low) < mode - low, rising, falling)
-    return np.concatenate([low, mode, high, np.clip(found, low, high)], axis=1)
-
-
-def pieces(pricing: BillOfMaterials, parts: Mapping[str, Part], designs: Population) -> FloatArray:
-    """Return (part, n) how many pieces of each part designs take, with their ports from their bandwidths."""
-    count, place = len(designs), {name: row for row, name in enumerate(parts)}
-    # What a kit does not buy is counted in one more row.
-    table = [[len(parts) if part is None else place[part.name] for part in parts_in(kit)] for kit in pricing.kits]
-    row = np.array(table).T[:, designs.technology]
-    cell = row * count + np.arange(count)
-    weights = pricing.items(designs).ravel()
-    sums = np.bincount(cell.ravel(), weights=weights, minlength=(len(parts) + 1) * count)
-    return np.asarray(sums.reshape(-1, count)[:-1], dtype=np.float64)
 
 
 def _cheapest(time: FloatArray, cost: FloatArray) -> FloatArray:

@@ -56,13 +56,35 @@ def bill(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, ports: IntArr
     return counting(kits, kit_index, npus).at(ports)
 
 
+def parts_in(kit: Kit) -> tuple[Part | None, ...]:
+    """Return the parts that a kit buys, in the order of `ITEMS`."""
+    return kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch
+
+
+def parts_of(kits: Sequence[Kit]) -> dict[str, Part]:
+    """Return the parts that kits are built of, by name, in alphabetical order."""
+    found = {part.name: part for kit in kits for part in parts_in(kit) if part is not None}
+    return dict(sorted(found.items()))
+
+
+def pieces(items: FloatArray, kits: Sequence[Kit], kit_index: IntArray, parts: Sequence[str]) -> FloatArray:
+    """Return (part, n) how many pieces of some parts, by their names, are in (item, d, n) bills of (d, n) kits."""
+    place, count = {name: row for row, name in enumerate(parts)}, kit_index.shape[1]
+    # What is none of the parts is counted in one more row.
+    table = [
+        [len(parts) if part is None else place.get(part.name, len(parts)) for part in parts_in(kit)] for kit in kits
+    ]
+    cell = np.array(table).T[:, kit_index] * count + np.arange(count)
+    sums = np.bincount(cell.ravel(), weights=items.ravel(), minlength=(len(parts) + 1) * count)
+    return np.asarray(sums.reshape(-1, count)[:-1], dtype=np.float64)
+
+
 def part_figures(kit: Kit, scenario: Scenario = "value") -> FloatArray:
     """Return (2, item) USD and W of one piece of each item; 0 for a part that the kit does not buy.
 
     A link takes the energy of its bits at full rate in both directions beside the power of its part.
     """
-    parts = (kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch)
-    figures = np.array([_figures(part, scenario) for part in parts]).T
+    figures = np.array([_figures(part, scenario) for part in parts_in(kit)]).T
     figures[1, : ITEMS.index("transceiver")] += _BOTH_WAYS * _BITS * kit.port_rate * kit.energy
     return figures
 

@@ -15,7 +15,8 @@ from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray, Population, 
 from evo_libra.optimality.bounds import held
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.constraints import BANDWIDTH
-from evo_libra.problem.objectives import MEASURES, Figures
+from evo_libra.problem.figures import Figures
+from evo_libra.problem.objectives import MEASURES, Measure
 from evo_libra.problem.plans import Members, PlanGroups, UsefulPlans, useful_plans
 from evo_libra.problem.pricing.parts import WholeTopologies
 from evo_libra.problem.pricing.pricing import Topologies
@@ -199,15 +200,19 @@ def _allowed(problem: Problem, built: Topologies, bandwidth: FloatArray) -> Bool
     """Return (n,) whether networks meet every limit that depends neither on their time nor on their plans."""
     fits = np.broadcast_to(built.excess(bandwidth) <= 0, bandwidth.shape[1]).copy()
     mine = [
-        c for c in problem.constraints
-        if not c.ports and (c.quantity == BANDWIDTH or not (MEASURES[c.quantity].timed or MEASURES[c.quantity].trained))
-    ]  # fmt: skip
+        c for c in problem.constraints if not c.ports and (c.quantity == BANDWIDTH or _bought(MEASURES[c.quantity]))
+    ]
     if mine:
         cost, watts = built.totals(bandwidth, power=bool(problem.pricing.kits))
         designs = Population(built.npus, built.block, built.technology, bandwidth)
         figures = Figures(np.zeros(len(cost)), cost, watts, built.npus, built.block, bandwidth, problem.tco)
         fits &= np.logical_and.reduce([problem.excess(constraint, figures, designs) <= 0 for constraint in mine])
     return fits
+
+
+def _bought(measure: Measure) -> bool:
+    """Return whether a figure depends on neither time nor plans nor scenarios."""
+    return not (measure.timed or measure.trained or measure.statistic is not None)
 
 
 def _refined(

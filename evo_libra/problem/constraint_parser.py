@@ -13,12 +13,13 @@ from evo_libra.arrays import FloatArray
 from evo_libra.errors import InputError, unknown
 from evo_libra.problem.constraint_units import UNITS, units_of
 from evo_libra.problem.constraints import BANDWIDTH, Constraint
-from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, unit_of
+from evo_libra.problem.figures import TotalCostOfOwnership
+from evo_libra.problem.objectives import MEASURES, PLAIN, unit_of
 
-_LONG = "|".join(name for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
+_LONG = "|".join(re.escape(name) for name in (*MEASURES, *UNITS) if not re.fullmatch(r"[A-Za-z/]+", name))
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
-    rf"|(?P<name>(?:{_LONG})(?![A-Za-z/])|[A-Za-z][A-Za-z/]*)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
+    rf"|(?P<name>(?:{_LONG})(?![A-Za-z/.])|[A-Za-z][A-Za-z/]*(?:\.\w+)?)|(?P<symbol><=|>=|==|[-+*()\[\]]))"
 )
 _SIGNS = {"+": 1.0, "-": -1.0}
 _STRICT = {"<": "<=", ">": ">=", "=": "=="}
@@ -114,7 +115,7 @@ class _Parser:
         elif not token:
             raise self.error("it ends too early")
         else:
-            raise self.error(unknown("name", token, ["bw[0]", "bw[pod]", "sum(bw)", *MEASURES]))
+            raise self.error(unknown("name", token, ["bw[0]", "bw[pod]", "sum(bw)", *PLAIN, *_robust(token)]))
 
     def bandwidth(self, terms: _Terms, factor: float) -> None:
         match = _INDEX.match(self.text, self.position) if self.take() == "[" else None
@@ -178,11 +179,17 @@ def _constraint(
     )  # fmt: skip
 
 
+def _robust(name: str) -> list[str]:
+    """Return the names over scenarios that one may mean: those of its figure, where it has a dot."""
+    figure, dot, _ = name.partition(".")
+    return [other for other in MEASURES if dot and other.startswith(f"{figure}.")]
+
+
 def _check_units(parser: _Parser, present: Sequence[str], found: set[str]) -> None:
     """Refuse a constraint that does not limit one quantity, in the units of that quantity."""
     if len(present) != 1:
         listed = " and ".join(present) or "only numbers"
-        raise parser.error(f"it compares {listed}; one of {', '.join([BANDWIDTH, *MEASURES])} is needed")
+        raise parser.error(f"it compares {listed}; one of {', '.join([BANDWIDTH, *PLAIN])} is needed")
     kind = unit_of(present[0])
     wrong = sorted(found - {kind})
     if wrong:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
-from evo_libra.problem.objectives import MEASURES, Coefficients, Figures, Measure, TotalCostOfOwnership
+from evo_libra.problem.figures import Figures, TotalCostOfOwnership
+from evo_libra.problem.objectives import MEASURES, Coefficients, Measure
 
 TOLERANCE = 1e-9
 """Relative violation that counts as none: rounding, not a relaxation."""

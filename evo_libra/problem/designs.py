@@ -13,7 +13,8 @@ from evo_libra.errors import InputError
 from evo_libra.problem.allocate import allocate
 from evo_libra.problem.constraint_units import unit_in
 from evo_libra.problem.constraints import TOLERANCE, Constraint
-from evo_libra.problem.objectives import Figures, unit_of
+from evo_libra.problem.figures import Figures
+from evo_libra.problem.objectives import unit_of
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.protocol import COST, TIME, SearchProblem
 from evo_libra.workload.step.training_step import TrainingStep

@@ -39,9 +39,13 @@ class NpuChoice:
         """Return (n,) the accelerators that networks with (d, n) technologies are wired for."""
         return np.asarray(self.owner[technology[0]])
 
+    def place(self, technology: IntArray) -> IntArray:
+        """Return `of`, or (1,) where there is nothing to choose."""
+        return self.of(technology) if self.several else np.zeros(1, dtype=np.int64)
+
     def figures(self, technology: IntArray) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         """Return (n,) or (1,) capacity, W and USD of an NPU of networks with (d, n) technologies."""
-        place = self.of(technology) if self.several else np.zeros(1, dtype=np.int64)
+        place = self.place(technology)
         watts, price = (None if each is None else each[place] for each in (self.watts, self.price))
         return self.capacity[place], watts, price
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures
+from evo_libra.problem.statistics import STATISTICS, Statistic
 
-_HOURS_PER_YEAR = 8760.0
-_KILO = 1e3
 _MEGA = 1e6
 _TERA = 1e12
 
@@ -33,60 +33,6 @@ class Objective:
     column: str
     scale: float
     label: str
-
-
-@dataclass(frozen=True)
-class TotalCostOfOwnership:
-    """Figures of the total cost of ownership of a network that runs all the time.
-
-    Attributes
-    ----------
-    years, price : of operation; USD per kWh.
-    pue : power usage effectiveness: power of the whole site over that of the network.
-    """
-
-    years: float
-    price: float
-    pue: float
-
-    def cost(self, watts: FloatArray) -> FloatArray:
-        """Return the USD of (n,) W."""
-        return np.asarray(watts / _KILO * self.pue * self.price * _HOURS_PER_YEAR * self.years)
-
-
-@dataclass(frozen=True)
-class Figures:
-    """The figures of n designs that objectives are computed from.
-
-    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU; of an NPU (n,) or (1,) bytes
-    that plans may use, W under load and USD, where the file names it and sources give them.
-    """
-
-    time: FloatArray
-    cost: FloatArray
-    watts: FloatArray
-    npus: IntArray
-    block: IntArray
-    bandwidth: FloatArray
-    tco: TotalCostOfOwnership | None = None
-    training: TrainingFigures | None = None
-    npu_capacity: FloatArray | None = None
-    npu_watts: FloatArray | None = None
-    npu_price: FloatArray | None = None
-
-
-@dataclass(frozen=True)
-class TrainingFigures:
-    """What objectives of training steps need beside time: see `Figures`.
-
-    Attributes
-    ----------
-    memory : (n,) or (1,) bytes of an NPU.
-    tokens : of an iteration, those of each workload times its weight; None where some workload has none.
-    """
-
-    memory: FloatArray
-    tokens: float | None
 
 
 class Coefficients(Protocol):
@@ -152,7 +98,7 @@ def _trained(figures: Figures) -> TrainingFigures:
     return figures.training
 
 
-def _tokens(figures: Figures) -> float:
+def _tokens(figures: Figures) -> float | FloatArray:
     tokens = _trained(figures).tokens
     assert tokens is not None, "the loader has looked"  # noqa: S101 - our mistake
     return tokens
@@ -191,12 +137,14 @@ class Measure:
     meaning : one line for the reference.
     unit : the kind of its units in constraints, as in `UNITS`.
     value : (n,) in SI; the quantity that constraints limit.
-    minimised : (n,) in SI, where it is not the value itself.
+    inverse : of this much of the value, over the value, is what is minimised; None where the value itself is.
     power, timed, owned : whether it needs the power of a network, which only catalogues of parts know; the iteration
         time, so that it is larger where an iteration is more work; the total cost of ownership.
     trained, drawn : whether some workload has to be a training step, and each of them where it is of tokens; whether it
         needs the power of an NPU.
     priced : whether it needs the price of an NPU.
+    paid : whether it depends on the prices of parts.
+    statistic : over which scenarios it is taken; None of the figure at stated prices and weights.
     summed : (d, n) coefficients whose product with the bandwidths sums to the value, where parts come in any fraction.
         The value then depends on cost and power alone.
     smallest : a list of (d, n) coefficients; the value is the smallest of their sums, whatever the time and the prices.
@@ -206,15 +154,40 @@ class Measure:
     meaning: str
     unit: str
     value: Callable[[Figures], FloatArray]
-    minimised: Callable[[Figures], FloatArray] | None = None
+    inverse: float | None = None
     power: bool = False
     timed: bool = False
     owned: bool = False
     trained: bool = False
     drawn: bool = False
     priced: bool = False
+    paid: bool = False
+    statistic: Statistic | None = None
     summed: Callable[[Coefficients, TotalCostOfOwnership | None], FloatArray] | None = None
     smallest: Callable[[Coefficients], list[FloatArray]] | None = None
+
+    def minimised(self, figures: Figures) -> FloatArray:
+        """Return (n,) in SI what is minimised."""
+        value = self.value(figures)
+        return value if self.inverse is None else np.asarray(self.inverse / value)
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether prices or weights have a part in it, which may be ranges."""
+        return self.timed or self.paid or self.priced
+
+    def over(self, statistic: Statistic) -> Measure:
+        """Return a statistic of what is minimised over scenarios, of which a design has the figures."""
+        plain, label = self.objective, self.objective.label.replace(" [", f", {statistic.name} [")
+        objective = Objective(f"{plain.name}.{statistic.name}", f"{statistic.name}_{plain.column}", plain.scale, label)
+
+        def value(figures: Figures) -> FloatArray:
+            assert figures.scenarios is not None, "the loader has looked"  # noqa: S101 - our mistake
+            found = statistic.of(self.minimised(figures.scenarios))
+            return found if self.inverse is None else np.asarray(self.inverse / found)
+
+        meaning = f"{self.meaning}: {statistic.meaning}"
+        return replace(self, objective=objective, meaning=meaning, value=value, statistic=statistic, summed=None)
 
 
 TIME = Objective("time", "time_ms", 1e-3, "iteration time [ms]")
@@ -223,7 +196,7 @@ COST = Objective("cost", "cost_usd", 1.0, "network cost [USD]")
 _TABLE = (
     Measure(TIME, "weighted iteration time of the workloads", "time", lambda figures: figures.time, timed=True),
     Measure(
-        COST, "price of the network", "cost", lambda figures: figures.cost,
+        COST, "price of the network", "cost", lambda figures: figures.cost, paid=True,
         summed=lambda designs, _: designs.price,
     ),
     Measure(
@@ -235,13 +208,13 @@ _TABLE = (
     Measure(
         Objective("system-cost", "system_cost_usd", 1.0, "cost of network and NPUs [USD]"),
         "price of the network and of the problem's NPUs, each at the middle of its price range",
-        "cost", _system_cost, priced=True,
+        "cost", _system_cost, priced=True, paid=True,
     ),
     Measure(
         Objective("tco", "tco_usd", 1.0, "total cost of ownership [USD]"),
         "cost, and the energy of `tco.years` at `usd_per_kWh` and `pue`; parts only",
         "cost", lambda figures: figures.cost + _known(figures.tco).cost(figures.watts), power=True, owned=True,
-        summed=_tco_per_bandwidth,
+        paid=True, summed=_tco_per_bandwidth,
     ),
     Measure(
         Objective("energy", "energy_kJ", 1e3, "network energy of an iteration [kJ]"),
@@ -251,17 +224,17 @@ _TABLE = (
     Measure(
         Objective("time-cost", "time_cost_usd_s", 1.0, "iteration time x network cost [USD s]"),
         "iteration time times cost, the inverse of performance per cost",
-        "time times cost", lambda figures: figures.time * figures.cost, timed=True,
+        "time times cost", lambda figures: figures.time * figures.cost, timed=True, paid=True,
     ),
     Measure(
         Objective("bisection", "bisection_s_per_TB", 1.0, "time of a TB over the bisection [s]"),
         "time of a TB over the narrowest cut that halves the network along a dimension",
-        "bandwidth", _bisection, lambda figures: _TERA / _bisection(figures), smallest=_cut_rows,
+        "bandwidth", _bisection, inverse=_TERA, smallest=_cut_rows,
     ),
     Measure(
         Objective("tokens-per-s", "s_per_Mtoken", 1.0, "time of a million tokens [s]"),
         "time of a million tokens of training, the inverse of the tokens per second that constraints limit",
-        "throughput", _tokens_per_second, lambda figures: _MEGA / _tokens_per_second(figures), timed=True, trained=True,
+        "throughput", _tokens_per_second, inverse=_MEGA, timed=True, trained=True,
     ),
     Measure(
         Objective("memory", "memory_GB", 1e9, "memory of an NPU [GB]"),
@@ -274,8 +247,12 @@ _TABLE = (
         "energy", _energy_per_token, power=True, timed=True, trained=True, drawn=True,
     ),
 )  # fmt: skip
-MEASURES: Mapping[str, Measure] = {measure.objective.name: measure for measure in _TABLE}
-"""Everything that can be minimised, by name."""
+PLAIN: Mapping[str, Measure] = {measure.objective.name: measure for measure in _TABLE}
+"""Everything that can be minimised at stated prices and weights, by name."""
+
+_ROBUST = [measure.over(statistic) for measure in _TABLE if measure.uncertain for statistic in STATISTICS.values()]
+MEASURES: Mapping[str, Measure] = {**PLAIN, **{measure.objective.name: measure for measure in _ROBUST}}
+"""Everything that can be minimised, by name: `PLAIN`, and statistics over scenarios such as ``cost.p95``."""
 
 
 def unit_of(quantity: str) -> str:
@@ -289,5 +266,4 @@ def unit_of(quantity: str) -> str:
 
 def values(objectives: Sequence[Objective], figures: Figures) -> FloatArray:
     """Return the (m, n) values of objectives in SI; all are minimised."""
-    measures = [MEASURES[objective.name] for objective in objectives]
-    return np.array([(measure.minimised or measure.value)(figures) for measure in measures])
+    return np.array([MEASURES[objective.name].minimised(figures) for objective in objectives])

@@ -17,11 +17,13 @@ from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, populatio
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
 from evo_libra.problem.constraints import BANDWIDTH, Constraint, violation
+from evo_libra.problem.figures import Figures, TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.npu_choice import NpuChoice
-from evo_libra.problem.objectives import MEASURES, Figures, TotalCostOfOwnership, TrainingFigures, values
+from evo_libra.problem.objectives import MEASURES, values
 from evo_libra.problem.pricing.catalog import pricing_of, with_own_technologies
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, Topologies
 from evo_libra.problem.protocol import Evaluation, Genome, Objective, SearchSettings
+from evo_libra.problem.scenarios import Scenarios
 from evo_libra.problem.sections.bandwidth import bandwidth_section
 from evo_libra.problem.sections.collectives import CollectiveSection
 from evo_libra.problem.sections.plan import PlanSection
@@ -50,6 +52,7 @@ class Problem:
     tco : figures of the total cost of ownership, where the file has some.
     training : memory and tokens of training steps, where some workload is one; the tokens where every one is.
     npu : the accelerators that designs may have, where the file names one or several.
+    scenarios : of uncertain prices and weights, where an objective or a constraint is over scenarios.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Problem:
     tco: TotalCostOfOwnership | None = None
     training: TrainingFigures | None = None
     npu: NpuChoice | None = None
+    scenarios: Scenarios | None = None
 
     def relaxed(self) -> Problem:
         """Return the problem that bounds this one from below: LIBRA's time, parts in any fraction, solved bandwidths.
@@ -146,7 +150,7 @@ class Problem:
     def evaluate_genes(self, genes: FloatArray) -> Evaluation:
         """Return the objectives and the violation of (g, n) legal genes."""
         tiles = [self._evaluate_tile(genes[:, start : start + TILE]) for start in range(0, genes.shape[1], TILE)]
-        return _joined(tiles)
+        return Evaluation.joined(tiles)
 
     def _evaluate_tile(self, genes: FloatArray) -> Evaluation:
         draft = self.sections.decode(genes)
@@ -163,23 +167,31 @@ class Problem:
         Their topologies are those of their pricing, their traffic that of `TimeModel.traffic`.
         """
         tiles = (slice(start, start + TILE) for start in range(0, len(designs), TILE))
-        return _joined([
+        return Evaluation.joined([
             self._evaluation(designs.select(tile), topologies.select(tile), traffic[..., tile]) for tile in tiles
         ])  # fmt: skip
 
     def _evaluation(
         self, designs: Population, topologies: Topologies, traffic: FloatArray, *, in_box: bool = False
     ) -> Evaluation:
-        figures = self._figures(designs, topologies, self.time(designs, traffic), power=self._powered)
+        figures = self._figures(designs, topologies, self.time.workload_times(designs, traffic), power=self._powered)
         objectives = values(self.objectives, figures)
         return Evaluation(objectives, self._violation(designs, topologies, figures, in_box=in_box))
 
-    def _figures(self, designs: Population, topologies: Topologies, time: FloatArray, *, power: bool = True) -> Figures:
+    def _figures(
+        self, designs: Population, topologies: Topologies, times: Sequence[FloatArray], *, power: bool = True
+    ) -> Figures:
         cost, watts = topologies.totals(designs.bandwidth, power=power)
         own = () if self.npu is None else self.npu.figures(designs.technology)
-        return Figures(
-            time, cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco, self.trained(designs), *own
-        )
+        stated = Figures(
+            self.time.weighted(times), cost, watts, designs.npus, designs.block, designs.bandwidth, self.tco,
+            self.trained(designs), *own,
+        )  # fmt: skip
+        if self.scenarios is None:
+            return stated
+        bought = self.pricing.pieces(topologies, designs.bandwidth, self.scenarios.parts)
+        npu = None if self.npu is None else self.npu.place(designs.technology)
+        return replace(stated, scenarios=self.scenarios.figures(stated, bought, times, npu))
 
     def _violation(
         self, designs: Population, topologies: Topologies, figures: Figures, *, in_box: bool = False
@@ -214,9 +226,8 @@ class Problem:
 
     def measure(self, designs: Population, *, timed: bool = True) -> Figures:
         """Return the figures of designs that all objectives are computed from; times only if they are asked for."""
-        return self._figures(
-            designs, self.pricing.built(designs), self.time(designs) if timed else np.zeros(len(designs))
-        )
+        times = self.time.workload_times(designs) if timed else [np.zeros(len(designs)) for _ in self.time.loops]
+        return self._figures(designs, self.pricing.built(designs), times)
 
     def excess(self, constraint: Constraint, figures: Figures, designs: Population) -> FloatArray:
         """Return (n,) the relative violation of a constraint by designs, whose figures are known."""
@@ -291,10 +302,3 @@ class Problem:
             found["npu"] = self.npu.named(population.technology)
         found |= self.time.columns(population)
         return found | plan_columns(population, self.time.tables) | dimension_columns(population, self.catalog.names)
-
-
-def _joined(tiles: Sequence[Evaluation]) -> Evaluation:
-    return Evaluation(
-        np.concatenate([tile.objectives for tile in tiles], axis=1),
-        np.concatenate([tile.violation for tile in tiles]),
-    )

@@ -95,6 +95,14 @@ class Evaluation:
     objectives: FloatArray
     violation: FloatArray
 
+    @staticmethod
+    def joined(parts: Sequence[Evaluation]) -> Evaluation:
+        """Return the evaluation of the designs of several ones, one after the other."""
+        return Evaluation(
+            np.concatenate([part.objectives for part in parts], axis=1),
+            np.concatenate([part.violation for part in parts]),
+        )
+
 
 @dataclass(frozen=True)
 class SearchSettings:

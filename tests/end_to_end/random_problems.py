@@ -47,7 +47,10 @@ OTHER = {
 }
 """Another one, which is not wired with every technology."""
 
-REFUSALS = ("NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range")
+REFUSALS = (
+    "NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range",
+    "is over scenarios, and no",
+)  # fmt: skip
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 
 
@@ -90,6 +93,9 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     }
     if kind not in TECHNOLOGIES:
         del data["tco"]
+    if data["bandwidth"] != "optimal" and pick([True, False]):
+        data["objectives"] += _over_scenarios(pick, priced=kind == "parts-2024", workloads=workloads)
+        data["uncertainty"] = {"scenarios": pick([1, 2, 20]), "seed": pick([0, 7])}
     path = folder / "drawn.yaml"
     path.write_text(json.dumps(data))
     return path
@@ -128,7 +134,7 @@ def _technology(pick: Pick) -> dict[str, Any]:
 
 def _workload(folder: Path, pick: Pick, npus: int, n: int) -> dict[str, Any]:
     kind = pick(["gpt-3-libra", "moe", "dlrm-libra", "text", "resnet-50-libra", "trace", "trained", "trained"])
-    weight = {"weight": pick([1, 0.3])}
+    weight = {"weight": pick([1, 0.3, {"low": 0.2, "value": 0.5, "high": 3}])}
     tp = pick([degree for degree in (1, 2, 4, 8, 16) if npus % degree == 0])
     if kind in ("trace", "trained"):
         return (_trace(folder, pick, npus, n) if kind == "trace" else _trained(pick, npus)) | weight
@@ -229,6 +235,12 @@ def _objectives(pick: Pick, *, watts: bool, trained: bool) -> list[str]:
     more = ["power", "energy", "tco", "bisection"] if watts else ["time-cost", "bisection"]
     more += ["tokens-per-s", "memory", "system-cost", *(["energy-per-token"] if watts else [])] if trained else []
     return ["time", "cost", *pick([[], [], [], [pick(more)], more[:2]])]
+
+
+def _over_scenarios(pick: Pick, *, priced: bool, workloads: Sequence[Mapping[str, Any]]) -> list[str]:
+    weighted = any(isinstance(workload["weight"], dict) for workload in workloads)
+    figures = ["cost"] * priced + ["time"] * weighted
+    return [f"{figure}.{pick(['mean', 'p50', 'p95', 'worst'])}" for figure in figures]
 
 
 def _bandwidth(pick: Pick, kind: str, *, solved: bool) -> Any:

@@ -58,6 +58,15 @@ def test_every_row_of_a_shipped_problem_is_what_its_design_evaluates_to(name: st
     assert checked(asked, way) > 0
 
 
+@pytest.mark.parametrize("way", agreement.WAYS)
+def test_every_way_finds_the_same_figures_over_scenarios(way: str, tmp_path: Path) -> None:
+    changes = (
+        "npus=64", "time.chunks=4", "workloads[0].weight={low: 0.5, value: 1, high: 2}",
+        "objectives=[time, cost, time.p95, cost.worst, time-cost.mean]", "uncertainty={scenarios: 7, seed: 5}",
+    )  # fmt: skip
+    assert checked(agreement.Asked("dense-1k", changes, NUMBERS, tmp_path), way) > 0
+
+
 @given(st.data())
 @DRAWN
 def test_every_row_of_a_drawn_problem_is_what_its_design_evaluates_to(data: st.DataObject) -> None:

@@ -12,8 +12,10 @@ import pytest
 from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.front.front import Front
-from evo_libra.front.prices import SCORES, Score, parts_of, price_front, scenarios
+from evo_libra.front.prices import SCORES, Score, price_front
+from evo_libra.network.bill import parts_of
 from evo_libra.problem.problem import Problem
+from evo_libra.problem.scenarios import draw
 
 SETTINGS = ["npus=512", "fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=ports"]
 DRAWN = 200
@@ -76,10 +78,10 @@ def test_who_is_not_on_the_front_has_a_better_one(problem: Problem, front: Front
 
 
 def test_draws_are_those_of_the_seed_and_of_the_distribution(problem: Problem) -> None:
-    parts = parts_of(problem.pricing.kits)
-    few, many = scenarios(parts, 50, 3), scenarios(parts, 20_000, 3)
+    ranges = [part.price for part in parts_of(problem.pricing.kits).values()]
+    few, many = draw(ranges, 50, 3), draw(ranges, 20_000, 3)
     np.testing.assert_array_equal(few, many[:, :53])
-    assert (few[:, 3:] != scenarios(parts, 50, 4)[:, 3:]).any()
+    assert (few[:, 3:] != draw(ranges, 50, 4)[:, 3:]).any()
     low, mode, high = many[:, 0], many[:, 1], many[:, 2]
     assert ((low[:, None] <= many) & (many <= high[:, None])).all()
     # The mean of a triangular distribution is that of its three corners; its standard error here is below 0.2 % of

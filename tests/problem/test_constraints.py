@@ -25,7 +25,7 @@ from evo_libra.problem.constraint_units import UNITS, units_of
 from evo_libra.problem.designs import violations
 from evo_libra.problem.file.registry import with_time
 from evo_libra.problem.file.spec import ObjectiveName
-from evo_libra.problem.objectives import MEASURES
+from evo_libra.problem.objectives import MEASURES, PLAIN
 from evo_libra.problem.problem import Problem
 from evo_libra.ui.commands.application import run
 
@@ -69,7 +69,7 @@ def limitable(kind: str) -> list[str]:
     known = plain(kind)
     return [
         name
-        for name, measure in MEASURES.items()
+        for name, measure in PLAIN.items()
         if (known.pricing.kits or not measure.power)
         and (known.training or not measure.trained)
         and (known.npu or not measure.priced)
@@ -352,7 +352,7 @@ def test_an_equal_split_that_cannot_be_built_is_not_printed(capsys: pytest.Captu
 def test_the_docs_list_the_unit_of_every_objective() -> None:
     text = (Path(__file__).parents[2] / "docs" / "how-to" / "constraints.md").read_text()
     limits = dict(re.findall(r"^\| `([a-z-]+)` \| ([^|]+) \|", text, re.MULTILINE))
-    assert limits == {name: units_of(measure.unit) for name, measure in MEASURES.items()}
+    assert limits == {name: units_of(measure.unit) for name, measure in PLAIN.items()}
 
 
 @pytest.mark.parametrize("bandwidth", ["optimal", "{mode: optimal, min_GBps: 0, max_GBps: 3000}"])

@@ -28,7 +28,7 @@ from evo_libra.problem.problem import Problem
 
 PER_ITERATION = tuple(measure.objective.column for measure in MEASURES.values() if measure.timed)
 """Objectives of one iteration, which is more or less work where another number of sequences is trained."""
-_MEASURES = ("objectives", "tco")
+_MEASURES = ("objectives", "tco", "uncertainty")
 _TIME = {"model": None, "weights": "absolute"}
 _TRAINED = ("name", "model", "file", "trace", "groups", "generator", "weight")
 _DEGREES = "parallelism"

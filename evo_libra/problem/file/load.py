@@ -15,13 +15,15 @@ from evo_libra.files.source import Source
 from evo_libra.network.catalog.technologies import Catalog, Technology
 from evo_libra.problem.constraint_parser import parse_constraint
 from evo_libra.problem.constraints import Constraint
+from evo_libra.problem.figures import TotalCostOfOwnership, TrainingFigures
 from evo_libra.problem.file.fabric import FabricLoader, catalog_paths, technologies_of
 from evo_libra.problem.file.mistakes import ProblemFile, Stages
 from evo_libra.problem.file.spec import MAX_DIMENSIONS, PinSpec
 from evo_libra.problem.file.time import check_keys, fidelity_of, time_model, time_spec
+from evo_libra.problem.file.uncertainty import UncertaintyLoader
 from evo_libra.problem.file.workloads import WorkloadLoader
 from evo_libra.problem.npu_choice import NpuChoice
-from evo_libra.problem.objectives import MEASURES, TotalCostOfOwnership, TrainingFigures
+from evo_libra.problem.objectives import MEASURES
 from evo_libra.problem.pricing.catalog import kits_of, port_constraints, pricing_of
 from evo_libra.problem.pricing.pricing import DimensionChoice
 from evo_libra.problem.problem import Problem
@@ -109,7 +111,8 @@ class _Loader:
         self.fabric, self.workloads = FabricLoader(file, open_box=open_box), WorkloadLoader(file)
 
     def load(self) -> Problem:
-        catalog = technologies_of(self.file, self.workloads.training.accelerators.npus)
+        npus = self.workloads.training.accelerators.npus
+        catalog = technologies_of(self.file, npus)
         npu = self.workloads.training.accelerators.choice(catalog)
         self.fabric.check_blocks(catalog)
         pins = self.fabric.pins()
@@ -141,7 +144,13 @@ class _Loader:
             tco,
             training,
             npu,
+            UncertaintyLoader(self.file, self.asked(constraints)).scenarios(kits_of(catalog), npus, time.loops),
         )
+
+    def asked(self, constraints: Sequence[Constraint]) -> list[tuple[str, str]]:
+        """Return the names of objectives, and of those that constraints limit, with the keys that name them."""
+        found = [("objectives", name) for name in self.spec.objectives]
+        return found + [("constraints", one.quantity) for one in constraints if one.quantity in MEASURES]
 
     def limits(
         self,
@@ -151,9 +160,7 @@ class _Loader:
         dimensions: int,
     ) -> tuple[Constraint, ...]:
         """Return the constraint that the memory of an NPU is; refuse what workloads or NPU have no figures for."""
-        asked = [("objectives", name) for name in self.spec.objectives]
-        asked += [("constraints", one.quantity) for one in constraints if one.quantity in MEASURES]
-        for place, name in asked:
+        for place, name in self.asked(constraints):
             if MEASURES[name].trained and (training is None or (training.tokens is None and name != "memory")):
                 whole = all(workload.training is not None for workload in self.spec.workloads)
                 reason = "a recommendation model has no tokens" if whole else "every workload needs the key 'training'"
@@ -209,6 +216,13 @@ class _Loader:
         if not parts and mode == "ports":
             raise self.fail(
                 ("bandwidth",), "the catalogue has prices per bandwidth, but no ports; use search or optimal"
+            )
+        robust = [name for name in self.spec.objectives if MEASURES[name].statistic is not None]
+        if mode == "optimal" and robust:
+            raise self.fail(
+                ("objectives",),
+                f"bandwidths are solved for at stated prices and weights, and {robust[0]} is over scenarios; with "
+                f"`bandwidth: {'ports' if parts else 'search'}` they are searched",
             )
         watts = [name for name in self.spec.objectives if MEASURES[name].power]
         if watts and not parts:

@@ -17,6 +17,7 @@ from evo_libra.problem.file.training_spec import (
     RecommenderGeneratorSpec,
     TrainingSpec,
 )
+from evo_libra.problem.file.uncertainty_spec import UncertaintySpec, WeightSpec
 from evo_libra.problem.objectives import MEASURES
 from evo_libra.timing.names import ALGORITHMS, LONGEST_ENDPOINT_NS, MOST_CHUNKS, POLICIES, SCHEDULERS
 from evo_libra.workload.language_models import DlrmSpec, MoeSpec, TableSpec, TransformerSpec
@@ -113,7 +114,7 @@ class WorkloadSpec(StrictModel):
     compute_scale: PositiveFloat | None = Field(
         None, description="factor on recorded compute times, for files, tables and traces; 1 when left out"
     )
-    weight: PositiveFloat = Field(1.0, description="weight of its time in the objective")
+    weight: PositiveFloat | WeightSpec = Field(1.0, description="weight of its time: a number, or low, value and high")
 
     @field_serializer("parallelism")
     def _ordered(self, groups: Groups) -> list[list[Any]]:
@@ -279,8 +280,10 @@ class ProblemSpec(StrictModel):
     objectives: tuple[ObjectiveName, ...] = Field(
         ("time", "cost"),
         min_length=1,
-        description="the objectives, all minimised; time-cost is the inverse of performance per cost",
+        description="the objectives, all minimised; time-cost is the inverse of performance per cost, cost.p95 a "
+        "statistic over scenarios",
     )
+    uncertainty: UncertaintySpec = Field(UncertaintySpec(), description="scenarios of uncertain prices and weights")
     tco: TcoSpec | None = Field(
         None,
         description="figures of the total cost of ownership; needed for the objective and constraints of that name",

@@ -12,6 +12,7 @@ from evo_libra.errors import InputError, Mistake, unknown
 from evo_libra.files.mistakes import KeyPath
 from evo_libra.network.catalog.accelerator import Accelerator
 from evo_libra.network.catalog.accelerators import load_accelerators
+from evo_libra.problem.figures import TrainingFigures
 from evo_libra.problem.file.accelerators import AcceleratorLoader
 from evo_libra.problem.file.mistakes import Gather, ProblemFile
 from evo_libra.problem.file.plans import PlanChoices, choices_of, nearest, table_of, why_none, with_precision
@@ -27,7 +28,6 @@ from evo_libra.problem.file.training_spec import (
     RecommenderGeneratorSpec,
     TrainingSpec,
 )
-from evo_libra.problem.objectives import TrainingFigures
 from evo_libra.workload.language_models import load_models
 from evo_libra.workload.parallelism import complete_degrees
 from evo_libra.workload.step.decoder import Decoder, decoder_of, load_decoders

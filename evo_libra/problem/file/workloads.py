@@ -9,7 +9,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from evo_libra.arrays import GIGA, TERA
+import numpy as np
+
+from evo_libra.arrays import GIGA, TERA, FloatArray
 from evo_libra.chakra.groups import read_groups
 from evo_libra.chakra.read import read_traces, trace_files
 from evo_libra.chakra.trace import Kind, Node
@@ -22,6 +24,7 @@ from evo_libra.problem.file.spec import WorkloadSpec
 from evo_libra.problem.file.time import check_chunks, time_spec
 from evo_libra.problem.file.training import TrainingLoader, trained_models
 from evo_libra.problem.file.training_spec import DecoderGeneratorSpec, RecommenderGeneratorSpec
+from evo_libra.problem.file.uncertainty_spec import WeightSpec
 from evo_libra.problem.file.workload_mistakes import Model, layer_mistakes, trace_mistakes
 from evo_libra.problem.time_models.loops import (
     WeightedLoop,
@@ -73,14 +76,15 @@ class WorkloadLoader:
 
     def _weights(self, parts: Sequence[tuple[AnyWorkload, dict[str, int]]], *, normalised: bool) -> list[float]:
         """Return the weights of workloads; normalised ones make up for their compute times."""
-        weights = [spec.weight for spec in self.spec.workloads]
+        weights = [one.value if isinstance(one, WeightSpec) else one for one in (w.weight for w in self.spec.workloads)]
         if not normalised:
             return weights
         for index, (workload, _) in enumerate(parts):
             if not workload.compute:
                 raise self.fail(("workloads", index), "normalised weights need a compute time above 0")
-        mean = sum(w * part[0].compute for w, part in zip(weights, parts, strict=True)) / sum(weights)
-        return [w * mean / part[0].compute for w, part in zip(weights, parts, strict=True)]
+        compute = np.array([workload.compute for workload, _ in parts])
+        found: list[float] = normalised_weights(np.array(weights)[:, None], compute)[:, 0].tolist()
+        return found
 
     def _weighted(
         self,
@@ -255,6 +259,12 @@ class WorkloadLoader:
             reason = (getattr(error, "strerror", None) or str(error)).lower()
             raise self.fail(place, f"{file} cannot be read: {reason}") from None
         return file
+
+
+def normalised_weights(weight: FloatArray, compute: FloatArray) -> FloatArray:
+    """Return (w, s) weights that make up for the (w,) compute times of their workloads, in each of s scenarios."""
+    mean = (weight * compute[:, None]).sum(axis=0) / weight.sum(axis=0)
+    return np.asarray(weight * mean / compute[:, None])
 
 
 def _there(prefix: Path) -> tuple[Path, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases, columns
 from evo_libra.network.bill import counting, inner_npus, part_figures
-from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks import Counts, Kit
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.constraints import TOLERANCE
 
@@ -120,11 +120,18 @@ class HardwareTable:
     kinds : hardware whose arrays end in an axis (k,) of kinds and not in (d, n).
     kind : (d, s) kind of each dimension of each structure.
     shared : (g, d, s) as of `Hardware`: that of all dimensions of a structure together.
+    counts : (item, k) items of each kind.
     """
 
     kinds: Hardware
     kind: IntArray
     shared: FloatArray
+    counts: Counts
+
+    def counts_of(self, structure: IntArray) -> Counts:
+        """Return the (item, d, n) counts of (n,) structures."""
+        kind = columns(self.kind, structure)
+        return Counts(*(columns(array, kind) for array in vars(self.counts).values()))
 
     def select(self, structure: IntArray) -> Hardware:
         """Return the hardware of (n,) structures."""
@@ -150,7 +157,9 @@ def tabulated(
     some = build(npus[:, structure], technology[:, structure])
     each = np.arange(len(first))
     arrays = {name: np.ascontiguousarray(array[..., dimension, each]) for name, array in vars(some).items()}
-    return HardwareTable(Hardware(**arrays), kind.reshape(depth, count), _shared(kits, used))
+    counts = vars(counting(kits, technology[:, structure], npus[:, structure])).values()
+    found = Counts(*(np.ascontiguousarray(array[:, dimension, each]) for array in counts))
+    return HardwareTable(Hardware(**arrays), kind.reshape(depth, count), _shared(kits, used), found)
 
 
 def hardware_of(kits: Sequence[Kit], npus: IntArray, technology: IntArray) -> Hardware:

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, no_plans
-from evo_libra.network.bill import bill, cost_by_item, fits, power_by_item, relaxed_price
-from evo_libra.network.blocks import ITEMS, Kit, Part
+from evo_libra.network.bill import cost_by_item, counting, fits, parts_in, pieces, power_by_item, relaxed_price
+from evo_libra.network.blocks import ITEMS, Kit
 from evo_libra.problem.constraints import Constraint, project, violation
 from evo_libra.problem.pricing.hardware import Hardware, HardwareTable, buildable, hardware_of, tabulated
 from evo_libra.problem.pricing.pricing import SLACK, Pricing, Rows, Topologies, conflicting
@@ -161,8 +161,21 @@ class BillOfMaterials(Pricing):
 
     def items(self, designs: Population) -> FloatArray:
         """Return the (item, d, n) pieces of the bills of designs, with their ports from their bandwidths."""
-        ports = self.hardware_of(designs.npus, designs.technology).ports(designs.bandwidth)
-        return bill(self.parts, designs.technology, designs.npus, ports.astype(np.int64))
+        return self._items(self.built(designs), designs.bandwidth)
+
+    def pieces(self, topologies: Topologies, bandwidth: FloatArray, parts: Sequence[str]) -> FloatArray:
+        items = self._items(topologies, bandwidth) if parts else np.zeros((len(ITEMS), *bandwidth.shape))
+        return pieces(items, self.parts, topologies.technology, parts)
+
+    def _items(self, topologies: Topologies, bandwidth: FloatArray) -> FloatArray:
+        assert isinstance(topologies, BuiltTopologies), "they are of this pricing"  # noqa: S101 - our mistake
+        table, hardware = self._table if (topologies.structure >= 0).all() else None, topologies.hardware
+        known = None if table is None else table.counts_of(topologies.structure)
+        counts = known or counting(self.parts, topologies.technology, topologies.npus)
+        if self.fractional:
+            ports = np.divide(bandwidth, hardware.rate, out=np.zeros_like(bandwidth), where=hardware.rate > 0)
+            return counts.relaxed * ports
+        return counts.at(hardware.ports(bandwidth).astype(np.int64))
 
     def bill(self, designs: Population) -> list[dict[str, Any]]:
         return [] if self.fractional else self._bill(designs.select([0]))
@@ -213,11 +226,6 @@ class BillOfMaterials(Pricing):
             prices = relaxed_price(self.parts, np.full(npus.shape, t), npus)[0] / self.npus
             found[:, t] = prices.min(initial=np.inf), prices.max(initial=0.0)
         return found
-
-
-def parts_in(kit: Kit) -> tuple[Part | None, ...]:
-    """Return the parts that a kit buys, in the order of `ITEMS`."""
-    return kit.links, kit.uplink, kit.transceiver, kit.nic, kit.switch
 
 
 def _reaches(constraint: Constraint, designs: Topologies) -> BoolArray:

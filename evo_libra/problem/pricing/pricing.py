@@ -139,6 +139,10 @@ class Pricing(ABC):
         """
         return []
 
+    def pieces(self, topologies: Topologies, bandwidth: FloatArray, parts: Sequence[str]) -> FloatArray:  # noqa: ARG002 - parts need it
+        """Return (part, n) how many pieces of some parts, by their names, networks with (d, n) B/s take."""
+        return np.zeros((len(parts), bandwidth.shape[1]))
+
     @property
     def whole(self) -> bool:
         """Whether bandwidths come in whole ports."""

@@ -239,7 +239,10 @@ class TimeModel(ABC):
 
     def __call__(self, designs: Population, traffic: FloatArray | None = None) -> FloatArray:
         """Return (n,) weighted seconds of all workloads; the parameters are those of `channel_times`."""
-        times = self.workload_times(designs, traffic)
+        return self.weighted(self.workload_times(designs, traffic))
+
+    def weighted(self, times: Sequence[FloatArray]) -> FloatArray:
+        """Return (n,) weighted seconds of all workloads, from those of each."""
         return np.asarray(sum(loop.weight * time for loop, time in zip(self.loops, times, strict=True)))
 
 

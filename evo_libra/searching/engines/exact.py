@@ -57,6 +57,12 @@ class ExhaustiveEngine(Engine):
             )
         if not problem.time.exact:
             raise InputError(f"exhaustive solves for bandwidths under LIBRA's time; '{problem.name}' has another")
+        robust = [one.name for one in problem.objectives if MEASURES[one.name].statistic is not None]
+        if robust:
+            raise InputError(
+                f"exhaustive proves fronts at stated prices and weights, and {robust[0]} is over scenarios; nsga2 "
+                "searches it"
+            )
         others = [objective.name for objective in problem.objectives if objective not in (TIME, COST)]
         if others:
             raise InputError(

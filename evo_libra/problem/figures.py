@@ -1,0 +1,69 @@
+"""The figures of designs that objectives are computed from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+
+_HOURS_PER_YEAR = 8760.0
+_KILO = 1e3
+
+
+@dataclass(frozen=True)
+class TotalCostOfOwnership:
+    """Figures of the total cost of ownership of a network that runs all the time.
+
+    Attributes
+    ----------
+    years, price : of operation; USD per kWh.
+    pue : power usage effectiveness: power of the whole site over that of the network.
+    """
+
+    years: float
+    price: float
+    pue: float
+
+    def cost(self, watts: FloatArray) -> FloatArray:
+        """Return the USD of (n,) W."""
+        return np.asarray(watts / _KILO * self.pue * self.price * _HOURS_PER_YEAR * self.years)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The figures of n designs that objectives are computed from.
+
+    They are (n,) s of an iteration, USD and W, and (d, n) sizes, blocks and B/s per NPU; of an NPU (n,) or (1,) bytes
+    that plans may use, W under load and USD, where the file names it and sources give them.
+
+    In scenarios, time and cost are (s, n), tokens (s, 1), and USD of an NPU (s, n) or (s, 1); see `Scenarios`.
+    """
+
+    time: FloatArray
+    cost: FloatArray
+    watts: FloatArray
+    npus: IntArray
+    block: IntArray
+    bandwidth: FloatArray
+    tco: TotalCostOfOwnership | None = None
+    training: TrainingFigures | None = None
+    npu_capacity: FloatArray | None = None
+    npu_watts: FloatArray | None = None
+    npu_price: FloatArray | None = None
+    scenarios: Figures | None = None
+
+
+@dataclass(frozen=True)
+class TrainingFigures:
+    """What objectives of training steps need beside time: see `Figures`.
+
+    Attributes
+    ----------
+    memory : (n,) or (1,) bytes of an NPU.
+    tokens : of an iteration, those of each workload times its weight; None where some workload has none.
+    """
+
+    memory: FloatArray
+    tokens: float | FloatArray | None
