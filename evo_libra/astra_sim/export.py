@@ -20,6 +20,7 @@ from evo_libra.chakra.groups import read_groups, write_groups
 from evo_libra.chakra.trace import Kind
 from evo_libra.errors import InputError, unusable
 from evo_libra.files.source import read_source
+from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.problem import Problem
 from evo_libra.problem.quirks import warnings_of
 from evo_libra.timing.input_files.network_file import memory_text, network_text, parse_network
@@ -57,6 +58,7 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
         raise InputError(f"'{problem.name}' has {problem.npus} NPUs; there is a trace of each, at most {MAX_NPUS}")
     population = problem.read(design)
     text = str(problem.fabrics(population)[0])
+    _check_blocks(population)
     problem = problem.pinned(population)
     _check_steps(problem)
     with _new_folder(folder):
@@ -67,6 +69,16 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
         exported = export.exported(text, (_model(origin), _model(problem)), [float(time[0]) for time in before])
         (folder / README).write_text(readme_text(exported), encoding="utf-8")
     return exported
+
+
+def _check_blocks(design: Population) -> None:
+    for d in np.flatnonzero(design.npus[:, 0] > 1).tolist():
+        block = BLOCKS[int(design.block[d, 0])]
+        if block.divided:
+            raise InputError(
+                f"dimension {d} is a {block.name}; ASTRA-sim's network files have rings, fully connected dimensions "
+                "and switches, and the groups of a design lie on its dimensions as they are"
+            )
 
 
 def _check_steps(problem: Problem) -> None:

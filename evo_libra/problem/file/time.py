@@ -23,8 +23,9 @@ from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.collectives.phase import Overheads
-from evo_libra.timing.fidelity import NATURAL, TIMED_BLOCKS, Fidelity
+from evo_libra.timing.fidelity import NATURAL, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
+from evo_libra.timing.phase_dimensions import ONE_ALGORITHM, TIMED_BLOCKS
 from evo_libra.timing.trace_time import TracedWorkload
 from evo_libra.units import nanoseconds
 from evo_libra.workload.step.plan_table import PlanTable
@@ -85,7 +86,7 @@ def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
     if untimed:
         allowed = ", ".join(block.name for block in BLOCKS if block.code in TIMED_BLOCKS)
         raise _fail(
-            source, ("model",), f"ASTRA-sim has no phases on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
+            source, ("model",), f"no phases are known on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
             "or under LIBRA's time, the problem can be searched",
         )  # fmt: skip
     return kits
@@ -168,14 +169,16 @@ def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
     if spec.algorithms == "search":
         every = range(len(ALGORITHMS))
         rows = [[first, *(a for a in every if a != first)] for first in natural]
-        ring = BLOCK_NAMES.index("ring")
-        rows[ring] = [natural[ring]] * len(ALGORITHMS)
+        for only in ONE_ALGORITHM:
+            rows[only] = [natural[only]] * len(ALGORITHMS)
         return np.array(rows)
     if isinstance(spec.algorithms, dict):
         for block, name in spec.algorithms.items():
-            if block == "ring" and name != "ring":
-                raise _fail(source, ("algorithms", block), f"found {name}; a ring runs ring")
-            natural[BLOCK_NAMES.index(block)] = ALGORITHMS.index(name)
+            index = BLOCK_NAMES.index(block)
+            if index in ONE_ALGORITHM and ALGORITHMS.index(name) != natural[index]:
+                message = f"found {name}; a {block} runs {ALGORITHMS[natural[index]]}"
+                raise _fail(source, ("algorithms", block), message)
+            natural[index] = ALGORITHMS.index(name)
     return np.array(natural)[:, None]
 
 

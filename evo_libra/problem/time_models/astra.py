@@ -100,7 +100,7 @@ class AstraTime(TimeModel):
         if isinstance(what, NextStage):
             return self.collectives.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
         collective = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
-        return self.collectives.seconds(collective, whole, placed.extent, designs, share)
+        return self.collectives.seconds(collective, whole, placed.extent, designs, share, placed.stride)
 
     def _shares(self, placed: Placement, designs: Population) -> FloatArray | None:
         return by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None

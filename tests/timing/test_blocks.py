@@ -1,0 +1,104 @@
+"""The phases of blocks that ASTRA-sim does not have, against simulations of every message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from block_simulation import Axis, Simulation, nearest_sides
+from effort import costly
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evo_libra.arrays import Population, Schedule
+from evo_libra.collective import Collective
+from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
+from evo_libra.timing.collectives.collective_time import collective_time
+from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, RING, Link, Overheads
+from evo_libra.timing.collectives.system import System
+from evo_libra.timing.fidelity import Fidelity
+from evo_libra.timing.names import SCHEDULERS
+
+SEEDS = st.integers(0, 2**32 - 1)
+CASES = 500
+SIZES = {"torus-2d": [4, 6, 9, 12, 16, 20], "torus-3d": [8, 12, 18, 27]}
+COLLECTIVES = st.sampled_from(list(Collective))
+
+
+@dataclass(frozen=True)
+class Case:
+    """Equal chunks, those that a dimension runs at a time, an NPU's bytes per ns, ns of a link, and what NPUs add."""
+
+    chunk: int
+    chunks: int
+    active: int
+    rate: float
+    latency: float
+    overheads: Overheads
+
+
+def fidelity_of(case: Case, scheduler: int = 0) -> Fidelity:
+    natural = np.zeros((len(BLOCKS), 1), dtype=np.int64)
+    latency = np.array([case.latency])
+    return Fidelity(
+        (case.chunks,), (scheduler,), natural, latency, case.overheads, case.active, shrinking=True, policy=None
+    )
+
+
+def design_of(fidelity: Fidelity, block: list[str], npus: list[int], bandwidth: list[float]) -> Population:
+    blocks = np.array([[BLOCK_NAMES.index(name)] for name in block])
+    schedule = Schedule(np.array(fidelity.chunks), np.array(fidelity.schedulers), np.zeros_like(blocks))
+    none = np.zeros_like(blocks)
+    return Population(np.array(npus)[:, None], blocks, none, np.array(bandwidth)[:, None], schedule=schedule)
+
+
+def draw(random: np.random.Generator) -> Case:
+    chunk = int(random.choice([random.integers(300, 5_000), random.integers(5_000, 5_000_000)]))
+    overheads = Overheads(float(random.integers(1, 20)), float(random.choice([inf, 50.0, 731.0])))
+    latency = float(random.choice([1.0, 20.0, 137.5, 500.0]))
+    return Case(
+        chunk, int(random.integers(1, 5)), int(random.integers(1, 3)), random.uniform(5, 400), latency, overheads
+    )
+
+
+@given(SEEDS, st.sampled_from(["torus-2d", "torus-3d"]), COLLECTIVES, st.sampled_from(range(len(SCHEDULERS))))
+@costly(2 * CASES)
+def test_a_torus_is_rings_of_rings(seed: int, name: str, collective: Collective, scheduler: int) -> None:
+    """The time of the rings is that of ASTRA-sim, to the nanosecond: see the golden cases."""
+    random = np.random.default_rng(seed)
+    axes = 2 if name == "torus-2d" else 3
+    case = draw(random)
+    npus, outer = int(random.choice([8, 16, 32, 36, 48, 64, 216])), int(random.integers(2, 6))
+    fidelity, size = fidelity_of(case, scheduler), case.chunk * case.chunks + 7
+    torus = design_of(fidelity, [name, "ring"], [npus, outer], [case.rate * 1e9, 50e9])
+    sides, each = nearest_sides(npus, axes), case.rate * 1e9 * (1 / axes)
+    rings = design_of(fidelity, ["ring"] * (axes + 1), [*sides, outer], [each] * axes + [50e9])
+    found = fidelity.seconds(collective, size, torus.npus, torus)
+    assert found == fidelity.seconds(collective, size, rings.npus, rings)
+    if scheduler == 0:
+        shape, latency = zip(rings.npus, rings.bandwidth, strict=True), np.array([case.latency])
+        links = [Link(np.array([RING]), *row, latency) for row in shape]
+        ring = {collective: [IMPLEMENTATIONS[0]] * len(links)}
+        system = System(ring, case.chunks, case.active, shrinking=True, overheads=case.overheads)
+        assert np.rint(found * 1e9) == collective_time(collective, size, links, system)
+
+
+@given(SEEDS, st.sampled_from(["torus-2d", "torus-3d"]), COLLECTIVES)
+@costly(CASES)
+def test_tori_take_as_long_as_their_messages(seed: int, name: str, collective: Collective) -> None:
+    random = np.random.default_rng(seed)
+    axes, npus = 2 if name == "torus-2d" else 3, int(random.choice(SIZES[name]))
+    case = draw(random)
+    sides = nearest_sides(npus, axes)
+    check(case, name, npus, collective, [Axis(side, case.rate / axes, case.latency) for side in sides])
+
+
+def check(case: Case, name: str, npus: int, collective: Collective, axes: list[Axis]) -> None:
+    """Compare a block with the simulation of all its messages, which wait for each other nowhere."""
+    fidelity = fidelity_of(case)
+    designs = design_of(fidelity, [name], [npus], [case.rate * 1e9])
+    found = fidelity.seconds(collective, case.chunk * case.chunks, designs.npus, designs)[0] * 1e9
+    simulation = Simulation(axes, int(case.overheads.endpoint), case.overheads.memory, case.active)
+    assert simulation.run(collective.value, case.chunk, case.chunks) == np.rint(found)
+    assert simulation.waits == 0
