@@ -28,7 +28,6 @@ from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
 from evo_libra.timing.phase_dimensions import PHASE_BLOCK, PhaseDimensions
 from evo_libra.units import bytes_per_ns, nanoseconds
-from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(BLOCKS)}
@@ -193,10 +192,10 @@ class Fidelity:
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
         """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
         found = self._dimensions(designs, designs.npus)
-        apart = offsets(message.source, message.target, found.npus)
+        apart = found.apart(message.source, message.target)
         size, time = np.full(len(designs), float(message.size)), np.zeros(len(designs))
         for link, offset in zip(found.links(), apart, strict=True):
-            time += np.where(offset > 0, link.transfer(size, link.hops(offset.astype(np.float64))), 0.0)
+            time += np.where(offset > 0, link.transfer(size, link.hops(offset)), 0.0)
         return time * NANO
 
     def next_stage_seconds(

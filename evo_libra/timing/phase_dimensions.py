@@ -12,15 +12,16 @@ import numpy as np
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.timing.algorithms import link_bandwidth
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING, SWITCH, Link
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH, Link
+from evo_libra.workload.parallelism import offsets
 
-_KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH}
+_KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH, "line": LINE}
 TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in BLOCKS if block.timed_as is not None}
 """Blocks that have phases, by their codes, as what these are timed: a Clos network is a switch, a torus are rings."""
 PHASE_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 """(b,) what the phases of each block are timed as; -1 for those without phases."""
-ONE_ALGORITHM = tuple(np.flatnonzero(PHASE_BLOCK == RING).tolist())
-"""Blocks that run one algorithm, whatever is asked for: rings run ring."""
+ONE_ALGORITHM = tuple(np.flatnonzero(np.isin(PHASE_BLOCK, (RING, LINE))).tolist())
+"""Blocks that run one algorithm, whatever is asked for: rings and lines run ring."""
 DIVIDED = np.array([block.divided for block in BLOCKS])
 """(b,) whether a block has inner dimensions."""
 
@@ -54,6 +55,14 @@ class PhaseDimensions:
         """Return the links of messages that run no collective."""
         bandwidth = link_bandwidth(self.bandwidth, self.algorithm, self.block, self.npus)
         return [Link(*row) for row in zip(self.block, self.npus, bandwidth, self.latency, strict=True)]
+
+    def apart(self, source: int, target: int) -> FloatArray:
+        """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, on a line both ways."""
+        found = offsets(source, target, self.npus)
+        inside = np.cumprod(self.npus, axis=0) // self.npus
+        place = source // inside % self.npus
+        along = np.abs((place + found) % self.npus - place)
+        return np.where(self.block == LINE, along, found).astype(np.float64)
 
     def divided(self, block: IntArray, bandwidth: FloatArray) -> PhaseDimensions:
         """Return the inner dimensions in place of those that have some.

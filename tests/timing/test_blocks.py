@@ -94,6 +94,16 @@ def test_tori_take_as_long_as_their_messages(seed: int, name: str, collective: C
     check(case, name, npus, collective, [Axis(side, case.rate / axes, case.latency) for side in sides])
 
 
+@given(SEEDS, COLLECTIVES)
+@costly(CASES)
+def test_meshes_take_as_long_as_their_messages(seed: int, collective: Collective) -> None:
+    """On a line messages go to every second NPU and back over the others; a link has a quarter of the bandwidth."""
+    random = np.random.default_rng(seed)
+    case, npus = draw(random), int(random.choice([4, 6, 8, 10, 12, 15, 16, 20, 25]))
+    sides = nearest_sides(npus, 2)
+    check(case, "mesh-2d", npus, collective, [Axis(side, case.rate / 4, case.latency, line=True) for side in sides])
+
+
 def check(case: Case, name: str, npus: int, collective: Collective, axes: list[Axis]) -> None:
     """Compare a block with the simulation of all its messages, which wait for each other nowhere."""
     fidelity = fidelity_of(case)

@@ -151,7 +151,7 @@ class Block(ABC):
     code : capital letters, what the notation calls it; `name` : what files call it.
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
-    timed_as : ring, fully-connected or switch, as which ASTRA-sim's time has the block, or each of its inner
+    timed_as : ring, line, fully-connected or switch, as which ASTRA-sim's time has the block, or each of its inner
         dimensions where it is `divided`; None where it has no phases.
     parts : what LIBRA (ISPASS 2024) buys, named as prices are; empty where it has no price. Its counts of links and the
         bandwidth per link cancel to one price of each part per NPU and unit of bandwidth.

@@ -206,7 +206,7 @@ class Torus(Block):
     """
 
     algorithm = "ring"
-    timed_as: str | None = "ring"
+    timed_as = "ring"
     divided = True
 
     def __init__(self, code: str, name: str, axes: int) -> None:
@@ -256,7 +256,7 @@ class Mesh(Torus):
     1500 and 750 of 3000 GB/s).
     """
 
-    timed_as = None
+    timed_as = "line"
 
     @staticmethod
     def axis_share(pattern: Pattern, extent: IntArray, stride: IntArray, length: IntArray) -> FloatArray:  # noqa: ARG004 - rings differ

@@ -66,7 +66,9 @@ def _reduces(collective: Collective, tokens: int, window: int) -> bool:
     return collective is Collective.REDUCE_SCATTER or (collective is Collective.ALL_REDUCE and turn % 2 == 0)
 
 
-RING, FULLY_CONNECTED, SWITCH = (next(i for i, b in enumerate(BLOCKS) if b.code == code) for code in ("RI", "FC", "SW"))
+_CODES = [block.code for block in BLOCKS]
+RING, FULLY_CONNECTED, SWITCH, LINE = map(_CODES.index, ("RI", "FC", "SW", "ME"))
+"""What phases are timed as, by the block of each kind; the lines are those of a mesh."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,10 @@ class Link:
         return np.where(self.block == RING, ring, np.where(self.block == SWITCH, switch, arrival))
 
     def hops(self, offset: FloatArray) -> FloatArray:
-        """Return the hops to the NPU at an offset."""
-        around = np.minimum(offset, self.npus - offset)
-        return np.where(self.block == RING, around, np.where(self.block == SWITCH, 2.0, 1.0))
+        """Return the hops to the NPU at an offset, on a line at a distance."""
+        around = np.where(self.block == LINE, offset, np.minimum(offset, self.npus - offset))
+        along = (self.block == RING) | (self.block == LINE)
+        return np.where(along, around, np.where(self.block == SWITCH, 2.0, 1.0))
 
 
 @dataclass(frozen=True)
