@@ -24,6 +24,7 @@ from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, SWITCH, Link, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choice, System
+from evo_libra.timing.collectives.themis import MAX_ORDERED
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
 from evo_libra.timing.phase_dimensions import PHASE_BLOCK, PhaseDimensions
@@ -249,12 +250,7 @@ class Fidelity:
         return latency
 
     def _seconds(
-        self,
-        scheduler: Scheduler,
-        collective: Collective,
-        size: IntArray,
-        found: PhaseDimensions,
-        designs: Population,
+        self, scheduler: Scheduler, collective: Collective, size: IntArray, found: PhaseDimensions, designs: Population
     ) -> FloatArray:
         schedule, policy = _of(designs), self.policy_of(scheduler)
         if scheduler is Scheduler.THEMIS_PAPER:
@@ -262,6 +258,9 @@ class Fidelity:
             if policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
+        if scheduler.greedy and (depth := len(found.npus)) > MAX_ORDERED:
+            where = "with the axes and bits that its blocks divide into, some design has"
+            raise InputError(f"{scheduler.key} orders at most {MAX_ORDERED} dimensions; {where} {depth}")
         algorithm = runnable(found.algorithm, collective, found.block, found.extent)
         bandwidth = link_bandwidth(found.bandwidth, algorithm, found.block, found.extent)
         links = [Link(*row) for row in zip(found.block, found.extent, bandwidth, found.latency, strict=True)]

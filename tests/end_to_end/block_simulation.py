@@ -169,13 +169,17 @@ class Simulation:
             if not step or len(arrived.get(npu, [])) < step or (npu, step) in gone:
                 return
             gone.add((npu, step))
-            reduction = 3 * floor(bytes_ / self.memory) if step <= reducing else 0
+            reduction = self.reduction(bytes_) if step <= reducing else 0
             ready = max(sent[npu][step - 1], arrived[npu][step - 1]) + self.endpoint + reduction
             self.at(ready, (lambda now: send(npu, now)) if step < steps else done)
 
         gone: set[tuple[int, int]] = set()
         for npu in range(prod(one.length for one in self.axes)):
             self.at(now + self.endpoint, lambda now, npu=npu: send(npu, now))  # type: ignore[misc]
+
+    def reduction(self, bytes_: int) -> int:
+        """Return the ns to read what was received and what is there, and to write their sum, each in whole ns."""
+        return 3 * floor(bytes_ / (self.memory * 1e9) * 1e9)
 
     def pass_links(self, axis: int, path: list[int], bytes_: int, now: int) -> int:
         """Send a message along a path when all its links are free; return when it has arrived."""

@@ -23,6 +23,7 @@ PROBLEMS = {
              "fabric.blocks=[torus-2d, torus-3d, switch]"),
     "tori-dense": ("dense-4k", WIRED, "npus=512", "fabric.technologies=[ici-v5e, optics-400g]",
                    "fabric.blocks=[torus-2d, switch]"),
+    "hypercube": ("moe-4k", WIRED, "npus=512", "fabric.blocks=[hypercube, switch]"),
     "mesh": ("wafer-20", "fabric.technologies=[wafer-mesh]", "fabric.blocks=[mesh-2d]"),
 }  # fmt: skip
 

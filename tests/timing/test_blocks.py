@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+import pytest
 from block_simulation import Axis, Simulation, nearest_sides
 from effort import costly
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from evo_libra.arrays import Population, Schedule
 from evo_libra.collective import Collective
+from evo_libra.errors import InputError
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, RING, Link, Overheads
@@ -36,6 +38,10 @@ class Case:
     rate: float
     latency: float
     overheads: Overheads
+
+    def axis(self, length: int, share: float, *, line: bool = False) -> Axis:
+        """Return an axis with a share of an NPU's bandwidth, which is converted as a problem's is."""
+        return Axis(length, self.rate * 1e9 * share / 1e9, self.latency, line)
 
 
 def fidelity_of(case: Case, scheduler: int = 0) -> Fidelity:
@@ -91,7 +97,7 @@ def test_tori_take_as_long_as_their_messages(seed: int, name: str, collective: C
     axes, npus = 2 if name == "torus-2d" else 3, int(random.choice(SIZES[name]))
     case = draw(random)
     sides = nearest_sides(npus, axes)
-    check(case, name, npus, collective, [Axis(side, case.rate / axes, case.latency) for side in sides])
+    check(case, name, npus, collective, [case.axis(side, 1 / axes) for side in sides])
 
 
 @given(SEEDS, COLLECTIVES)
@@ -101,7 +107,25 @@ def test_meshes_take_as_long_as_their_messages(seed: int, collective: Collective
     random = np.random.default_rng(seed)
     case, npus = draw(random), int(random.choice([4, 6, 8, 10, 12, 15, 16, 20, 25]))
     sides = nearest_sides(npus, 2)
-    check(case, "mesh-2d", npus, collective, [Axis(side, case.rate / 4, case.latency, line=True) for side in sides])
+    check(case, "mesh-2d", npus, collective, [case.axis(side, 1 / 4, line=True) for side in sides])
+
+
+@given(SEEDS, COLLECTIVES)
+@costly(CASES)
+def test_hypercubes_take_as_long_as_their_messages(seed: int, collective: Collective) -> None:
+    """Of each chunk, the NPUs of a pair exchange halves over the link of one bit, bit after bit."""
+    random = np.random.default_rng(seed)
+    case, bits = draw(random), int(random.integers(1, 6))
+    check(case, "hypercube", 2**bits, collective, [case.axis(2, 1 / bits)] * bits)
+
+
+def test_a_greedy_scheduler_orders_so_many_bits_and_no_more() -> None:
+    case = Case(2**20, 3, 1, 100.0, 20.0, Overheads(10.0, inf))
+    fidelity = fidelity_of(case, SCHEDULERS.index("offline-greedy"))
+    most, more = (design_of(fidelity, ["hypercube"], [npus], [100e9]) for npus in (2**14, 2**15))
+    assert fidelity.seconds(Collective.ALL_REDUCE, 2**24, most.npus, most)[0] > 0
+    with pytest.raises(InputError, match=r"offline-greedy orders at most 14 dimensions; .* some design has 15"):
+        fidelity.seconds(Collective.ALL_REDUCE, 2**24, more.npus, more)
 
 
 def check(case: Case, name: str, npus: int, collective: Collective, axes: list[Axis]) -> None:
