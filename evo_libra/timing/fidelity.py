@@ -47,6 +47,7 @@ class Fidelity:
     algorithms : (block, choice) index into `ALGORITHMS`; of several the search chooses, for each dimension.
     latency : (t,) ns of a link of each technology.
     kits : what technologies are built of; with them, switches that a message passes add to its latency.
+    ocs_setting : s in which an optical circuit switch is set to other circuits.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
@@ -61,6 +62,7 @@ class Fidelity:
     shrinking: bool
     policy: Policy | None
     kits: tuple[Kit, ...] = ()
+    ocs_setting: float = 0.0
 
     @property
     def bounded(self) -> bool:

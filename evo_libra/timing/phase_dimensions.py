@@ -22,6 +22,8 @@ PHASE_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
 """(b,) what the phases of each block are timed as; -1 for those without phases."""
 ONE_ALGORITHM = tuple(np.flatnonzero(np.isin(PHASE_BLOCK, (RING, LINE))).tolist())
 """Blocks that run one algorithm, whatever is asked for: rings and lines run ring."""
+OPTICAL = np.array([block.switch_kind == "ocs" for block in BLOCKS])
+"""(b,) whether the circuits of a block are set for each kind of group."""
 DIVIDED = np.array([block.divided for block in BLOCKS])
 """(b,) whether a block has inner dimensions."""
 

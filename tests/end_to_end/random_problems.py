@@ -19,7 +19,7 @@ LAYERS = (
     "a -1 1000 ALLREDUCE {0} 2000 ALLREDUCE {0} 3000 ALLREDUCE {1} 0\n"
     "b -1 1500 ALLGATHER {0} 2500 NONE 0 3500 REDUCESCATTER {1} 0\n"
 )
-TIMED = ["ring", "fully-connected", "switch", "any-to-any", "torus-2d", "torus-3d", "mesh-2d", "hypercube"]
+TIMED = ["ring", "fully-connected", "switch", "any-to-any", "torus-2d", "torus-3d", "mesh-2d", "hypercube", "ocs-rail"]
 TECHNOLOGIES = {
     "parts-2024": {
         "nvlink4": ["ring", "fully-connected", "switch", "hypercube"],

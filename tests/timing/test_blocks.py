@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from evo_libra.arrays import Population, Schedule
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.conformance import sample_kit
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
 from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, RING, Link, Overheads
@@ -119,6 +121,17 @@ def test_hypercubes_take_as_long_as_their_messages(seed: int, collective: Collec
     check(case, "hypercube", 2**bits, collective, [case.axis(2, 1 / bits)] * bits)
 
 
+@given(SEEDS, COLLECTIVES)
+@costly(CASES)
+def test_optical_rails_take_as_long_as_their_messages(seed: int, collective: Collective) -> None:
+    """Circuits are a ring; a message passes a link to the switch, its 100 ns, and a link from it."""
+    random = np.random.default_rng(seed)
+    case, npus = draw(random), int(random.integers(2, 13))
+    kit = replace(sample_kit(BLOCKS[BLOCK_NAMES.index("ocs-rail")]), block=BLOCK_NAMES.index("ocs-rail"))
+    far = replace(case, latency=2 * case.latency + 100)
+    check(case, "ocs-rail", npus, collective, [far.axis(npus, 1.0)], (kit,))
+
+
 def test_a_greedy_scheduler_orders_so_many_bits_and_no_more() -> None:
     case = Case(2**20, 3, 1, 100.0, 20.0, Overheads(10.0, inf))
     fidelity = fidelity_of(case, SCHEDULERS.index("offline-greedy"))
@@ -128,9 +141,11 @@ def test_a_greedy_scheduler_orders_so_many_bits_and_no_more() -> None:
         fidelity.seconds(Collective.ALL_REDUCE, 2**24, more.npus, more)
 
 
-def check(case: Case, name: str, npus: int, collective: Collective, axes: list[Axis]) -> None:
+def check(
+    case: Case, name: str, npus: int, collective: Collective, axes: list[Axis], kits: tuple[Kit, ...] = ()
+) -> None:
     """Compare a block with the simulation of all its messages, which wait for each other nowhere."""
-    fidelity = fidelity_of(case)
+    fidelity = replace(fidelity_of(case), kits=kits)
     designs = design_of(fidelity, [name], [npus], [case.rate * 1e9])
     found = fidelity.seconds(collective, case.chunk * case.chunks, designs.npus, designs)[0] * 1e9
     simulation = Simulation(axes, int(case.overheads.endpoint), case.overheads.memory, case.active)

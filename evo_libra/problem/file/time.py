@@ -27,7 +27,7 @@ from evo_libra.timing.fidelity import NATURAL, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
 from evo_libra.timing.phase_dimensions import ONE_ALGORITHM, TIMED_BLOCKS
 from evo_libra.timing.trace_time import TracedWorkload
-from evo_libra.units import nanoseconds
+from evo_libra.units import nanoseconds, seconds
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
@@ -78,6 +78,7 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         spec.collective_optimization != "baseline",
         None if spec.policy is None else POLICIES[spec.policy],
         _timed(kits_of(catalog), source),
+        seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
     )
 
 
