@@ -76,7 +76,7 @@ def export_design(problem: Problem, design: str, folder: Path, searched: Problem
 def _check_blocks(design: Population, fidelity: Fidelity) -> None:
     for d in np.flatnonzero(design.npus[:, 0] > 1).tolist():
         block = BLOCKS[int(design.block[d, 0])]
-        if block.divided:
+        if block.divided or block.timed_as == "tree":
             raise InputError(
                 f"dimension {d} is a {block.name}; ASTRA-sim's network files have rings, fully connected dimensions "
                 "and switches, and the groups of a design lie on its dimensions as they are"

@@ -6,7 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, UPPER
 
 RING_ALGORITHM, DIRECT, HALVING_DOUBLING = range(3)
 """Indices into `ALGORITHMS`."""
@@ -24,6 +24,7 @@ def runnable(algorithm: IntArray, collective: Collective, block: IntArray, exten
         found = np.where(halving, DIRECT, algorithm)
     else:
         found = np.where(halving & ((extent & (extent - 1)) != 0), RING_ALGORITHM, algorithm)
+    found = np.where(UPPER[block] > 0, algorithm, found)  # each level of a tree has its own number of NPUs
     return np.asarray(np.where((block == RING) | (block == LINE), RING_ALGORITHM, found))
 
 
@@ -31,7 +32,7 @@ def link_bandwidth(bandwidth: FloatArray, algorithm: IntArray, block: IntArray, 
     """Return the (d, n) bandwidth of a link from that of an NPU, in the same unit.
 
     An NPU's bandwidth is all it sends in a dimension. Direct algorithms send to all other NPUs at a time, and a fully
-    connected dimension has a link to each of them; elsewhere a message has all of it.
+    connected dimension has a link to each of them; elsewhere a message has all of it. Of a tree it is all of an NPU.
     """
-    spread = (algorithm == DIRECT) | (block == FULLY_CONNECTED)
+    spread = ((algorithm == DIRECT) & (UPPER[block] == 0)) | (block == FULLY_CONNECTED)
     return np.asarray(np.where(spread, bandwidth / np.maximum(extent - 1, 1), bandwidth))

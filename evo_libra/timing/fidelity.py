@@ -15,20 +15,20 @@ import numpy as np
 from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule, columns_or_shared
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.fred import LEAF
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import OPTIONS, Fabric
-from evo_libra.timing.algorithms import RING_ALGORITHM, link_bandwidth, runnable
+from evo_libra.timing.algorithms import RING_ALGORITHM, runnable
 from evo_libra.timing.collectives.collective_time import collective_time
-from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, SWITCH, Link, Overheads
+from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choice, System
 from evo_libra.timing.collectives.themis import MAX_ORDERED
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
-from evo_libra.timing.phase_dimensions import PHASE_BLOCK, PhaseDimensions
-from evo_libra.units import bytes_per_ns, nanoseconds
+from evo_libra.timing.phase_dimensions import PHASE_BLOCK, PhaseDimensions, leaves, message_latency
+from evo_libra.units import bytes_per_ns
 from evo_libra.workload.training import Message
 
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(BLOCKS)}
@@ -195,9 +195,9 @@ class Fidelity:
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
         """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
         found = self._dimensions(designs, designs.npus)
-        apart = found.apart(message.source, message.target)
+        links, apart = (of(message.source, message.target) for of in (found.links_between, found.apart))
         size, time = np.full(len(designs), float(message.size)), np.zeros(len(designs))
-        for link, offset in zip(found.links(), apart, strict=True):
+        for link, offset in zip(links, apart, strict=True):
             time += np.where(offset > 0, link.transfer(size, link.hops(offset)), 0.0)
         return time * NANO
 
@@ -215,7 +215,8 @@ class Fidelity:
         """
         found = self._dimensions(designs, extent, stride, share)
         time, bytes_ = np.zeros(len(designs)), np.broadcast_to(np.asarray(size, dtype=np.float64), len(designs))
-        for link, members, apart in zip(found.links(), found.extent, found.stride, strict=True):
+        links = found.message_links(found.leaf == found.extent)
+        for link, members, apart in zip(links, found.extent, found.stride, strict=True):
             there = link.transfer(bytes_, link.hops(apart.astype(np.float64)))
             time = np.maximum(time, np.where(members > 1, there, 0.0))
         return time * NANO
@@ -231,25 +232,26 @@ class Fidelity:
         """Return where the phases of groups run; messages that no algorithm sends have links as those of rings."""
         # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
         per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
+        stride, latency = np.ones_like(extent) if stride is None else stride, self.link_latency(designs)
+        asked = RING_ALGORITHM if algorithm is None else algorithm
+        if algorithm is not None and share is not None:  # collectives on trees see to that level by level
+            share = np.where(UPPER[designs.block] > 0, 1.0, share)
         return PhaseDimensions(
-            PHASE_BLOCK[designs.block], designs.npus, extent, np.ones_like(extent) if stride is None else stride,
-            per_npu if share is None else per_npu * share, self.link_latency(designs),
-            np.broadcast_to(RING_ALGORITHM if algorithm is None else algorithm, extent.shape),
+            PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
+            latency, np.broadcast_to(asked, extent.shape), leaves(designs.block, extent, stride, designs.npus),
+            self._leaf_latency(designs, latency),
         ).divided(designs.block, per_npu)  # fmt: skip
 
     def link_latency(self, designs: Population) -> FloatArray:
         """Return (d, n) ns of a link; of kits, of a message between neighbours over the hops that it is charged."""
         latency = self.latency[designs.technology]
-        if not self.kits:
+        return message_latency(latency, self.kits, designs, designs.npus) if self.kits else latency
+
+    def _leaf_latency(self, designs: Population, latency: FloatArray) -> FloatArray:
+        """Return (d, n) ns of a message in the first-level switches of trees, from those of all levels."""
+        if not self.kits or not (UPPER[designs.block] > 0).any():
             return latency
-        inside = inner_npus(designs.npus)
-        for k in np.unique(designs.technology[designs.npus > 1]).tolist():
-            mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
-            links, switches = BLOCKS[kit.block].hops(designs.npus[mine], kit, inside[mine])
-            passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
-            hops = 2.0 if PHASE_BLOCK[kit.block] == SWITCH else 1.0
-            latency[mine] = (links * latency[mine] + switches * passing) / hops
-        return latency
+        return message_latency(self.latency[designs.technology], self.kits, designs, np.minimum(designs.npus, LEAF))
 
     def _seconds(
         self, scheduler: Scheduler, collective: Collective, size: IntArray, found: PhaseDimensions, designs: Population
@@ -264,8 +266,7 @@ class Fidelity:
             where = "with the axes and bits that its blocks divide into, some design has"
             raise InputError(f"{scheduler.key} orders at most {MAX_ORDERED} dimensions; {where} {depth}")
         algorithm = runnable(found.algorithm, collective, found.block, found.extent)
-        bandwidth = link_bandwidth(found.bandwidth, algorithm, found.block, found.extent)
-        links = [Link(*row) for row in zip(found.block, found.extent, bandwidth, found.latency, strict=True)]
+        links = replace(found, algorithm=algorithm).links()
         system = System(
             {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
             schedule.chunks, self.active, self.shrinking, self.overheads,

@@ -192,3 +192,144 @@ class Simulation:
             for hop, link in enumerate(links):
                 self.free[axis, link] = begin + hop * own.latency + busy
         return floor(begin + len(links) * own.latency + bytes_ / own.rate)
+
+
+Step = tuple[list[int], int, int]
+"""The members to which an NPU sends at a time, the bytes of each message, and those that it reduces behind the step."""
+
+
+def steps_of(algorithm: str, collective: str, size: int, members: int, place: int) -> list[Step]:
+    """Return what the member at a place does, as ASTRA-sim runs an algorithm among some members."""
+    halves = members & (members - 1) == 0 and collective != "all-to-all"
+    if algorithm == "halving-doubling" and not halves:
+        algorithm = "direct" if collective == "all-to-all" else "ring"
+    if algorithm == "ring":
+        count = {"all-reduce": 2 * (members - 1), "all-to-all": members * (members - 1) // 2}.get(
+            collective, members - 1
+        )
+        bytes_ = size if collective == "all-gather" else size // members
+        reducing = members - 1 if collective in ("all-reduce", "reduce-scatter") else 0
+        return [([(place + 1) % members], bytes_, bytes_ if step < reducing else 0) for step in range(count)]
+    if algorithm == "direct":
+        bytes_ = size if collective == "all-gather" else size // members
+        others = [(place + offset) % members for offset in range(1, members)]
+        first = (others, bytes_, bytes_ if collective in ("all-reduce", "reduce-scatter") else 0)
+        return [first, (others, bytes_, 0)] if collective == "all-reduce" else [first]
+    bits, found = members.bit_length() - 1, list[Step]()
+    if collective != "all-gather":
+        # What is received is reduced with the size of the message behind it.
+        found = [([place ^ (1 << i)], size >> (i + 1), size >> (i + 2) if i + 1 < bits else 0) for i in range(bits)]
+        size //= members
+    if collective != "reduce-scatter":
+        found += [([place ^ (members >> (i + 1))], size << i, 0) for i in range(bits)]
+    return found
+
+
+@dataclass
+class TreeSimulation(Simulation):
+    """A tree of switches of four NPUs and one switch above, whose collectives run one chunk after the other.
+
+    An NPU sends `rate` bytes per ns; its part of the upper level is `upper` of it, in each direction. The ns of a link
+    and of a switch are `latency`.
+    """
+
+    rate: float = 1.0
+    upper: float = 1.0
+    latency: tuple[float, float] = (0.0, 0.0)
+    algorithm: str = "halving-doubling"
+    reduces: bool = False
+
+    def exchange(self, axis: int, collective: str, size: int, now: int, done: Event) -> None:
+        npus = self.axes[axis].length
+        if self.reduces:
+            self.stream(npus, collective, size, now, done)
+            return
+        near = min(npus, 4)
+        below, above = ("reduce-scatter", "all-gather"), npus // near
+        levels: list[tuple[bool, str, int]] = {
+            "reduce-scatter": [(True, collective, size), (False, collective, size // near)],
+            "all-gather": [(False, collective, size), (True, collective, size * above)],
+            "all-reduce": [
+                (True, below[0], size), (False, collective, size // near), (True, below[1], size // near)
+            ],
+            "all-to-all": [(True, collective, size), (False, collective, size)],
+        }[collective]  # fmt: skip
+        left = [level for level in levels if (near if level[0] else above) > 1]
+
+        def go_on(now: int) -> None:
+            if left:
+                self.level(npus, *left.pop(0), now, go_on)
+                return
+            for _ in range(npus):
+                done(now)
+
+        go_on(now)
+
+    def level(self, npus: int, inner: bool, collective: str, size: int, now: int, then: Event) -> None:  # noqa: FBT001
+        """Run an algorithm among the NPUs of each first-level switch, or among those at one place of all of them."""
+        near = min(npus, 4)
+        members, running = near if inner else npus // near, [npus]
+        arrived: dict[tuple[int, int], int] = {}
+        sent: dict[int, int] = {}
+
+        def send(npu: int, step: int, now: int) -> None:
+            place, base = (npu % near, npu - npu % near) if inner else (npu // near, npu % near)
+            program = steps_of(self.algorithm, collective, size, members, place)
+            targets, bytes_, _ = program[step]
+            for target in targets:
+                other = base + target if inner else base + target * near
+                arrival = self.up_and_down(npu, other, bytes_, len(targets), now, inner=inner)
+                self.at(arrival, lambda now, other=other: receive(other, step, now))  # type: ignore[misc]
+            sent[npu] = step
+            go_on(npu, step, now)
+
+        def receive(npu: int, step: int, now: int) -> None:
+            arrived[npu, step] = arrived.get((npu, step), 0) + 1
+            go_on(npu, step, now)
+
+        def go_on(npu: int, step: int, now: int) -> None:
+            program = steps_of(self.algorithm, collective, size, members, npu % near if inner else npu // near)
+            targets, _, reduced = program[step]
+            if sent.get(npu, -1) < step or arrived.get((npu, step), 0) < len(targets):
+                return
+            ready = now + self.endpoint + self.reduction(reduced)
+            self.at(ready, (lambda now: send(npu, step + 1, now)) if step + 1 < len(program) else finish)
+
+        def finish(now: int) -> None:
+            running[0] -= 1
+            if not running[0]:
+                then(now)
+
+        for npu in range(npus):
+            self.at(now + self.endpoint, lambda now, npu=npu: send(npu, 0, now))  # type: ignore[misc]
+
+    def up_and_down(self, source: int, target: int, bytes_: int, together: int, now: int, *, inner: bool) -> int:
+        """Send a message over the links of both NPUs and their parts of the upper level; return when it is there.
+
+        Of messages that an NPU sends at a time, each has an equal part of every link.
+        """
+        rate = self.rate * (1.0 if inner else self.upper) / together
+        links = [(source, 0), (source, 1), (target, 2), (target, 3)]
+        hops = [links[0], links[3]] if inner else links
+        if together == 1 and self.active == 1:
+            begin = max(now, *(self.free.get((0, link), 0) for link in hops))
+            self.waits += begin > now
+            for link in hops:
+                self.free[0, link] = begin + floor(bytes_ / rate)
+        link, switch = self.latency
+        return floor(now + 2 * (len(hops) // 2 * link + (len(hops) - 1) / 2 * switch) + bytes_ / rate)
+
+    def stream(self, npus: int, collective: str, size: int, now: int, done: Event) -> None:
+        """Run a collective that switches reduce and copy: an NPU gets one message behind the other in a stream."""
+        near = min(npus, 4)
+        link, switch = self.latency
+        way = [link, switch, link] if npus == near else [link, switch, link, switch, link, switch, link]
+        together = near if collective != "all-to-all" else (npus - 1) / max(npus - near, 1)
+        rate = self.rate * (min(self.upper * together, 1.0) if npus > near else 1.0)
+        one = size if collective in ("all-reduce", "all-gather") else size // npus
+        messages = [one] * (1 if collective == "all-reduce" else npus - 1)
+        kept = self.reduction(one) if collective == "reduce-scatter" else 0
+        for _ in range(npus):
+            received = sum(messages)
+            arrival = floor(now + self.endpoint + sum(way) + received / rate)
+            self.at(arrival + self.endpoint + kept, done)

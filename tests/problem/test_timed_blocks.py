@@ -26,6 +26,8 @@ PROBLEMS = {
                    "fabric.blocks=[torus-2d, switch]"),
     "hypercube": ("moe-4k", WIRED, "npus=512", "fabric.blocks=[hypercube, switch]"),
     "ocs": ("moe-4k", "npus=512", "fabric.blocks=[ring, switch, ocs-rail]"),
+    "fred": ("wafer-20", "fabric.technologies=[wafer-fred]", "fabric.blocks=[fred-a, fred-b, fred-c, fred-d]"),
+    "wafer": ("wafer-20",),
     "mesh": ("wafer-20", "fabric.technologies=[wafer-mesh]", "fabric.blocks=[mesh-2d]"),
 }  # fmt: skip
 

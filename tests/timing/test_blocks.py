@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from block_simulation import Axis, Simulation, nearest_sides
+from block_simulation import Axis, Simulation, TreeSimulation, nearest_sides
 from effort import costly
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,8 @@ from evo_libra.timing.collectives.collective_time import collective_time
 from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, RING, Link, Overheads
 from evo_libra.timing.collectives.system import System
 from evo_libra.timing.fidelity import Fidelity
-from evo_libra.timing.names import SCHEDULERS
+from evo_libra.timing.names import ALGORITHMS, SCHEDULERS
+from evo_libra.workload.training import Message
 
 SEEDS = st.integers(0, 2**32 - 1)
 CASES = 500
@@ -132,6 +133,53 @@ def test_optical_rails_take_as_long_as_their_messages(seed: int, collective: Col
     check(case, "ocs-rail", npus, collective, [far.axis(npus, 1.0)], (kit,))
 
 
+@given(SEEDS, st.sampled_from(["fred-a", "fred-b", "fred-c", "fred-d"]), COLLECTIVES, st.sampled_from(range(3)))
+@costly(4 * CASES)
+def test_freds_trees_take_as_long_as_their_messages(
+    seed: int, name: str, collective: Collective, algorithm: int
+) -> None:
+    """Of NPUs that reduce, both levels run an algorithm in turns; of switches that do, an NPU has one stream."""
+    random = np.random.default_rng(seed)
+    case, npus = draw(random), int(random.choice([2, 3, 4, 8, 12, 16, 20, 32]))
+    index = BLOCK_NAMES.index(name)
+    kit = replace(sample_kit(BLOCKS[index]), block=index)
+    simulation = TreeSimulation(
+        [Axis(npus, 0.0, 0.0)], int(case.overheads.endpoint), case.overheads.memory, case.active,
+        rate=case.rate * 1e9 / 1e9, upper=1.0 if name in ("fred-c", "fred-d") else 1 / 8, latency=(case.latency, 100.0),
+        algorithm=ALGORITHMS[algorithm], reduces=name in ("fred-b", "fred-d"),
+    )  # fmt: skip
+    check(case, name, npus, collective, [], (kit,), simulation, algorithm)
+
+
+@given(SEEDS, st.sampled_from(["torus-2d", "torus-3d", "mesh-2d", "hypercube", "fred-a", "fred-d"]))
+@costly(CASES)
+def test_messages_pass_the_links_between_their_ends(seed: int, name: str) -> None:
+    """On axes they are charged the first one in which their ends differ, as between dimensions in ASTRA-sim."""
+    random = np.random.default_rng(seed)
+    case, npus = draw(random), int(random.choice([8, 16, 32]))
+    source, target = random.permutation(npus)[:2].tolist()
+    index = BLOCK_NAMES.index(name)
+    fidelity = replace(fidelity_of(case), kits=(replace(sample_kit(BLOCKS[index]), block=index),))
+    designs = design_of(fidelity, [name], [npus], [case.rate * 1e9])
+    if name.startswith("fred"):
+        near = source // 4 == target // 4
+        latency = (2 if near else 4) * case.latency + (1 if near else 3) * 100
+        rate = case.rate * (1 if near or name == "fred-d" else 1 / 8)
+    else:
+        sides = {"torus-3d": nearest_sides(npus, 3), "hypercube": (2,) * (npus.bit_length() - 1)}
+        axes, first, second = sides.get(name, nearest_sides(npus, 2)), source, target
+        hops = 0
+        for side in axes:
+            there, back = abs(first % side - second % side), side - abs(first % side - second % side)
+            hops = hops or (there if name == "mesh-2d" else min(there, back))
+            first, second = first // side, second // side
+        rate = case.rate / (4 if name == "mesh-2d" else len(axes))
+        latency = hops * case.latency
+    expected = np.floor(latency + case.chunk / (rate * 1e9 / 1e9))
+    found = fidelity.message_seconds(Message(source, target, case.chunk), designs)[0] * 1e9
+    assert abs(found - expected) < 1e-6
+
+
 def test_a_greedy_scheduler_orders_so_many_bits_and_no_more() -> None:
     case = Case(2**20, 3, 1, 100.0, 20.0, Overheads(10.0, inf))
     fidelity = fidelity_of(case, SCHEDULERS.index("offline-greedy"))
@@ -142,12 +190,21 @@ def test_a_greedy_scheduler_orders_so_many_bits_and_no_more() -> None:
 
 
 def check(
-    case: Case, name: str, npus: int, collective: Collective, axes: list[Axis], kits: tuple[Kit, ...] = ()
+    case: Case,
+    name: str,
+    npus: int,
+    collective: Collective,
+    axes: list[Axis],
+    kits: tuple[Kit, ...] = (),
+    simulation: Simulation | None = None,
+    algorithm: int = 0,
 ) -> None:
     """Compare a block with the simulation of all its messages, which wait for each other nowhere."""
     fidelity = replace(fidelity_of(case), kits=kits)
     designs = design_of(fidelity, [name], [npus], [case.rate * 1e9])
+    assert designs.schedule is not None
+    designs = replace(designs, schedule=replace(designs.schedule, algorithm=np.full((1, 1), algorithm)))
     found = fidelity.seconds(collective, case.chunk * case.chunks, designs.npus, designs)[0] * 1e9
-    simulation = Simulation(axes, int(case.overheads.endpoint), case.overheads.memory, case.active)
+    simulation = simulation or Simulation(axes, int(case.overheads.endpoint), case.overheads.memory, case.active)
     assert simulation.run(collective.value, case.chunk, case.chunks) == np.rint(found)
     assert simulation.waits == 0

@@ -128,10 +128,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Inner:
-    """The (k, n) inner dimensions of groups, which their collectives go through one after the other, innermost first.
-
-    Of each: its NPUs; those of a group, 1 where it has no part; their stride; and its share of an NPU's bandwidth.
-    """
+    """(k, n) NPUs, those of a group, their stride and its share of an NPU's bandwidth, of inner dimensions in turn."""
 
     npus: IntArray
     extent: IntArray
@@ -151,8 +148,9 @@ class Block(ABC):
     code : capital letters, what the notation calls it; `name` : what files call it.
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
-    timed_as : ring, line, fully-connected or switch, as which ASTRA-sim's time has the block, or each of its inner
-        dimensions where it is `divided`; None where it has no phases.
+    timed_as : ring, line, fully-connected, switch or tree, as which ASTRA-sim's time has the block, or each of its
+        inner dimensions where it is `divided`; None where it has no phases.
+    upper, in_network : of a tree, an NPU's part of the upper level over its bandwidth, and whether switches reduce.
     parts : what LIBRA (ISPASS 2024) buys, named as prices are; empty where it has no price. Its counts of links and the
         bandwidth per link cancel to one price of each part per NPU and unit of bandwidth.
     """
@@ -163,6 +161,8 @@ class Block(ABC):
     switch_kind: str | None = None
     timed_as: str | None = None
     divided: bool = False
+    upper: float = 0.0
+    in_network: bool = False
     parts: tuple[str, ...] = ()
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
@@ -189,7 +189,7 @@ class Block(ABC):
         return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
 
     def inner(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Inner:
-        """Return the inner dimensions of (n,) groups, as which a block that is `divided` is timed."""
+        """Return the inner dimensions of (n,) groups."""
         raise NotImplementedError(f"{self.name} is not divided")
 
     def traffic_factor(

@@ -67,6 +67,10 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         if spec.policy not in (None, *allowed):
             message = f"found {spec.policy}; allowed with the scheduler {scheduler.key}: {', '.join(allowed)}"
             raise _fail(source, ("policy",), message)
+    trees = [BLOCK_NAMES[kit.block] for kit in kits_of(catalog) if BLOCKS[kit.block].timed_as == "tree"]
+    if trees and Scheduler.THEMIS_PAPER.key in schedulers:
+        known = "is of rings, lines, fully connected dimensions and switches"
+        raise _fail(source, ("scheduler",), f"{Scheduler.THEMIS_PAPER.key} {known}, not of {', '.join(trees)}")
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
         _several(spec.chunks) or (_CHUNKS,),
@@ -177,7 +181,8 @@ def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
         for block, name in spec.algorithms.items():
             index = BLOCK_NAMES.index(block)
             if index in ONE_ALGORITHM and ALGORITHMS.index(name) != natural[index]:
-                message = f"found {name}; a {block} runs {ALGORITHMS[natural[index]]}"
+                own = "reduces in its switches" if BLOCKS[index].in_network else f"runs {ALGORITHMS[natural[index]]}"
+                message = f"found {name}; a {block} {own}"
                 raise _fail(source, ("algorithms", block), message)
             natural[index] = ALGORITHMS.index(name)
     return np.array(natural)[:, None]

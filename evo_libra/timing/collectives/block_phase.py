@@ -6,26 +6,32 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.phase import LINE, Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.phase import LINE, UPPER, Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.tree_phase import tree_time
 
 
 def block_phase_time(
     implementation: Implementation, collective: Collective, size: FloatArray, link: Link, overheads: Overheads
 ) -> FloatArray:
     """Return (n,) ns of a phase that (n,) bytes enter; bytes and errors are those of `phase_time`."""
-    line = link.block == LINE
-    if not line.any():
+    line, tree = link.block == LINE, UPPER[link.block] > 0
+    if not (line.any() or tree.any()):
         return phase_time(implementation, collective, size, link, overheads)
     size, time = np.broadcast_to(size, line.shape), np.empty(len(line))
-    mine = np.flatnonzero(line)
-    time[mine] = line_time(collective, size[mine], link.select(mine), overheads)
-    if not line.all():
-        rest = np.flatnonzero(~line)
-        time[rest] = phase_time(implementation, collective, size[rest], link.select(rest), overheads)
+    for kind, run in ((line, line_time), (tree, tree_time), (~(line | tree), phase_time)):
+        mine = np.flatnonzero(kind)
+        if len(mine):
+            time[mine] = run(implementation, collective, size[mine], link.select(mine), overheads)
     return time
 
 
-def line_time(collective: Collective, size: FloatArray, link: Link, overheads: Overheads) -> FloatArray:
+def line_time(
+    implementation: Implementation,  # noqa: ARG001 - lines run one algorithm
+    collective: Collective,
+    size: FloatArray,
+    link: Link,
+    overheads: Overheads,
+) -> FloatArray:
     """Return (n,) ns of the ring algorithm on lines, until the last NPU is done.
 
     The ring is folded: it goes to every second NPU, and back over those between. So each link carries the messages of

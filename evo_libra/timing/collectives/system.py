@@ -156,8 +156,7 @@ class DesignGroup:
         if len(places) == len(self.designs) and len(dims) == len(self.links):
             return self
         fields = {
-            name: np.array([getattr(link, name) for link in self.links])[dims, places]
-            for name in ("block", "npus", "bandwidth", "latency")
+            name: np.array([getattr(link, name) for link in self.links])[dims, places] for name in self.links[0].arrays
         }
         links = [
             replace(self.links[0], **{name: values[d] for name, values in fields.items()}) for d in range(len(dims))
