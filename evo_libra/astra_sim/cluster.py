@@ -13,11 +13,12 @@ from evo_libra.collective import Collective
 from evo_libra.timing.algorithms import link_bandwidth, runnable
 from evo_libra.timing.collectives.phase import Implementation
 from evo_libra.timing.collectives.system import System
-from evo_libra.timing.fidelity import ASTRA_BLOCK, Fidelity
+from evo_libra.timing.fidelity import Fidelity
 from evo_libra.timing.input_files.network_file import NetworkFile
 from evo_libra.timing.input_files.system_file import SystemFile
 from evo_libra.timing.machine import ComputeModel
 from evo_libra.timing.names import CollectiveAlgorithm, Scheduler
+from evo_libra.timing.phase_dimensions import PHASE_BLOCK
 from evo_libra.timing.trace_time import Layout
 from evo_libra.workload.parallelism import ALL, lay_groups, members_of, parts_of
 from evo_libra.workload.trace_nodes import DimensionGroup, GroupPlace, ListedGroup
@@ -49,7 +50,7 @@ def cluster_of(fidelity: Fidelity, design: Population) -> Cluster:
     assert schedule is not None  # noqa: S101 - our mistake, as a fidelity always makes one
     dimensions = tuple(np.flatnonzero(design.npus[:, 0] > 1).tolist())
     algorithm = np.broadcast_to(schedule.algorithm, design.npus.shape)
-    block = ASTRA_BLOCK[design.block]
+    block = PHASE_BLOCK[design.block]
     rows = [dimension_algorithms(*(int(a[d, 0]) for a in (algorithm, block, design.npus))) for d in dimensions]
     runs = runnable(algorithm, Collective.ALL_REDUCE, block, design.npus)
     bandwidth = link_bandwidth(design.bandwidth, runs, block, design.npus)

@@ -6,7 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, UPPER
 
 RING_ALGORITHM, DIRECT, HALVING_DOUBLING = range(3)
 """Indices into `ALGORITHMS`."""
@@ -15,22 +15,24 @@ RING_ALGORITHM, DIRECT, HALVING_DOUBLING = range(3)
 def runnable(algorithm: IntArray, collective: Collective, block: IntArray, extent: IntArray) -> IntArray:
     """Return the (d, n) algorithms that run where others were asked for.
 
-    On rings, ring always: what sends farther than to a neighbour shares links there, which this model does not see.
-    Halving-doubling has no all-to-all: direct runs it; and it needs a power of two of NPUs: on others, ring runs.
+    On rings and lines, ring always: what sends farther than to a neighbour shares links there, which this model does
+    not see. Halving-doubling has no all-to-all: direct runs it; and it needs a power of two of NPUs: on others, ring
+    runs.
     """
     halving = algorithm == HALVING_DOUBLING
     if collective is Collective.ALL_TO_ALL:
         found = np.where(halving, DIRECT, algorithm)
     else:
         found = np.where(halving & ((extent & (extent - 1)) != 0), RING_ALGORITHM, algorithm)
-    return np.asarray(np.where(block == RING, RING_ALGORITHM, found))
+    found = np.where(UPPER[block] > 0, algorithm, found)  # each level of a tree has its own number of NPUs
+    return np.asarray(np.where((block == RING) | (block == LINE), RING_ALGORITHM, found))
 
 
 def link_bandwidth(bandwidth: FloatArray, algorithm: IntArray, block: IntArray, extent: IntArray) -> FloatArray:
     """Return the (d, n) bandwidth of a link from that of an NPU, in the same unit.
 
     An NPU's bandwidth is all it sends in a dimension. Direct algorithms send to all other NPUs at a time, and a fully
-    connected dimension has a link to each of them; elsewhere a message has all of it.
+    connected dimension has a link to each of them; elsewhere a message has all of it. Of a tree it is all of an NPU.
     """
-    spread = (algorithm == DIRECT) | (block == FULLY_CONNECTED)
+    spread = ((algorithm == DIRECT) & (UPPER[block] == 0)) | (block == FULLY_CONNECTED)
     return np.asarray(np.where(spread, bandwidth / np.maximum(extent - 1, 1), bandwidth))

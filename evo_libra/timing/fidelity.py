@@ -15,29 +15,24 @@ import numpy as np
 from evo_libra.arrays import GIGA, NANO, FloatArray, IntArray, Population, Schedule, columns_or_shared
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
-from evo_libra.network.bill import inner_npus
 from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.fred import LEAF
 from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.network.fabric import OPTIONS, Fabric
-from evo_libra.timing.algorithms import RING_ALGORITHM, link_bandwidth, runnable
+from evo_libra.timing.algorithms import RING_ALGORITHM, runnable
 from evo_libra.timing.collectives.collective_time import collective_time
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, IMPLEMENTATIONS, RING, SWITCH, Link, Overheads
+from evo_libra.timing.collectives.phase import IMPLEMENTATIONS, UPPER, Overheads
 from evo_libra.timing.collectives.queues import TooLongError
 from evo_libra.timing.collectives.system import Choice, System
+from evo_libra.timing.collectives.themis import MAX_ORDERED
 from evo_libra.timing.collectives.themis_paper import Fabrics, paper_time
 from evo_libra.timing.names import ALGORITHMS, SCHEDULERS, Policy, Scheduler
-from evo_libra.units import bytes_per_ns, nanoseconds
-from evo_libra.workload.parallelism import offsets
+from evo_libra.timing.phase_dimensions import PHASE_BLOCK, PhaseDimensions, leaves, message_latency
+from evo_libra.units import bytes_per_ns
 from evo_libra.workload.training import Message
 
 NATURAL = {index: ALGORITHMS.index(block.algorithm) for index, block in enumerate(BLOCKS)}
 """The algorithm of each block unless a problem says otherwise."""
-
-_KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH}
-TIMED_BLOCKS = {block.code: _KNOWN[block.timed_as] for block in BLOCKS if block.timed_as is not None}
-"""Blocks that ASTRA-sim knows, by their codes, as what it knows them: a Clos network is a switch."""
-ASTRA_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
-"""(b,) what ASTRA-sim knows each block as; -1 for those that it does not know."""
 
 _OUTWEIGHS_ROUNDING = 2.0
 
@@ -52,6 +47,7 @@ class Fidelity:
     algorithms : (block, choice) index into `ALGORITHMS`; of several the search chooses, for each dimension.
     latency : (t,) ns of a link of each technology.
     kits : what technologies are built of; with them, switches that a message passes add to its latency.
+    ocs_setting : s in which an optical circuit switch is set to other circuits.
     active : chunks that a dimension runs at a time.
     shrinking : whether an all-reduce scatters inwards and gathers outwards, or runs whole in each dimension.
     policy : which chunk a dimension takes first; None is first come, and smallest first under a Themis scheduler.
@@ -66,6 +62,7 @@ class Fidelity:
     shrinking: bool
     policy: Policy | None
     kits: tuple[Kit, ...] = ()
+    ocs_setting: float = 0.0
 
     @property
     def bounded(self) -> bool:
@@ -174,39 +171,34 @@ class Fidelity:
         extent: IntArray,
         designs: Population,
         share: FloatArray | None = None,
+        stride: IntArray | None = None,
     ) -> FloatArray:
         """Return (n,) s of one collective of a process group that all its NPUs begin at once.
 
         A group has (d, n) NPUs of each dimension. One that holds a part of a dimension runs as on a dimension of its
-        own size, with the (d, n) share of its NPUs' bandwidth; without any with all of it, as in LIBRA. The bytes, a
-        number or (n,), are those of the whole message, for an all-gather of the shard; a ValueError refuses one that
-        cannot be cut into so many chunks.
+        own size, with the (d, n) share of its NPUs' bandwidth; without any with all of it, as in LIBRA. Its NPUs are a
+        (d, n) stride apart, 1 where left out. The bytes, a number or (n,), are those of the whole message, for an
+        all-gather of the shard; a ValueError refuses one that cannot be cut into so many chunks.
         """
-        if share is not None:
-            designs = replace(designs, bandwidth=designs.bandwidth * share)
-        size = np.atleast_1d(size)
-        scheduler = _of(designs).scheduler
-        kinds = np.unique(scheduler).tolist()
+        size, schedule = np.atleast_1d(size), _of(designs)
+        found = self._dimensions(designs, extent, stride, share, schedule.algorithm)
+        kinds = np.unique(schedule.scheduler).tolist()
         if len(kinds) == 1:
-            return self._seconds(tuple(Scheduler)[kinds[0]], collective, size, extent, designs)
+            return self._seconds(tuple(Scheduler)[kinds[0]], collective, size, found, designs)
         time = np.empty(len(designs))
         for kind in kinds:
-            mine = np.flatnonzero(scheduler == kind)
+            mine = np.flatnonzero(schedule.scheduler == kind)
             some, own = designs.select(mine), columns_or_shared(size, mine)
-            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, extent[:, mine], some)
+            time[mine] = self._seconds(tuple(Scheduler)[kind], collective, own, found.select(mine), some)
         return time
 
     def message_seconds(self, message: Message, designs: Population) -> FloatArray:
         """Return (n,) s of one message, which is charged the first dimension in which its ends differ."""
-        apart = offsets(message.source, message.target, designs.npus)
-        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
-        latency, size = self.link_latency(designs), np.full(len(designs), float(message.size))
-        block = ASTRA_BLOCK[designs.block]
-        bandwidth = link_bandwidth(per_npu, np.full(apart.shape, RING_ALGORITHM), block, designs.npus)
-        time = np.zeros(len(designs))
-        for d, offset in enumerate(apart):
-            link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
-            time += np.where(offset > 0, link.transfer(size, link.hops(offset.astype(np.float64))), 0.0)
+        found = self._dimensions(designs, designs.npus)
+        links, apart = (of(message.source, message.target) for of in (found.links_between, found.apart))
+        size, time = np.full(len(designs), float(message.size)), np.zeros(len(designs))
+        for link, offset in zip(links, apart, strict=True):
+            time += np.where(offset > 0, link.transfer(size, link.hops(offset)), 0.0)
         return time * NANO
 
     def next_stage_seconds(
@@ -221,46 +213,60 @@ class Fidelity:
 
         A group has (d, n) NPUs of each dimension, which are (d, n) NPUs apart; the share is that of `seconds`.
         """
-        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA) * (1.0 if share is None else share)
-        latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
-        bandwidth = link_bandwidth(per_npu, np.full(extent.shape, RING_ALGORITHM), block, designs.npus)
+        found = self._dimensions(designs, extent, stride, share)
         time, bytes_ = np.zeros(len(designs)), np.broadcast_to(np.asarray(size, dtype=np.float64), len(designs))
-        for d, members in enumerate(extent):
-            link = Link(block[d], designs.npus[d], bandwidth[d], latency[d])
-            there = link.transfer(bytes_, link.hops(stride[d].astype(np.float64)))
+        links = found.message_links(found.leaf == found.extent)
+        for link, members, apart in zip(links, found.extent, found.stride, strict=True):
+            there = link.transfer(bytes_, link.hops(apart.astype(np.float64)))
             time = np.maximum(time, np.where(members > 1, there, 0.0))
         return time * NANO
+
+    def _dimensions(
+        self,
+        designs: Population,
+        extent: IntArray,
+        stride: IntArray | None = None,
+        share: FloatArray | None = None,
+        algorithm: IntArray | None = None,
+    ) -> PhaseDimensions:
+        """Return where the phases of groups run; messages that no algorithm sends have links as those of rings."""
+        # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
+        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
+        stride, latency = np.ones_like(extent) if stride is None else stride, self.link_latency(designs)
+        asked = RING_ALGORITHM if algorithm is None else algorithm
+        if algorithm is not None and share is not None:  # collectives on trees see to that level by level
+            share = np.where(UPPER[designs.block] > 0, 1.0, share)
+        return PhaseDimensions(
+            PHASE_BLOCK[designs.block], designs.npus, extent, stride, per_npu if share is None else per_npu * share,
+            latency, np.broadcast_to(asked, extent.shape), leaves(designs.block, extent, stride, designs.npus),
+            self._leaf_latency(designs, latency),
+        ).divided(designs.block, per_npu)  # fmt: skip
 
     def link_latency(self, designs: Population) -> FloatArray:
         """Return (d, n) ns of a link; of kits, of a message between neighbours over the hops that it is charged."""
         latency = self.latency[designs.technology]
-        if not self.kits:
+        return message_latency(latency, self.kits, designs, designs.npus) if self.kits else latency
+
+    def _leaf_latency(self, designs: Population, latency: FloatArray) -> FloatArray:
+        """Return (d, n) ns of a message in the first-level switches of trees, from those of all levels."""
+        if not self.kits or not (UPPER[designs.block] > 0).any():
             return latency
-        inside = inner_npus(designs.npus)
-        for k in np.unique(designs.technology[designs.npus > 1]).tolist():
-            mine, kit = (designs.technology == k) & (designs.npus > 1), self.kits[k]
-            links, switches = BLOCKS[kit.block].hops(designs.npus[mine], kit, inside[mine])
-            passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
-            hops = 2.0 if ASTRA_BLOCK[kit.block] == SWITCH else 1.0
-            latency[mine] = (links * latency[mine] + switches * passing) / hops
-        return latency
+        return message_latency(self.latency[designs.technology], self.kits, designs, np.minimum(designs.npus, LEAF))
 
     def _seconds(
-        self, scheduler: Scheduler, collective: Collective, size: IntArray, extent: IntArray, designs: Population
+        self, scheduler: Scheduler, collective: Collective, size: IntArray, found: PhaseDimensions, designs: Population
     ) -> FloatArray:
-        schedule = _of(designs)
-        # An unused dimension has no NPUs to send to, so any bandwidth above 0 will do.
-        per_npu = np.where(designs.bandwidth > 0, designs.bandwidth, GIGA)
-        latency, block = self.link_latency(designs), ASTRA_BLOCK[designs.block]
-        policy = self.policy_of(scheduler)
+        schedule, policy = _of(designs), self.policy_of(scheduler)
         if scheduler is Scheduler.THEMIS_PAPER:
-            fabrics = Fabrics(block, extent, bytes_per_ns(per_npu), latency)
+            fabrics = Fabrics(found.block, found.extent, bytes_per_ns(found.bandwidth), found.latency)
             if policy is Policy.SMALLEST_FIRST:
                 policy = Policy.SMALLEST_CHUNK_FIRST
             return paper_time(collective, size, fabrics, chunks=schedule.chunks, policy=policy) * NANO
-        algorithm = runnable(schedule.algorithm, collective, block, extent)
-        bandwidth = link_bandwidth(per_npu, algorithm, block, extent)
-        links = [Link(*fields) for fields in zip(block, extent, bandwidth, latency, strict=True)]
+        if scheduler.greedy and (depth := len(found.npus)) > MAX_ORDERED:
+            where = "with the axes and bits that its blocks divide into, some design has"
+            raise InputError(f"{scheduler.key} orders at most {MAX_ORDERED} dimensions; {where} {depth}")
+        algorithm = runnable(found.algorithm, collective, found.block, found.extent)
+        links = replace(found, algorithm=algorithm).links()
         system = System(
             {collective: [Choice(IMPLEMENTATIONS, row) for row in algorithm]},
             schedule.chunks, self.active, self.shrinking, self.overheads,

@@ -19,7 +19,6 @@ LAYERS = (
     "a -1 1000 ALLREDUCE {0} 2000 ALLREDUCE {0} 3000 ALLREDUCE {1} 0\n"
     "b -1 1500 ALLGATHER {0} 2500 NONE 0 3500 REDUCESCATTER {1} 0\n"
 )
-TIMED = ["ring", "fully-connected", "switch", "any-to-any"]
 TECHNOLOGIES = {
     "parts-2024": {
         "nvlink4": ["ring", "fully-connected", "switch", "hypercube"],
@@ -74,7 +73,7 @@ def shuffled(pick: Pick, items: Sequence[T]) -> list[T]:
 def write_problem(folder: Path, pick: Pick) -> Path:
     """Write a problem and its files to a folder; return its path. Not every one can be built: see `REFUSALS`."""
     kind = pick(["linear", "linear", "own", "parts-2024", "parts-2024", "wafer"])
-    time = "libra" if kind == "wafer" else pick(["libra", "libra", "astra", "themis"])
+    time = pick(["libra", "libra", "astra", "themis"])
     npus = pick([16, 32, 48, 64, 128])
     workloads = [_workload(folder, pick, npus, n) for n in range(pick([1, 1, 2]))]
     solved = time == "libra" and not any("trace" in workload for workload in workloads)
@@ -82,9 +81,9 @@ def write_problem(folder: Path, pick: Pick) -> Path:
     data = {
         "name": "drawn",
         "npus": npus,
-        "fabric": _fabric(folder, pick, kind, timed=time != "libra"),
+        "fabric": _fabric(folder, pick, kind),
         "workloads": workloads,
-        "time": _without_overlap(_time(pick, time)) if trained else _time(pick, time),
+        "time": _without_overlap(_time(pick, time, kind)) if trained else _time(pick, time, kind),
         "objectives": _objectives(pick, watts=kind == "parts-2024", trained=trained),
         **({"npu": _npu(pick, workloads)} if any("training" in workload for workload in workloads) else {}),
         "tco": {"years": 3, "usd_per_kWh": 0.1, "pue": 1.2},
@@ -107,10 +106,10 @@ def _npu(pick: Pick, workloads: Sequence[Mapping[str, Any]]) -> Any:
     return pick([NPU, [NPU, OTHER], [OTHER, NPU]]) if decoders else NPU
 
 
-def _fabric(folder: Path, pick: Pick, kind: str, *, timed: bool) -> dict[str, Any]:
+def _fabric(folder: Path, pick: Pick, kind: str) -> dict[str, Any]:
     depth = pick([1, 2, 3, 4])
     if kind in TECHNOLOGIES:
-        return {"catalog": kind, "max_dimensions": depth, **_parts(pick, TECHNOLOGIES[kind], timed=timed)}
+        return {"catalog": kind, "max_dimensions": depth, **_parts(pick, TECHNOLOGIES[kind])}
     if kind == "linear":
         return {"catalog": pick(["libra", "libra-cosearch"]), "max_dimensions": depth}
     technologies = {name: _technology(pick) for name in shuffled(pick, ["near", "mid", "far"])}
@@ -119,10 +118,9 @@ def _fabric(folder: Path, pick: Pick, kind: str, *, timed: bool) -> dict[str, An
     return {"catalog": "own.yaml", "max_dimensions": depth, "one_dimension_per_technology": pick([True, False])}
 
 
-def _parts(pick: Pick, known: Mapping[str, Sequence[str]], *, timed: bool) -> dict[str, Any]:
-    built = {name: [block for block in blocks if not timed or block in TIMED] for name, blocks in known.items()}
-    technologies = shuffled(pick, some(pick, [name for name, blocks in built.items() if blocks]))
-    blocks = dict.fromkeys(block for name in technologies for block in built[name])
+def _parts(pick: Pick, known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    technologies = shuffled(pick, some(pick, list(known)))
+    blocks = dict.fromkeys(block for name in technologies for block in known[name])
     return {"technologies": technologies, "blocks": some(pick, list(blocks))}
 
 
@@ -211,11 +209,13 @@ def _without_overlap(time: Any) -> Any:
     return time if isinstance(time, str) else {key: value for key, value in time.items() if key != "overlap"}
 
 
-def _time(pick: Pick, model: str) -> Any:
+def _time(pick: Pick, model: str, kind: str) -> Any:
     if model == "libra":
         weights = pick(["absolute", "normalised"])
         return pick(["libra", {"model": "libra", "overlap": "tp-dp"}, {"model": "libra", "weights": weights}])
     schedulers = ["baseline", "round-robin", "offline-greedy", "offline-greedy-flex", "themis-paper"]
+    if kind == "wafer":
+        schedulers.remove("themis-paper")  # it is not of trees
     more = {
         "scheduler": pick([None, *schedulers, ["baseline", "offline-greedy", "round-robin"]]),
         "chunks": pick([1, 3, 8, [1, 2, 4]]),
@@ -227,6 +227,7 @@ def _time(pick: Pick, model: str) -> Any:
         "collective_optimization": pick([None, "baseline"]),
         "overlap": pick(["none", "tp-dp"]),
         "latency_ns": pick([300, 512.5]),
+        "ocs_setting_us": pick([None, 10]),
     }
     return {"model": model, **{key: value for key, value in more.items() if value is not None}}
 

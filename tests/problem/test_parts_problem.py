@@ -19,6 +19,7 @@ from evo_libra.network.blocks.registry import BLOCKS
 from evo_libra.problem.allocate import program_for
 from evo_libra.problem.designs import violations
 from evo_libra.problem.problem import Problem
+from evo_libra.timing.phase_dimensions import TIMED_BLOCKS
 
 CATALOG = """
 kind: parts
@@ -122,9 +123,15 @@ def test_what_parts_cannot_be_is_told(tmp_path: Path) -> None:
         load(tmp_path).evaluate("FC(8)@far:350_SW(64)@far:50")
     with pytest.raises(InputError, match="did you mean 'near'"):
         load(tmp_path, "fabric.technologies=[nearr]")
-    (tmp_path / "small.yaml").write_text(CATALOG.replace("blocks: [ring, switch]", "blocks: [torus-2d, switch]"))
-    with pytest.raises(InputError, match="ASTRA-sim has no phases on torus"):
-        load_problem(str(tmp_path / "problem.yaml"), ["time={model: astra}"])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delitem(TIMED_BLOCKS, "RI")  # such as a block of a user's own
+        with pytest.raises(InputError, match="no phases are known on ring"):
+            load_problem(str(tmp_path / "problem.yaml"), ["time={model: astra}"])
+    (tmp_path / "small.yaml").write_text(CATALOG.replace("blocks: [ring, switch]", "blocks: [fred-b, switch]"))
+    with pytest.raises(InputError, match=r"themis-paper is of rings, lines, fully connected .* not of fred-b"):
+        load_problem(str(tmp_path / "problem.yaml"), ["time={model: themis, scheduler: themis-paper}"])
+    with pytest.raises(InputError, match="found ring; a fred-b reduces in its switches"):
+        load_problem(str(tmp_path / "problem.yaml"), ["time={model: astra, algorithms: {fred-b: ring}}"])
 
 
 @pytest.mark.parametrize("time", ["libra", "{model: astra, chunks: 16}"])

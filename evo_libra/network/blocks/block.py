@@ -126,6 +126,16 @@ class Counts:
         return np.asarray(self.linear + self.step * self.slope)
 
 
+@dataclass(frozen=True)
+class Inner:
+    """(k, n) NPUs, those of a group, their stride and its share of an NPU's bandwidth, of inner dimensions in turn."""
+
+    npus: IntArray
+    extent: IntArray
+    stride: IntArray
+    share: FloatArray
+
+
 class Block(ABC):
     """A building block. Methods take and give arrays (n,) that broadcast, and are pure.
 
@@ -138,7 +148,9 @@ class Block(ABC):
     code : capital letters, what the notation calls it; `name` : what files call it.
     algorithm : the natural algorithm of its collectives: ring, direct or halving-doubling.
     switch_kind : kind of part that the block needs as its switch, or None.
-    timed_as : ring, fully-connected or switch, as which ASTRA-sim's time has the block; None where it has no phases.
+    timed_as : ring, line, fully-connected, switch or tree, as which ASTRA-sim's time has the block, or each of its
+        inner dimensions where it is `divided`; None where it has no phases.
+    upper, in_network : of a tree, an NPU's part of the upper level over its bandwidth, and whether switches reduce.
     parts : what LIBRA (ISPASS 2024) buys, named as prices are; empty where it has no price. Its counts of links and the
         bandwidth per link cancel to one price of each part per NPU and unit of bandwidth.
     """
@@ -148,6 +160,9 @@ class Block(ABC):
     algorithm: str
     switch_kind: str | None = None
     timed_as: str | None = None
+    divided: bool = False
+    upper: float = 0.0
+    in_network: bool = False
     parts: tuple[str, ...] = ()
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
@@ -172,6 +187,10 @@ class Block(ABC):
         npus : of the dimension.
         """
         return np.ones(np.broadcast_shapes(np.shape(extent), np.shape(stride), np.shape(npus)))
+
+    def inner(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Inner:
+        """Return the inner dimensions of (n,) groups."""
+        raise NotImplementedError(f"{self.name} is not divided")
 
     def traffic_factor(
         self, pattern: Pattern, extent: IntArray, collective: Collective = Collective.ALL_REDUCE

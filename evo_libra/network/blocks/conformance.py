@@ -59,6 +59,7 @@ def faults(block: Block, kit: Kit | None = None) -> list[str]:
         *_names(block),
         *_sizes(block, kit, sizes),
         *_shares(block, extent, stride, npus),
+        *(_inner(block, extent, stride, npus) if block.divided or block.timed_as == "tree" else ()),
         *_steps(block, np.unique(extent)),
         *_counts(block, kit, sizes),
     ]
@@ -71,8 +72,8 @@ def _names(block: Block) -> Iterator[str]:
         yield f"there is no algorithm '{block.algorithm}'"
     if block.switch_kind not in (None, "switch", "ocs"):
         yield f"no part of kind '{block.switch_kind}' can be its switch"
-    if block.timed_as not in (None, "ring", "fully-connected", "switch"):
-        yield f"ASTRA-sim has no phases on '{block.timed_as}'"
+    if block.timed_as not in (None, "ring", "line", "fully-connected", "switch", "tree"):
+        yield f"no phases are known on '{block.timed_as}'"
 
 
 def _sizes(block: Block, kit: Kit, npus: IntArray) -> Iterator[str]:
@@ -110,6 +111,17 @@ def _shares(block: Block, extent: IntArray, stride: IntArray, npus: IntArray) ->
     # A reduce-scatter can be run as an all-to-all of the parts.
     less = found[Pattern.SHRINKING] < found[Pattern.ALL_TO_ALL] * (1 - _CLOSE)
     yield from _at("the share of shrinking is below that of all-to-all", npus, less)
+
+
+def _inner(block: Block, extent: IntArray, stride: IntArray, npus: IntArray) -> Iterator[str]:
+    inner = block.inner(extent, stride, npus)
+    used = inner.extent > 1
+    yield from _at("a group is not on its inner dimensions", npus, np.not_equal(inner.extent.prod(axis=0), extent))
+    yield from _at("a group is larger than an inner dimension", npus, np.any(inner.extent > inner.npus, axis=0))
+    # Levels of a tree take turns.
+    sent = np.where(used & block.divided, inner.share, 0.0).sum(axis=0)
+    yield from _at("the shares of inner dimensions are not in (0, 1] together", npus, np.greater(sent, 1 + _CLOSE))
+    yield from _at("an inner dimension has no share", npus, np.any(used & (inner.share <= 0), axis=0))
 
 
 def _steps(block: Block, extent: IntArray) -> Iterator[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Kit, halving_doubling_steps
+from evo_libra.network.blocks.block import Block, Inner, Kit, halving_doubling_steps
 
 
 class FullyConnected(Block):
@@ -45,6 +45,8 @@ class Hypercube(Block):
     code = "HC"
     name = "hypercube"
     algorithm = "halving-doubling"
+    timed_as = "ring"
+    divided = True
 
     def quantum(self, npus: IntArray, kit: Kit) -> IntArray:
         return np.maximum(_bits(npus), 1)
@@ -57,6 +59,13 @@ class Hypercube(Block):
         members = np.asarray(extent, dtype=np.float64)
         busy = 2 * (members - 1) / members if pattern is Pattern.ALL_TO_ALL else _bits(extent)
         return np.where(members > 1, busy / np.maximum(_bits(npus), 1), 1.0)
+
+    def inner(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Inner:
+        """Return a pair for each bit in which the members of a group differ, with the link of that bit."""
+        bits = _bits(extent)
+        used = np.arange(max(int(bits.max(initial=0)), 1))[:, None] < bits
+        pair = np.where(used, 2, 1)
+        return Inner(pair, pair, np.ones_like(pair), np.where(used, 1 / np.maximum(_bits(npus), 1), 1.0))
 
     def steps(self, collective: Collective, extent: IntArray) -> FloatArray:
         """Return the steps of halving and doubling; an all-to-all goes to the opposite corner."""

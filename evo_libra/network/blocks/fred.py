@@ -16,7 +16,16 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Hops, Kit, assemble, halving_doubling_steps, switched_cut
+from evo_libra.network.blocks.block import (
+    Block,
+    Counts,
+    Hops,
+    Inner,
+    Kit,
+    assemble,
+    halving_doubling_steps,
+    switched_cut,
+)
 from evo_libra.network.blocks.grid import on_axes
 
 LEAF = 4
@@ -37,6 +46,7 @@ class FredTree(Block):
 
     algorithm = "halving-doubling"
     switch_kind = "switch"
+    timed_as = "tree"
 
     def __init__(self, code: str, name: str, upper: float, *, in_network: bool) -> None:
         self.code, self.name, self.upper, self.in_network = code, name, upper, in_network
@@ -48,9 +58,7 @@ class FredTree(Block):
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
         extent, stride, npus = np.broadcast_arrays(*(np.asarray(some, np.int64) for some in (extent, stride, npus)))
-        leaf = np.minimum(npus, LEAF)
-        extents, _, regular = on_axes(extent, stride, np.stack([leaf, -(-npus // leaf)]))
-        near, far = np.where(regular, extents, [np.ones_like(extent), extent]).astype(np.float64)
+        near, far = self.inner(extent, stride, npus).extent.astype(np.float64)
         if pattern is Pattern.ALL_TO_ALL:
             relief = (extent - 1) / np.maximum(extent - near, 1)
         elif self.in_network:
@@ -58,6 +66,18 @@ class FredTree(Block):
         else:
             relief = (extent - 1) / np.maximum(far - 1, 1)
         return np.where(far > 1, np.minimum(self.upper * relief, 1.0), 1.0)
+
+    def inner(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Inner:
+        """Return both levels: the NPUs of a group in a switch, and its switches."""
+        leaf = np.minimum(npus, LEAF)
+        levels = np.stack([leaf, -(-npus // leaf)])
+        extents, strides, regular = on_axes(extent, stride, levels)
+        apart = np.stack([np.ones_like(extent), extent])
+        share = np.broadcast_to(np.array([1.0, self.upper])[:, None], levels.shape)
+        return Inner(
+            np.where(regular, levels, np.maximum(levels, apart)), np.where(regular, extents, apart),
+            np.where(regular, strides, 1), share,
+        )  # fmt: skip
 
     def traffic_factor(
         self, pattern: Pattern, extent: IntArray, collective: Collective = Collective.ALL_REDUCE

@@ -26,7 +26,7 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray, cases
 from evo_libra.collective import Collective, Pattern
-from evo_libra.network.blocks.block import Block, Counts, Kit, assemble, ring_steps
+from evo_libra.network.blocks.block import Block, Counts, Inner, Kit, assemble, ring_steps
 
 AxisShare: TypeAlias = Callable[[Pattern, IntArray, IntArray, IntArray], FloatArray]
 
@@ -206,6 +206,8 @@ class Torus(Block):
     """
 
     algorithm = "ring"
+    timed_as = "ring"
+    divided = True
 
     def __init__(self, code: str, name: str, axes: int) -> None:
         self.code, self.name, self.axes = code, name, axes
@@ -219,7 +221,23 @@ class Torus(Block):
         return np.asarray((sides(npus, self.axes) > 1).all(axis=0) & (2 * self.axes <= kit.ports))
 
     def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        return grid_share(pattern, (extent, stride, npus), self.axes, ring_share)
+        return grid_share(pattern, (extent, stride, npus), self.axes, self.axis_share)
+
+    @staticmethod
+    def axis_share(pattern: Pattern, extent: IntArray, stride: IntArray, length: IntArray) -> FloatArray:
+        """Return the share of groups on one axis."""
+        return ring_share(pattern, extent, stride, length)
+
+    def inner(self, extent: IntArray, stride: IntArray, npus: IntArray) -> Inner:
+        """Return an axis each; a group that is no product is one ring of its members, by way of all NPUs."""
+        lengths = sides(npus, self.axes)
+        extents, strides, regular = on_axes(extent, stride, lengths)
+        share = self.axis_share(Pattern.SHRINKING, extents, strides, lengths) / self.axes
+        around = np.where(np.arange(self.axes)[:, None] == 0, extent, 1)
+        return Inner(
+            np.where(regular, lengths, around), np.where(regular, extents, around), np.where(regular, strides, 1),
+            np.where(regular, share, self.share(Pattern.SHRINKING, extent, stride, npus)),
+        )  # fmt: skip
 
     def cut(self, npus: IntArray) -> FloatArray:
         """Return the links of two straight cuts, or of two with a step."""
@@ -238,8 +256,12 @@ class Mesh(Torus):
     1500 and 750 of 3000 GB/s).
     """
 
-    def share(self, pattern: Pattern, extent: IntArray, stride: IntArray, npus: IntArray) -> FloatArray:
-        return grid_share(pattern, (extent, stride, npus), self.axes, lambda *group: line_share(*group[:3]))
+    timed_as = "line"
+
+    @staticmethod
+    def axis_share(pattern: Pattern, extent: IntArray, stride: IntArray, length: IntArray) -> FloatArray:  # noqa: ARG004 - rings differ
+        """Return the share of groups on one axis."""
+        return line_share(pattern, extent, stride)
 
     def cut(self, npus: IntArray) -> FloatArray:
         """Return the links of a straight cut, or one with a step."""

@@ -21,15 +21,16 @@ class OcsRail(Block):
     """An optical rail: any group has rings of its own, with all its ports.
 
     In shrinking patterns a ring has all its bandwidth, in one direction, too. In an all-to-all a byte passes the mean
-    distance along the ring, half of the group: share 2 / e. The circuits are taken to be there when a group needs them:
-    the time in which an OCS is set (ms for mirrors) is not counted, which holds where it is hidden behind computation,
-    and makes times lower bounds where it is not.
+    distance along the ring, half of the group: share 2 / e. LIBRA's time has the circuits there when a group needs
+    them: the time in which an OCS is set (ms for mirrors) is not counted, which holds where it is hidden behind
+    computation, and makes times lower bounds where it is not. ASTRA-sim's time counts it where a problem gives it.
     """
 
     code = "OC"
     name = "ocs-rail"
     algorithm = "ring"
     switch_kind = "ocs"
+    timed_as = "ring"
 
     def allowed(self, npus: IntArray, kit: Kit, inside: IntArray | None = None) -> BoolArray:
         """Return whether one OCS has ports for a ring of all NPUs."""

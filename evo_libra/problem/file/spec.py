@@ -196,6 +196,11 @@ class TimeSpec(StrictModel):
         None,
         description="bandwidth of the memory that reductions read and write; when left out, reductions take no time",
     )
+    ocs_setting_us: NotNegative | None = Field(
+        None,
+        description="time in which an optical circuit switch is set; it counts for each collective that other groups "
+        "share the switch with, and not at all when left out",
+    )
     active_chunks: Chunks | None = Field(
         None, description="chunks that a dimension runs at a time, each at full bandwidth; 1 when left out"
     )

@@ -23,10 +23,11 @@ from evo_libra.problem.time_models.libra import LibraTime
 from evo_libra.problem.time_models.loops import WeightedLoop
 from evo_libra.problem.time_models.time_model import TimeModel
 from evo_libra.timing.collectives.phase import Overheads
-from evo_libra.timing.fidelity import NATURAL, TIMED_BLOCKS, Fidelity
+from evo_libra.timing.fidelity import NATURAL, Fidelity
 from evo_libra.timing.names import ALGORITHMS, POLICIES, SCHEDULERS, Scheduler
+from evo_libra.timing.phase_dimensions import ONE_ALGORITHM, TIMED_BLOCKS
 from evo_libra.timing.trace_time import TracedWorkload
-from evo_libra.units import nanoseconds
+from evo_libra.units import nanoseconds, seconds
 from evo_libra.workload.step.plan_table import PlanTable
 from evo_libra.workload.step.training_step import TrainingStep
 from evo_libra.workload.training import Merging
@@ -66,6 +67,10 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         if spec.policy not in (None, *allowed):
             message = f"found {spec.policy}; allowed with the scheduler {scheduler.key}: {', '.join(allowed)}"
             raise _fail(source, ("policy",), message)
+    trees = [BLOCK_NAMES[kit.block] for kit in kits_of(catalog) if BLOCKS[kit.block].timed_as == "tree"]
+    if trees and Scheduler.THEMIS_PAPER.key in schedulers:
+        known = "is of rings, lines, fully connected dimensions and switches"
+        raise _fail(source, ("scheduler",), f"{Scheduler.THEMIS_PAPER.key} {known}, not of {', '.join(trees)}")
     memory = math.inf if spec.local_memory_GBps is None else spec.local_memory_GBps
     return Fidelity(
         _several(spec.chunks) or (_CHUNKS,),
@@ -77,6 +82,7 @@ def fidelity_of(spec: TimeSpec, catalog: Catalog, source: Source) -> Fidelity | 
         spec.collective_optimization != "baseline",
         None if spec.policy is None else POLICIES[spec.policy],
         _timed(kits_of(catalog), source),
+        seconds(1000.0 * (spec.ocs_setting_us or 0.0)),
     )
 
 
@@ -85,7 +91,7 @@ def _timed(kits: tuple[Kit, ...], source: Source) -> tuple[Kit, ...]:
     if untimed:
         allowed = ", ".join(block.name for block in BLOCKS if block.code in TIMED_BLOCKS)
         raise _fail(
-            source, ("model",), f"ASTRA-sim has no phases on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
+            source, ("model",), f"no phases are known on {', '.join(untimed)}; with `fabric.blocks` of {allowed}, "
             "or under LIBRA's time, the problem can be searched",
         )  # fmt: skip
     return kits
@@ -168,14 +174,17 @@ def _algorithms(spec: TimeSpec, source: Source) -> IntArray:
     if spec.algorithms == "search":
         every = range(len(ALGORITHMS))
         rows = [[first, *(a for a in every if a != first)] for first in natural]
-        ring = BLOCK_NAMES.index("ring")
-        rows[ring] = [natural[ring]] * len(ALGORITHMS)
+        for only in ONE_ALGORITHM:
+            rows[only] = [natural[only]] * len(ALGORITHMS)
         return np.array(rows)
     if isinstance(spec.algorithms, dict):
         for block, name in spec.algorithms.items():
-            if block == "ring" and name != "ring":
-                raise _fail(source, ("algorithms", block), f"found {name}; a ring runs ring")
-            natural[BLOCK_NAMES.index(block)] = ALGORITHMS.index(name)
+            index = BLOCK_NAMES.index(block)
+            if index in ONE_ALGORITHM and ALGORITHMS.index(name) != natural[index]:
+                own = "reduces in its switches" if BLOCKS[index].in_network else f"runs {ALGORITHMS[natural[index]]}"
+                message = f"found {name}; a {block} {own}"
+                raise _fail(source, ("algorithms", block), message)
+            natural[index] = ALGORITHMS.index(name)
     return np.array(natural)[:, None]
 
 

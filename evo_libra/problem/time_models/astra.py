@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from evo_libra.arrays import FloatArray, IntArray, Population, Schedule, columns
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, Schedule, columns
 from evo_libra.collective import Collective, Dispatch, NextStage, Pattern, SizedByPlan, SizedCollective
 from evo_libra.network.blocks.block import Block
 from evo_libra.network.fabric import Fabric
 from evo_libra.problem.time_models.loops import Channel
 from evo_libra.problem.time_models.time_model import Placement, TimeModel, by_block
 from evo_libra.timing.fidelity import Fidelity
+from evo_libra.timing.phase_dimensions import OPTICAL
 from evo_libra.timing.trace_time import Layout
+from evo_libra.workload.parallelism import offsets
 from evo_libra.workload.training import Message
 
 
@@ -47,7 +49,9 @@ class AstraTime(TimeModel):
             if isinstance(load, SizedByPlan):
                 continue
             if isinstance(load, Message):
-                found[layout, group, load] = self.collectives.message_seconds(load, self.reaching(designs))
+                apart = 1 + offsets(load.source, load.target, designs.npus)
+                setting = self._setting(Placement(apart, np.ones_like(apart)), designs)
+                found[layout, group, load] = setting + self.collectives.message_seconds(load, self.reaching(designs))
                 continue
             if isinstance(load, NextStage):
                 found[layout, group, load] = self.seconds(load, load.size, placed[layout, group], designs)
@@ -97,10 +101,33 @@ class AstraTime(TimeModel):
     ) -> FloatArray:
         share, designs = self._shares(placed, designs), self.reaching(designs)
         whole = np.rint(size).astype(np.int64)
+        setting = self._setting(placed, designs)
         if isinstance(what, NextStage):
-            return self.collectives.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
+            return setting + self.collectives.next_stage_seconds(whole, placed.extent, placed.stride, designs, share)
         collective = Collective.ALL_TO_ALL if isinstance(what, Dispatch) else what
-        return self.collectives.seconds(collective, whole, placed.extent, designs, share)
+        return setting + self.collectives.seconds(collective, whole, placed.extent, designs, share, placed.stride)
+
+    def _setting(self, placed: Placement, designs: Population) -> FloatArray:
+        """Return (n,) s until the circuits of groups are there: those of other groups are, wherever there are any."""
+        optical = OPTICAL[designs.block] & (placed.extent > 1)
+        if not self.collectives.ocs_setting or not optical.any():
+            return np.zeros(len(designs))
+        return np.where((optical & self._shared(designs)).any(axis=0), self.collectives.ocs_setting, 0.0)
+
+    def _shared(self, designs: Population) -> BoolArray:
+        """Return (d, n) in which dimensions groups of several kinds have traffic, which need other circuits."""
+        lie, shape = self.placed(designs.npus, designs.plan), designs.npus.shape
+        least, most = np.full(shape, np.iinfo(np.int64).max), np.zeros(shape, dtype=np.int64)
+        for layout, group, load in self.channels:
+            if isinstance(load, Message):  # each has a circuit of its own
+                return np.ones(shape, dtype=np.bool_)
+            one = lie[layout, group]
+            used = one.extent > 1
+            if isinstance(load, SizedByPlan):
+                used &= columns(load.sent, designs.plans[layout[0][1]])
+            place = one.stride * designs.npus + one.extent
+            least, most = np.where(used, np.minimum(least, place), least), np.where(used, np.maximum(most, place), most)
+        return most > least
 
     def _shares(self, placed: Placement, designs: Population) -> FloatArray | None:
         return by_block(self.kits, designs.technology, placed, designs.npus, _share) if self.kits else None

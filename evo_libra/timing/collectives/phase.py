@@ -7,11 +7,11 @@ nanosecond wherever the simulator does so. Integers are held in float64, which i
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,54 +19,15 @@ from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
 from evo_libra.errors import InputError, unknown
 from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.collectives.windowed import windowed_time
 from evo_libra.timing.names import CollectiveAlgorithm
 from evo_libra.units import bytes_per_ns, reading_ns
 
-
-def windowed_time(
-    collective: Collective, npus: int, window: int, endpoint: float, transfer: Callable[[int], float], reduction: float
-) -> float:
-    """Return the ns of one phase with a window of messages under way.
-
-    There are ``endpoint`` ns before each message, ``transfer`` gives the ns of a message to the NPU at an offset from 1
-    to ``npus - 1``, and a received message takes some ns to reduce.
-    """
-    peers = npus - 1
-    twice = collective is Collective.ALL_REDUCE
-    left = 2 * peers if twice else peers
-    free = sent = received = 0
-    events = [(endpoint, order, True) for order in range(window)]
-    order = tokens = window
-    while True:
-        now, _, is_token = heapq.heappop(events)
-        if not is_token:
-            received += 1
-            reduces = _reduces(collective, tokens, window)
-            tokens += 1
-            heapq.heappush(events, (now + endpoint + (reduction if reduces else 0.0), order, True))
-            order += 1
-            continue
-        free += 1
-        second_half = twice and left <= peers
-        if second_half and received < peers:
-            continue
-        for _ in range(window if second_half else 1):
-            if left and free:
-                heapq.heappush(events, (now + transfer(sent % peers + 1), order, False))
-                order, sent, left, free = order + 1, sent + 1, left - 1, free - 1
-        if not left and free == window:
-            return now
-
-
-def _reduces(collective: Collective, tokens: int, window: int) -> bool:
-    """Return whether a message is reduced when it arrives: tokens come in turns of a window without and one with it."""
-    turn, place = divmod(tokens, 2 * window)
-    if place < window:
-        return False
-    return collective is Collective.REDUCE_SCATTER or (collective is Collective.ALL_REDUCE and turn % 2 == 0)
-
-
-RING, FULLY_CONNECTED, SWITCH = (next(i for i, b in enumerate(BLOCKS) if b.code == code) for code in ("RI", "FC", "SW"))
+_CODES = [block.code for block in BLOCKS]
+RING, FULLY_CONNECTED, SWITCH, LINE = map(_CODES.index, ("RI", "FC", "SW", "ME"))
+"""What phases are timed as, by the block of each kind; the lines are those of a mesh. Trees are timed as themselves."""
+UPPER = np.array([block.upper if block.timed_as == "tree" else 0.0 for block in BLOCKS])
+"""(b,) an NPU's part of the upper level of a tree, over its own bandwidth; 0 for other blocks."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +42,8 @@ class Link:
     latency : (n,) ns of a link.
     shared : whether messages that meet on a link wait for each other, as in ASTRA-sim's congestion-aware backend; that
         has closed forms with a single dimension and one chunk at a time, and everything else is refused.
+    leaf : (n,) NPUs of a group in each first-level switch, where there are trees: their bandwidth is all of an NPU, and
+        their latency that of a message over both levels; `leaf_latency` is that of one which stays below.
     """
 
     block: IntArray
@@ -88,16 +51,23 @@ class Link:
     bandwidth: FloatArray
     latency: FloatArray
     shared: bool = False
+    leaf: IntArray | None = None
+    leaf_latency: FloatArray | None = None
 
     @cached_property
     def rate(self) -> FloatArray:
         """Bytes per ns of a link and direction."""
         return bytes_per_ns(self.bandwidth)
 
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """Its arrays, by name."""
+        names = ("block", "npus", "bandwidth", "latency", "leaf", "leaf_latency")
+        return {name: values for name in names if (values := getattr(self, name)) is not None}
+
     def select(self, designs: IntArray | BoolArray) -> Link:
         """Return the links of some designs."""
-        fields = ("block", "npus", "bandwidth", "latency")
-        return replace(self, **{name: getattr(self, name)[designs] for name in fields})
+        return replace(self, **{name: values[designs] for name, values in self.arrays.items()})
 
     def transfer(self, message: FloatArray, hops: FloatArray | float) -> FloatArray:
         """Return the ns of one message of some bytes over some hops."""
@@ -117,9 +87,10 @@ class Link:
         return np.where(self.block == RING, ring, np.where(self.block == SWITCH, switch, arrival))
 
     def hops(self, offset: FloatArray) -> FloatArray:
-        """Return the hops to the NPU at an offset."""
-        around = np.minimum(offset, self.npus - offset)
-        return np.where(self.block == RING, around, np.where(self.block == SWITCH, 2.0, 1.0))
+        """Return the hops to the NPU at an offset, on a line at a distance."""
+        around = np.where(self.block == LINE, offset, np.minimum(offset, self.npus - offset))
+        along = (self.block == RING) | (self.block == LINE)
+        return np.where(along, around, np.where(self.block == SWITCH, 2.0, 1.0))
 
 
 @dataclass(frozen=True)

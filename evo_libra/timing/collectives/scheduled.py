@@ -17,6 +17,9 @@ from evo_libra.timing.collectives.system import Chunks, DesignGroup, System
 from evo_libra.timing.collectives.themis import Network, SmallArray, plan, products
 from evo_libra.timing.names import Policy
 
+_TABLE = 4
+"""Times of phases behind sets of dimensions that a tile keeps, for each chunk phase that it runs."""
+
 _RS, _AG, _AR = Collective.REDUCE_SCATTER, Collective.ALL_GATHER, Collective.ALL_REDUCE
 
 
@@ -31,7 +34,8 @@ def scheduled_time(collective: Collective, chunks: Chunks, part: DesignGroup, sy
     for group in part.packed(np.array([link.npus > 1 for link in part.links])):
         if not group.used.any():
             continue
-        for tile in tiles(chunks.count[group.designs], 2 * len(group.links)):
+        count, depth = chunks.count[group.designs], len(group.links)
+        for tile in tiles(count, max(2 * depth, (depth << depth) // (_TABLE * int(count.max())))):
             some = group.select(tile)
             time[some.designs] = _time(collective, chunks.select(some.designs), some, system)
     return time

@@ -9,7 +9,8 @@ import numpy as np
 
 from evo_libra.arrays import BoolArray, FloatArray, IntArray
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.phase import Implementation, Link, Overheads, phase_time
+from evo_libra.timing.collectives.block_phase import block_phase_time
+from evo_libra.timing.collectives.phase import Implementation, Link, Overheads
 from evo_libra.timing.names import CollectiveAlgorithm, Policy, Scheduler
 
 SEVERAL_IN_A_TREE = (
@@ -155,8 +156,7 @@ class DesignGroup:
         if len(places) == len(self.designs) and len(dims) == len(self.links):
             return self
         fields = {
-            name: np.array([getattr(link, name) for link in self.links])[dims, places]
-            for name in ("block", "npus", "bandwidth", "latency")
+            name: np.array([getattr(link, name) for link in self.links])[dims, places] for name in self.links[0].arrays
         }
         links = [
             replace(self.links[0], **{name: values[d] for name, values in fields.items()}) for d in range(len(dims))
@@ -186,7 +186,7 @@ class DesignGroup:
         if len(places) < len(self.designs):
             link, size = link.select(places), size[places]
         try:
-            return phase_time(option, kind, size, link, self.overheads)
+            return block_phase_time(option, kind, size, link, self.overheads)
         except ValueError as error:
             n = next(place for place in places if self._fails(option, kind, dimension, place))
             where = f"dimension {self.dimensions[dimension, n]} of design {self.designs[n]}"
@@ -194,7 +194,7 @@ class DesignGroup:
 
     def _fails(self, option: Implementation, kind: Collective, dimension: int, place: int) -> bool:
         try:
-            phase_time(option, kind, np.ones(1), self.links[dimension].select(np.array([place])), self.overheads)
+            block_phase_time(option, kind, np.ones(1), self.links[dimension].select(np.array([place])), self.overheads)
         except ValueError:
             return True
         return False

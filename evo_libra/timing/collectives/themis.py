@@ -21,6 +21,9 @@ from evo_libra.timing.names import Scheduler
 _MEBI = 2**20
 _FRACTION = 16
 
+MAX_ORDERED = 14
+"""Dimensions that a greedy scheduler orders: there is a figure for each set of them."""
+
 SmallArray = NDArray[np.int8]
 """Dimensions and places: the arrays of all chunks of all designs are large."""
 

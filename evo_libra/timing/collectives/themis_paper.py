@@ -15,7 +15,7 @@ import numpy as np
 
 from evo_libra.arrays import FloatArray, IntArray
 from evo_libra.collective import Collective
-from evo_libra.timing.collectives.phase import FULLY_CONNECTED, RING
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING
 from evo_libra.timing.collectives.queues import finish, tiles
 from evo_libra.timing.collectives.queues_numpy import SCATTERS, Joining, max_bits
 from evo_libra.timing.names import Policy
@@ -34,7 +34,7 @@ class Fabrics:
 
     Attributes
     ----------
-    block : (d, n) index into the table of blocks; rings run ring, fully connected dimensions direct and
+    block : (d, n) index into the table of blocks; rings and lines run ring, fully connected dimensions direct and
         switches halving-doubling algorithms.
     npus : (d, n).
     bandwidth : (d, n) bytes per ns of an NPU.
@@ -50,6 +50,8 @@ class Fabrics:
         """Return the (d, n) ns of the steps of a reduce-scatter, which an all-gather has too."""
         doubling = np.ceil(np.log2(self.npus))
         steps = np.where(self.block == RING, self.npus - 1, np.where(self.block == FULLY_CONNECTED, 1, doubling))
+        # A message on a line passes two links, see `evo_libra.timing.collectives.block_phase.line_time`.
+        steps = np.where(self.block == LINE, (self.npus - 1) * np.minimum(self.npus - 1, 2), steps)
         return np.asarray(steps * self.latency)
 
     def involved(self, taking: Sequence[bool] | None) -> Fabrics:

@@ -1,0 +1,160 @@
+"""The dimensions that phases run in: those of a design, or a ring for each axis of a torus, and so on.
+
+What a block says of its inner dimensions decides: see `evo_libra.network.blocks.block.Block.inner`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evo_libra.arrays import BoolArray, FloatArray, IntArray, Population, cases
+from evo_libra.network.bill import inner_npus
+from evo_libra.network.blocks import Kit
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.timing.algorithms import link_bandwidth
+from evo_libra.timing.collectives.phase import FULLY_CONNECTED, LINE, RING, SWITCH, UPPER, Link
+from evo_libra.timing.collectives.tree_phase import IN_NETWORK
+from evo_libra.units import nanoseconds
+from evo_libra.workload.parallelism import offsets
+
+_CODES = [block.code for block in BLOCKS]
+_KNOWN = {"ring": RING, "fully-connected": FULLY_CONNECTED, "switch": SWITCH, "line": LINE}
+TIMED_BLOCKS = {
+    block.code: _KNOWN.get(block.timed_as, _CODES.index(block.code)) for block in BLOCKS if block.timed_as is not None
+}
+"""Blocks that have phases, by their codes, as what these are timed: a Clos network is a switch, a torus are rings."""
+PHASE_BLOCK = np.array([TIMED_BLOCKS.get(block.code, -1) for block in BLOCKS])
+"""(b,) what the phases of each block are timed as; -1 for those without phases."""
+ONE_ALGORITHM = tuple(np.flatnonzero(np.isin(PHASE_BLOCK, (RING, LINE)) | IN_NETWORK).tolist())
+"""Blocks that run one algorithm, whatever is asked for: rings and lines run ring, and switches reduce."""
+OPTICAL = np.array([block.switch_kind == "ocs" for block in BLOCKS])
+"""(b,) whether the circuits of a block are set for each kind of group."""
+DIVIDED = np.array([block.divided for block in BLOCKS])
+"""(b,) whether a block has inner dimensions."""
+
+
+@dataclass(frozen=True)
+class PhaseDimensions:
+    """Groups on the dimensions that their phases run in, the innermost first; one of extent 1 is passed over.
+
+    Attributes
+    ----------
+    block : (d, n) what a dimension is timed as.
+    npus : (d, n) of the dimension; `extent` : those of a group; `stride` : how far apart these are.
+    bandwidth : (d, n) B/s that a group has of an NPU.
+    latency : (d, n) ns of a link.
+    algorithm : (d, n) index into `evo_libra.timing.names.ALGORITHMS`.
+    leaf : (d, n) NPUs of a group in each first-level switch of a tree; `leaf_latency` : (d, n) ns of a message there.
+    """
+
+    block: IntArray
+    npus: IntArray
+    extent: IntArray
+    stride: IntArray
+    bandwidth: FloatArray
+    latency: FloatArray
+    algorithm: IntArray
+    leaf: IntArray
+    leaf_latency: FloatArray
+
+    def select(self, designs: IntArray) -> PhaseDimensions:
+        """Return the dimensions of some designs."""
+        return PhaseDimensions(**{name: values[:, designs] for name, values in vars(self).items()})
+
+    def links(self) -> list[Link]:
+        """Return the links of collectives, with the bandwidth of an NPU shared among those that send at a time."""
+        bandwidth = link_bandwidth(self.bandwidth, self.algorithm, self.block, self.extent)
+        links = [Link(*row) for row in zip(self.block, self.extent, bandwidth, self.latency, strict=True)]
+        if (UPPER[self.block] > 0).any():
+            rows = zip(links, self.leaf, self.leaf_latency, strict=True)
+            return [replace(link, leaf=leaf, leaf_latency=latency) for link, leaf, latency in rows]
+        return links
+
+    def message_links(self, near: BoolArray) -> list[Link]:
+        """Return the links of messages that run no collective; of trees, (d, n) whether these stay below a switch."""
+        bandwidth = link_bandwidth(self.bandwidth, self.algorithm, self.block, self.npus)
+        latency = np.where((UPPER[self.block] > 0) & near, self.leaf_latency, self.latency)
+        return [Link(*row) for row in zip(self.block, self.npus, bandwidth, latency, strict=True)]
+
+    def apart(self, source: int, target: int) -> FloatArray:
+        """Return (d, n) how far apart two NPUs are in the first dimension in which they differ, on a line both ways."""
+        found = offsets(source, target, self.npus)
+        inside = np.cumprod(self.npus, axis=0) // self.npus
+        place = source // inside % self.npus
+        along = np.abs((place + found) % self.npus - place)
+        return np.where(self.block == LINE, along, found).astype(np.float64)
+
+    def links_between(self, source: int, target: int) -> list[Link]:
+        """Return the links of a message between two NPUs; between the switches of a tree it has an NPU's part."""
+        inside = np.cumprod(self.npus, axis=0) // self.npus
+        first, second = (npu // inside % self.npus // np.maximum(self.leaf, 1) for npu in (source, target))
+        near = first == second
+        part = np.where((UPPER[self.block] > 0) & ~near, UPPER[self.block], 1.0)
+        return replace(self, bandwidth=self.bandwidth * part).message_links(near)
+
+    def divided(self, block: IntArray, bandwidth: FloatArray) -> PhaseDimensions:
+        """Return the inner dimensions in place of those that have some.
+
+        The (d, n) blocks are what these are built as, and the (d, n) bandwidths all that their NPUs have.
+        """
+        mine = DIVIDED[block] & (self.extent > 1)
+        if not mine.any():
+            return self
+        rows: list[dict[str, IntArray | FloatArray]] = []
+        for d in range(len(block)):
+            rows += self._row(d, block[d], bandwidth[d], mine[d])
+        stacked = {name: np.array([row[name] for row in rows]) for name in vars(self)}
+        # Few designs use all of the rows: what follows is quicker with as few as the one with most of them needs.
+        unused = stacked["extent"] == 1
+        order = np.argsort(unused, axis=0, kind="stable")[: max(int((~unused).sum(axis=0).max()), 1)]
+        return PhaseDimensions(**{name: np.take_along_axis(values, order, axis=0) for name, values in stacked.items()})
+
+    def _row(
+        self, d: int, block: IntArray, bandwidth: FloatArray, mine: BoolArray
+    ) -> list[dict[str, IntArray | FloatArray]]:
+        """Return a dimension as the rows that its inner dimensions take, one where no design has any."""
+        plain = {name: values[d] for name, values in vars(self).items()}
+        if not mine.any():
+            return [plain]
+        rows = [{name: values.copy() for name, values in plain.items()}]
+        for kind in np.unique(block[mine]).tolist():
+            designs = np.flatnonzero(mine & (block == kind))
+            group = [values[designs] for values in (plain["extent"], plain["stride"], plain["npus"])]
+            first, case = cases(*group)
+            inner = BLOCKS[kind].inner(*(values[first] for values in group))
+            while len(rows) < len(inner.extent):
+                rows.append({**{name: values.copy() for name, values in plain.items()}, "extent": np.ones_like(block)})
+            for row, *figures in zip(rows, inner.npus, inner.extent, inner.stride, inner.share, strict=False):
+                for name, values in zip(("npus", "extent", "stride"), figures, strict=False):
+                    row[name][designs] = values[case]
+                row["bandwidth"][designs] = bandwidth[designs] * figures[-1][case]
+        return rows
+
+
+def leaves(block: IntArray, extent: IntArray, stride: IntArray, npus: IntArray) -> IntArray:
+    """Return (d, n) the NPUs of groups in each first-level switch of the trees among (d, n) blocks; else all."""
+    tree = (UPPER[block] > 0) & (extent > 1)
+    if not tree.any():
+        return extent
+    found = extent.copy()
+    for kind in np.unique(block[tree]).tolist():
+        mine = tree & (block == kind)
+        found[mine] = BLOCKS[kind].inner(extent[mine], stride[mine], npus[mine]).extent[0]
+    return found
+
+
+def message_latency(latency: FloatArray, kits: tuple[Kit, ...], designs: Population, npus: IntArray) -> FloatArray:
+    """Return (d, n) ns of a message between neighbours over the hops that it is charged, from those of a link.
+
+    There are (d, n) NPUs in a dimension.
+    """
+    inside, found = inner_npus(designs.npus), latency.copy()
+    for k in np.unique(designs.technology[designs.npus > 1]).tolist():
+        mine, kit = (designs.technology == k) & (designs.npus > 1), kits[k]
+        links, switches = BLOCKS[kit.block].hops(npus[mine], kit, inside[mine])
+        passing = 0.0 if kit.switch is None else nanoseconds(kit.switch.latency)
+        hops = 2.0 if PHASE_BLOCK[kit.block] == SWITCH else 1.0
+        found[mine] = (links * latency[mine] + switches * passing) / hops
+    return found
