@@ -187,12 +187,17 @@ def technologies(name: str) -> str:
     """Return a table of the technologies of a catalogue of parts."""
     rows = [
         [
-            key, _amount(one.port_GBps), str(one.ports), str(one.domain_size or ""), _amount(one.latency_ns),
-            _amount(one.energy_pJ_per_bit), ", ".join(one.blocks),
+            key, _amount(one.port_GBps), str(one.ports), str(one.domain_size or ""), _domains(one.domains),
+            _amount(one.latency_ns), _amount(one.energy_pJ_per_bit), ", ".join(one.blocks),
         ]
         for key, one in _parts_spec(name).technologies.items()
     ]  # fmt: skip
-    return table(["technology", "GB/s of a port", "ports", "domain size", "ns", "pJ/bit", "blocks"], rows)
+    head = ["technology", "GB/s of a port", "ports", "domain size", "domains that are sold", "ns", "pJ/bit", "blocks"]
+    return table(head, rows)
+
+
+def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
+    return "; ".join(f"{block} {', '.join(map(str, sizes))}" for block, sizes in (sold or {}).items())
 
 
 def parts(name: str) -> str:

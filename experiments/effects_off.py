@@ -79,6 +79,7 @@ def without_domain_sizes(catalog: dict[str, Any]) -> None:
     """Take away the most NPUs of a domain."""
     for technology in catalog["technologies"].values():
         technology.pop("domain_size", None)
+        technology.pop("domains", None)
 
 
 def in_boxes(catalog: dict[str, Any]) -> None:
@@ -86,6 +87,7 @@ def in_boxes(catalog: dict[str, Any]) -> None:
     for name, technology in catalog["technologies"].items():
         if name.startswith("nvlink"):
             technology["domain_size"] = BOX
+            technology.pop("domains", None)
 
 
 def with_free_optics(catalog: dict[str, Any]) -> None:

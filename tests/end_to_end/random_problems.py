@@ -47,7 +47,10 @@ OTHER = {
 }
 """Another one, which is not wired with every technology."""
 
-REFUSALS = ("NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range")
+REFUSALS = (
+    "NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range",
+    "only domains that are sold are offered",
+)  # fmt: skip
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 
 
@@ -117,7 +120,8 @@ def _parts(pick: Pick, known: Mapping[str, Sequence[str]], *, timed: bool) -> di
     built = {name: [block for block in blocks if not timed or block in TIMED] for name, blocks in known.items()}
     technologies = shuffled(pick, some(pick, [name for name, blocks in built.items() if blocks]))
     blocks = dict.fromkeys(block for name in technologies for block in built[name])
-    return {"technologies": technologies, "blocks": some(pick, list(blocks))}
+    domains = pick(["products", "any", {technologies[0]: [4, 8, 16]}])
+    return {"technologies": technologies, "blocks": some(pick, list(blocks)), "domains": domains}
 
 
 def _technology(pick: Pick) -> dict[str, Any]:

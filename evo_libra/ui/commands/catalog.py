@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
@@ -240,10 +240,11 @@ def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
         "pJ/bit": "energy_pJ_per_bit",
     }  # fmt: skip
     rows = [
-        (technology, *(_figure(row[key]) for key in keys.values()), ", ".join(row["blocks"]))
+        (technology, *(_figure(row[key]) for key in keys.values()), _domains(row["domains"]), ", ".join(row["blocks"]))
         for technology, row in catalog["technologies"].items()
     ]
-    print_table(f"catalogue {name}: technologies", ("name", *keys, "blocks"), rows, fold=("name", "blocks"))
+    columns = ("name", *keys, "sold", "blocks")
+    print_table(f"catalogue {name}: technologies", columns, rows, fold=("name", "sold", "blocks"))
     for kind in KINDS:
         rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
         if rows:
@@ -255,6 +256,10 @@ def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
         for each, row in catalog[kind].items():
             console.print(Text(f"  {each} ({row['year']}): {' '.join(row['source'].split())}"), soft_wrap=False)
     console.print(Text(catalog["source"]))
+
+
+def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
+    return "; ".join(f"{block} {', '.join(map(str, sizes))}" for block, sizes in (sold or {}).items())
 
 
 def _part_cells(part: str, row: Mapping[str, Any]) -> tuple[str, ...]:
