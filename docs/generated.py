@@ -32,6 +32,7 @@ PLACES = {
     "catalogue of parts": "evo_libra.network.catalog.parts.PartsSpec",
     "prices": "evo_libra.network.catalog.technologies.load_catalog",
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
+    "designs": "evo_libra.network.catalog.designs.load_design_specs",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -211,6 +212,27 @@ def parts(name: str) -> str:
     return table(["part", "kind", "low USD", "USD", "high USD", "W", "ports", "ns", "year"], rows)
 
 
+def designs() -> str:
+    """Return a table of the reference designs."""
+    rows = [
+        [
+            f"`{name}`",
+            f"{one.title}: {' '.join(one.source.split())}",
+            f"`{one.design}`",
+            _sizes(one.npus),
+            str(one.year),
+        ]
+        for name, one in named("designs")().items()
+    ]
+    return table(["name", "what it is, and its source", "design", "NPUs", "year"], rows)
+
+
+def _sizes(npus: Any) -> str:  # noqa: ANN401 - a tuple or steps
+    if isinstance(npus, tuple):
+        return ", ".join(map(str, npus))
+    return f"multiples of {npus.multiple_of} up to {npus.at_most}"
+
+
 def _parts_spec(name: str) -> Any:  # noqa: ANN401 - the model of such a file
     return named("parts")(name)
 
@@ -351,6 +373,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         blocks,
         choices,
         commands,
+        designs,
         engines,
         keys,
         models,
