@@ -191,7 +191,7 @@ def technologies(name: str) -> str:
             key, _amount(one.port_GBps), str(one.ports), str(one.domain_size or ""), _domains(one.domains),
             _amount(one.latency_ns), _amount(one.energy_pJ_per_bit), ", ".join(one.blocks),
         ]
-        for key, one in _parts_spec(name).technologies.items()
+        for key, one in _own(name, "technologies").items()
     ]  # fmt: skip
     head = ["technology", "GB/s of a port", "ports", "domain size", "domains that are sold", "ns", "pJ/bit", "blocks"]
     return table(head, rows)
@@ -204,7 +204,7 @@ def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
 def parts(name: str) -> str:
     """Return a table of the parts of a catalogue of parts."""
     rows = []
-    for key, one in sorted(_parts_spec(name).parts.items(), key=lambda item: (item[1].kind, item[0])):
+    for key, one in sorted(_own(name, "parts").items(), key=lambda item: (item[1].kind, item[0])):
         price = one.price_usd
         prices = [price] * 3 if isinstance(price, float | int) else [price.low, price.value, price.high]
         figures = [*map(_amount, prices), _amount(one.power_W), str(one.ports or ""), _amount(one.latency_ns)]
@@ -233,8 +233,11 @@ def _sizes(npus: Any) -> str:  # noqa: ANN401 - a tuple or steps
     return f"multiples of {npus.multiple_of} up to {npus.at_most}"
 
 
-def _parts_spec(name: str) -> Any:  # noqa: ANN401 - the model of such a file
-    return named("parts")(name)
+def _own(name: str, key: str) -> Mapping[str, Any]:
+    """Return the parts or technologies of a catalogue that are not those of the one that it extends."""
+    spec = named("parts")(name)
+    base = getattr(named("parts")(spec.extends), key) if spec.extends else {}
+    return {each: one for each, one in getattr(spec, key).items() if each not in base}
 
 
 def _amount(value: float) -> str:

@@ -61,14 +61,11 @@ def reference_points(problem: SearchProblem) -> list[ReferencePoint]:
 
 
 def _designs_of(problem: Problem, reference: ReferenceDesign) -> list[str]:
-    """Return the notation of a reference design under its best plans, for each accelerator it can be wired with."""
-    text = reference.at(problem.npus)
-    if text is None:
-        return []
-    fabric, several = parse_fabric(text), problem.npu is not None and problem.npu.several
-    names = problem.npu.names if problem.npu is not None and several else (None,)
+    """Return the notation of a reference design under its best plans, for each accelerator and name of a technology."""
+    names = problem.npu.names if problem.npu is not None and problem.npu.several else (None,)
     found = [
         _planned(problem, replace(fabric, npu=name), name)
+        for fabric in map(parse_fabric, reference.at(problem.npus))
         for name in names
         if len(fabric.dimensions) <= len(problem.choices) and _can_be_wired(problem.catalog, fabric, name)
     ]

@@ -67,6 +67,18 @@ def test_what_does_not_fit_is_left_out() -> None:
     assert designs["dgx-h100-superpod"].endswith("CL(512)@optics-400g:50 npu=h100-80gb")
 
 
+def test_a_design_has_the_names_of_a_catalogue() -> None:
+    named = "fabric={catalog: products-2025, technologies: [nvlink4, infiniband-ndr, roce-400g], max_dimensions: 3}"
+    found = reference_points(load("dense-4k", named))
+    assert [(one.name, one.design.rpartition("@")[2]) for one in found] == [
+        ("dgx-h100-superpod", "infiniband-ndr:50"),
+        ("rail-only-h100", "infiniband-ndr:50"),
+        ("rail-only-h100", "roce-400g:50"),
+    ]
+    # InfiniBand by its name is built of the same parts.
+    assert [one.figures for one in found[:2]] == [one.figures for one in reference_points(load("dense-4k"))]
+
+
 @pytest.mark.parametrize("name", ["mixtral-8x7b-256", "mixed-models-4k"])
 def test_no_other_plan_is_faster(name: str) -> None:
     problem, rng = load(name), np.random.default_rng(0)

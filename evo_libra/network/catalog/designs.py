@@ -33,6 +33,9 @@ class DesignSpec(StrictModel):
 
     title: str = Field(min_length=1, description="what it is")
     design: str = Field(min_length=1, description="in the notation; N is the size of the dimension that grows")
+    instead: dict[Name, tuple[Name, ...]] = Field(
+        default_factory=dict, description="other names of a technology, where a catalogue has some"
+    )
     npus: Annotated[tuple[DomainSize, ...], Field(min_length=1)] | StepsSpec = Field(description="of its clusters")
     source: str = Field(min_length=1, description="where it is described")
     year: int = Field(ge=1990, le=2100, description="of the source")
@@ -48,30 +51,30 @@ class ReferenceDesign:
 
     Attributes
     ----------
-    text : its notation with N for the size of the dimension that grows.
+    texts : its notation with N for the size of the dimension that grows, with each name of its technologies.
     sizes : numbers of NPUs, or None where it grows by `step` up to `largest`.
     """
 
     name: str
     title: str
-    text: str
+    texts: tuple[str, ...]
     sizes: tuple[int, ...] | None
     step: int
     largest: int
     source: str
     year: int
 
-    def at(self, npus: int) -> str | None:
-        """Return its notation with a number of NPUs; None where its source has no such cluster.
+    def at(self, npus: int) -> list[str]:
+        """Return its notation with a number of NPUs; nothing where its source has no such cluster.
 
         >>> reference_designs()["dgx-h100-superpod"].at(1024)
-        'SW(8)@nvlink4:450_CL(128)@optics-400g:50'
+        ['SW(8)@nvlink4:450_CL(128)@optics-400g:50', 'SW(8)@nvlink4:450_CL(128)@infiniband-ndr:50']
         """
-        inside = prod(map(int, _SIZE.findall(self.text)))
+        inside = prod(map(int, _SIZE.findall(self.texts[0])))
         listed = npus % self.step == 0 if self.sizes is None else npus in self.sizes
         if not listed or npus > self.largest or npus < 2 * inside:
-            return None
-        return self.text.replace(_OPEN, f"({npus // inside})")
+            return []
+        return [text.replace(_OPEN, f"({npus // inside})") for text in self.texts]
 
 
 def load_design_specs() -> dict[str, DesignSpec]:
@@ -94,6 +97,6 @@ def _reference(name: str, spec: DesignSpec) -> ReferenceDesign:
     sizes = spec.npus if isinstance(spec.npus, tuple) else None
     largest = max(sizes or ()) if steps is None else steps.at_most
     step = 1 if steps is None else steps.multiple_of
-    return ReferenceDesign(
-        name, spec.title, spec.design, sizes, step, largest, " ".join(spec.source.split()), spec.year
-    )
+    others = [spec.design.replace(f"@{one}:", f"@{other}:") for one, names in spec.instead.items() for other in names]
+    texts, source = (spec.design, *others), " ".join(spec.source.split())
+    return ReferenceDesign(name, spec.title, texts, sizes, step, largest, source, spec.year)

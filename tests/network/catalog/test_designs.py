@@ -15,18 +15,17 @@ def test_every_design_has_a_source_a_year_and_parts_of_the_catalogue(name: str) 
     spec, design = load_design_specs()[name], reference_designs()[name]
     assert len(spec.source) > 40
     assert 2019 <= spec.year <= 2026
-    text = design.at(design.largest)
-    assert text is not None
-    fabric = parse_fabric(text)
-    assert fabric.npus == design.largest
-    kits, inside = {(kit.technology, BLOCKS[kit.block].name): kit for kit in load_parts("parts-2024").kits}, 1
-    for dimension in fabric.dimensions:
-        kit = kits[str(dimension.technology), BLOCKS[dimension.block].name]
-        inside *= dimension.npus
-        assert kit.domains is None or inside in kit.domains
-        # Every port of NVLink and ICI is in use, and one of the network: that is what these clusters have.
-        ports = kit.ports if kit.domains is not None else 1
-        assert dimension.bandwidth == ports * kit.port_rate
+    kits = {(kit.technology, BLOCKS[kit.block].name): kit for kit in load_parts("products-2025").kits}
+    for fabric in map(parse_fabric, design.at(design.largest)):
+        assert fabric.npus == design.largest
+        inside = 1
+        for dimension in fabric.dimensions:
+            kit = kits[str(dimension.technology), BLOCKS[dimension.block].name]
+            inside *= dimension.npus
+            assert kit.domains is None or inside in kit.domains
+            # Every port of NVLink and ICI is in use, and one of the network: that is what these clusters have.
+            ports = kit.ports if kit.domains is not None else 1
+            assert dimension.bandwidth == ports * kit.port_rate
 
 
 @pytest.mark.parametrize(
@@ -46,4 +45,4 @@ def test_every_design_has_a_source_a_year_and_parts_of_the_catalogue(name: str) 
     ],
 )
 def test_a_design_has_the_sizes_of_its_source(name: str, npus: int, design: str | None) -> None:
-    assert reference_designs()[name].at(npus) == design
+    assert reference_designs()[name].at(npus)[:1] == ([] if design is None else [design])
