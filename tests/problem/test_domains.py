@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evo_libra import load_problem
+from evo_libra import load_problem, search
 from evo_libra.errors import InputError
 from evo_libra.network.blocks.registry import BLOCK_NAMES
 from evo_libra.network.catalog.parts import load_parts
@@ -29,6 +29,7 @@ SOLD = {
 }
 """Block and size of the domains of each technology that is sold in some."""
 
+PLANNED = ("llama3-405b-16k", "deepseek-v3-2k", "mixtral-8x7b-256", "megatron-1t-3072", "mixed-models-4k")
 FAR = ("copper-400g", "optics-400g")
 
 
@@ -128,3 +129,13 @@ def test_mistakes_say_what_is_allowed(fabric: dict[str, Any], message: str) -> N
     with pytest.raises(InputError) as error:
         problem_of(512, **given_)
     assert any(message in str(mistake) for mistake in error.value.mistakes), error.value
+
+
+@pytest.mark.parametrize("name", [*PLANNED, "gpt3-175b-1536"])
+def test_fronts_of_the_problems_that_come_with_the_package_are_sold(name: str) -> None:
+    problem = load_problem(name)
+    assert isinstance(problem, Problem)
+    assert all(is_sold(network) for network in networks(problem))
+    front = search(problem, evaluations=500, population=50, seed=0).frame
+    assert len(front)
+    assert (problem.violation(problem.read(front["design"].to_list())) == 0).all()
