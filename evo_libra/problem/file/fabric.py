@@ -60,7 +60,7 @@ def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Cata
     each = [catalog_of(parts, _wired(names, npu), fabric.blocks, npu.ports, domains) for npu in npus]
     catalog = _joined(each, npus) if each else catalog_of(parts, names, fabric.blocks, domains=domains)
     if not catalog.technologies:
-        hint = _ASKED if domains == "products" else ""
+        hint = "" if domains == "any" else _ASKED
         raise file.fail(("fabric", "blocks"), f"no technology of the catalogue has one of these blocks{hint}")
     return catalog
 
@@ -133,7 +133,8 @@ class FabricLoader:
     """
 
     def __init__(self, file: ProblemFile, *, open_box: bool) -> None:
-        self.source, self.spec, self.fail, self.open_box = file.source, file.spec, file.fail, open_box
+        self.file, self.open_box = file, open_box
+        self.source, self.spec, self.fail = file.source, file.spec, file.fail
 
     def pins(self) -> dict[int, PinSpec]:
         """Return the pinned figures of each dimension that has some."""
@@ -191,15 +192,19 @@ class FabricLoader:
 
     def check_blocks(self, catalog: Catalog) -> None:
         """Refuse blocks that are asked for and that no technology builds."""
-        built = dict.fromkeys(block for technology in catalog.technologies for block in technology.blocks)
-        hint = _ASKED if any(technology.one_domain for technology in catalog.technologies) else ""
-        mistakes = [
-            self.source.mistake(("fabric", "blocks", index), f"no technology that is chosen can build {block}{hint}")
-            for index, block in enumerate(self.spec.fabric.blocks or ())
+        built, asked = _built(catalog), self.spec.fabric.blocks or ()
+        if built.issuperset(asked):
+            return
+        fabric = self.spec.fabric.model_copy(update={"domains": "any"})
+        possible = _built(technologies_of(replace(self.file, spec=self.spec.model_copy(update={"fabric": fabric}))))
+        raise InputError([
+            self.source.mistake(
+                ("fabric", "blocks", index),
+                f"no technology that is chosen can build {block}{_ASKED if block in possible else ''}",
+            )
+            for index, block in enumerate(asked)
             if block not in built
-        ]
-        if mistakes:
-            raise InputError(mistakes)
+        ])  # fmt: skip
 
     def choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
         """Return the blocks, technologies and bandwidths that each dimension may have."""
@@ -265,6 +270,11 @@ class FabricLoader:
             f"no product of up to {dimensions} dimensions within the largest sizes ({limits}) and the pins gives it; "
             "another number of NPUs, more dimensions or a technology with a larger dimension is needed"
         )
+
+
+def _built(catalog: Catalog) -> set[str]:
+    """Return the blocks that some technology of a catalogue builds."""
+    return {block for technology in catalog.technologies for block in technology.blocks}
 
 
 def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
