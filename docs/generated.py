@@ -32,6 +32,7 @@ PLACES = {
     "catalogue of parts": "evo_libra.network.catalog.parts.PartsSpec",
     "prices": "evo_libra.network.catalog.technologies.load_catalog",
     "parts": "evo_libra.network.catalog.parts.load_parts_spec",
+    "designs": "evo_libra.network.catalog.designs.load_design_specs",
     "blocks": "evo_libra.network.blocks.registry.BLOCKS",
     "patterns": "evo_libra.collective.Pattern",
     "models": "evo_libra.workload.language_models.load_models",
@@ -204,18 +205,23 @@ def technologies(name: str) -> str:
     """Return a table of the technologies of a catalogue of parts."""
     rows = [
         [
-            key, _amount(one.port_GBps), str(one.ports), str(one.domain_size or ""), _amount(one.latency_ns),
-            _amount(one.energy_pJ_per_bit), ", ".join(one.blocks),
+            key, _amount(one.port_GBps), str(one.ports), str(one.domain_size or ""), _domains(one.domains),
+            _amount(one.latency_ns), _amount(one.energy_pJ_per_bit), ", ".join(one.blocks),
         ]
-        for key, one in _parts_spec(name).technologies.items()
+        for key, one in _own(name, "technologies").items()
     ]  # fmt: skip
-    return table(["technology", "GB/s of a port", "ports", "domain size", "ns", "pJ/bit", "blocks"], rows)
+    head = ["technology", "GB/s of a port", "ports", "domain size", "domains that are sold", "ns", "pJ/bit", "blocks"]
+    return table(head, rows)
+
+
+def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
+    return "; ".join(f"{block} {', '.join(map(str, sizes))}" for block, sizes in (sold or {}).items())
 
 
 def parts(name: str) -> str:
     """Return a table of the parts of a catalogue of parts."""
     rows = []
-    for key, one in sorted(_parts_spec(name).parts.items(), key=lambda item: (item[1].kind, item[0])):
+    for key, one in sorted(_own(name, "parts").items(), key=lambda item: (item[1].kind, item[0])):
         price = one.price_usd
         prices = [price] * 3 if isinstance(price, float | int) else [price.low, price.value, price.high]
         figures = [*map(_amount, prices), _amount(one.power_W), str(one.ports or ""), _amount(one.latency_ns)]
@@ -223,8 +229,32 @@ def parts(name: str) -> str:
     return table(["part", "kind", "low USD", "USD", "high USD", "W", "ports", "ns", "year"], rows)
 
 
-def _parts_spec(name: str) -> Any:  # noqa: ANN401 - the model of such a file
-    return named("parts")(name)
+def designs() -> str:
+    """Return a table of the reference designs."""
+    rows = [
+        [
+            f"`{name}`",
+            f"{one.title}: {' '.join(one.source.split())}",
+            f"`{one.design}`",
+            _sizes(one.npus),
+            str(one.year),
+        ]
+        for name, one in named("designs")().items()
+    ]
+    return table(["name", "what it is, and its source", "design", "NPUs", "year"], rows)
+
+
+def _sizes(npus: Any) -> str:  # noqa: ANN401 - a tuple or steps
+    if isinstance(npus, tuple):
+        return ", ".join(map(str, npus))
+    return f"multiples of {npus.multiple_of} up to {npus.at_most}"
+
+
+def _own(name: str, key: str) -> Mapping[str, Any]:
+    """Return the parts or technologies of a catalogue that are not those of the one that it extends."""
+    spec = named("parts")(name)
+    base = getattr(named("parts")(spec.extends), key) if spec.extends else {}
+    return {each: one for each, one in getattr(spec, key).items() if each not in base}
 
 
 def _amount(value: float) -> str:
@@ -363,6 +393,7 @@ GENERATORS: Mapping[str, Callable[..., str]] = {
         blocks,
         choices,
         commands,
+        designs,
         engines,
         keys,
         models,

@@ -26,8 +26,8 @@ _FREE = ("transceiver", "nic")
 
 
 def load(name: str, assignments: Sequence[str] = ()) -> Problem:
-    """Return a problem that comes with the package."""
-    found = load_problem(name, list(assignments))
+    """Return a problem that comes with the package, with domains of any size, as the studies have them."""
+    found = load_problem(name, ["fabric.domains=any", *assignments])
     assert isinstance(found, Problem)  # noqa: S101 - these are
     return found
 
@@ -79,6 +79,7 @@ def without_domain_sizes(catalog: dict[str, Any]) -> None:
     """Take away the most NPUs of a domain."""
     for technology in catalog["technologies"].values():
         technology.pop("domain_size", None)
+        technology.pop("domains", None)
 
 
 def in_boxes(catalog: dict[str, Any]) -> None:
@@ -86,6 +87,7 @@ def in_boxes(catalog: dict[str, Any]) -> None:
     for name, technology in catalog["technologies"].items():
         if name.startswith("nvlink"):
             technology["domain_size"] = BOX
+            technology.pop("domains", None)
 
 
 def with_free_optics(catalog: dict[str, Any]) -> None:

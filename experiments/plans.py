@@ -68,7 +68,7 @@ _A100 = (("nvlink3", 300), ("optics-200g", 25))
 CASES = (
     Case("llama3-405b-16k", *_H100),
     Case("deepseek-v3-2k", *_H100),
-    Case("mixtral-8x7b-256", *_H100),
+    Case("mixtral-8x7b-256", *_H100, ("fabric.blocks=[fully-connected, switch, any-to-any, ocs-rail]",)),
     Case("megatron-1t-3072", *_A100),
     Case("mixed-models-4k", *_H100),
     Case("gpt3-175b-1536", *_A100, (

@@ -81,7 +81,7 @@ def test_names_are_those_of_the_program() -> None:
         assert f"| `{name}` | `{measure.objective.column}` |" in results
 
 
-@pytest.mark.parametrize("name", ["parts-2024", "wafer"])
+@pytest.mark.parametrize("name", ["parts-2024", "products-2025", "wafer"])
 def test_catalogues_are_those_of_the_files(name: str) -> None:
     text, spec = page("catalogue"), load_parts_spec(name)
     for kit in load_parts(name).kits:

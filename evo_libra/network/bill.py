@@ -111,11 +111,14 @@ def relaxed_price(kits: Sequence[Kit], kit_index: IntArray, npus: IntArray, scen
 
 
 def fits(kit: Kit, npus: IntArray, inside: IntArray) -> BoolArray:
-    """Return whether dimensions of (n,) NPUs can be built: the block allows it, and the domain is small enough.
+    """Return whether dimensions of (n,) NPUs can be built: the block allows it, and the domain is one that is sold.
 
     Sizes are at least 2; (n,) NPUs are inside each NPU of the dimension.
     """
-    near = np.asarray(npus) * np.asarray(inside) <= (np.inf if kit.domain_size is None else kit.domain_size)
+    domain = np.asarray(npus) * np.asarray(inside)
+    near = domain <= (np.inf if kit.domain_size is None else kit.domain_size)
+    if kit.domains is not None:
+        near &= np.isin(domain, kit.domains)
     return np.asarray(near & BLOCKS[kit.block].allowed(npus, kit, inside))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from evo_libra.arrays import TILE, FloatArray, IntArray, Population, columns
 from evo_libra.errors import InputError
 from evo_libra.network.bill import inner_npus
-from evo_libra.network.catalog.technologies import Catalog
+from evo_libra.network.catalog.technologies import Catalog, again
 from evo_libra.network.fabric import Fabric, fabrics_of, parse_fabric, population_of
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.budgets import useful_budgets
@@ -241,7 +241,7 @@ class Problem:
         places = np.stack([designs.technology, designs.npus, inside]).reshape(3, -1)
         some, kind = np.unique(places, axis=1, return_inverse=True)
         permitted = [n < 2 or self.catalog.technologies[t].permits(n, i) for t, n, i in some.T.tolist()]  # noqa: PLR2004
-        wrong = ~np.array(permitted)[kind.reshape(designs.npus.shape)]
+        wrong = ~np.array(permitted)[kind.reshape(designs.npus.shape)] | again(self.catalog, designs)
         return np.asarray((wrong | self.pricing.misfits(designs)[1]).sum(axis=0), dtype=np.float64)
 
     def evaluate(self, designs: Population | str | Sequence[str]) -> Evaluation:

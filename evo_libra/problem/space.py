@@ -133,7 +133,8 @@ class Every:
 class CountedStructures:
     """The structures of a space in the order in which they grow, dimension by dimension.
 
-    Ranks of technologies never go back outwards, and with `one_each` each rank is used once. All technologies of a
+    Ranks of technologies never go back outwards, and with `one_each` each rank is used once. So is a technology of
+    which one dimension is a domain. All technologies of a
     structure are those of one accelerator. The rules are those of each possible dimension, the innermost first. A
     partial structure has a depth, the NPUs that it leaves to the other dimensions, and the technology of its last one,
     -1 for none.
@@ -172,7 +173,8 @@ class CountedStructures:
             return True
         rank, before = self._ranks[technology], self._ranks[last]
         one_npu = self.technologies[technology].npu == self.technologies[last].npu
-        return one_npu and (rank > before or (rank == before and not self.one_each))
+        again = not (self.one_each or self.technologies[technology].one_domain)
+        return one_npu and (rank > before or (rank == before and again))
 
     @cached_property
     def _ranks(self) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def part(kind: str, usd: float, watts: float = 0.0, ports: int | None = None) ->
 
 def kit(block: str, **parts: Part) -> Kit:
     """Return a dimension of the parts that are given, with eight ports of 50 GB/s."""
-    given = {name: parts.get(name) for name in ("links", "uplink", "transceiver", "nic", "switch")}
+    given: dict[str, Any] = {name: parts.get(name) for name in ("links", "uplink", "transceiver", "nic", "switch")}
     return Kit("made up", BLOCK_NAMES.index(block), 0, 50e9, 8, None, 0.0, 0.0, **given)
 
 

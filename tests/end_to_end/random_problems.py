@@ -48,7 +48,7 @@ OTHER = {
 
 REFUSALS = (
     "NPUs cannot be built", "does not exist; dimensions count", "no bandwidths within the allowed range",
-    "is over scenarios, and no",
+    "is over scenarios, and no", "only domains that are sold are offered",
 )  # fmt: skip
 """Why problems that are drawn cannot be built; any other reason is a fault of what is drawn."""
 
@@ -121,7 +121,8 @@ def _fabric(folder: Path, pick: Pick, kind: str) -> dict[str, Any]:
 def _parts(pick: Pick, known: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     technologies = shuffled(pick, some(pick, list(known)))
     blocks = dict.fromkeys(block for name in technologies for block in known[name])
-    return {"technologies": technologies, "blocks": some(pick, list(blocks))}
+    domains = pick(["products", "any", {technologies[0]: [4, 8, 16]}])
+    return {"technologies": technologies, "blocks": some(pick, list(blocks)), "domains": domains}
 
 
 def _technology(pick: Pick) -> dict[str, Any]:

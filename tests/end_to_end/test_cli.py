@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from command import COMMAND, run, run_json, wait_for
 
+from evo_libra.ui.commands.references import comparison
+
 DESIGN = "RI(4)@chiplet:250_FC(8)@package:125_RI(4)@node:60_SW(32)@pod:20"
 
 
@@ -97,6 +99,22 @@ def test_catalogues_of_parts_are_listed_with_their_figures_and_sources(tmp_path:
     assert "dac-400g (2026): quotation of May" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "did you mean 'parts-2024'?" in run(tmp_path, "catalog", "parts-2025", code=2).stderr
+
+
+def test_reference_designs_are_listed_and_stand_beside_a_front(tmp_path: Path) -> None:
+    designs = run_json(tmp_path, "catalog", "designs")["designs"]
+    assert designs == run_json(tmp_path, "catalog")["designs"]
+    shown = run(tmp_path, "catalog", "designs").stdout
+    assert all(name in shown and str(one["year"]) in shown for name, one in designs.items())
+    asked = ["search", "mixtral-8x7b-256", "--evaluations", "2000"]
+    rows = run_json(tmp_path, *asked)["references"]
+    assert [row["name"] for row in rows] == ["dgx-h100-superpod", "rail-only-h100"]
+    for row in rows:
+        found = run_json(tmp_path, "evaluate", "mixtral-8x7b-256", "--design", row["design"])
+        assert (row["time_ms"], row["cost_usd"]) == (pytest.approx(found["time_ms"], rel=1e-12), found["cost_usd"])
+    shown = " ".join(run(tmp_path, *asked).stdout.split())
+    assert all(f"{row['name']}: {comparison(row)}" in shown for row in rows)
+    assert "references" not in run_json(tmp_path, "search", "gpt3-4k", "--evaluations", "1300")
 
 
 def test_a_bill_of_materials_is_printed(tmp_path: Path) -> None:

@@ -15,13 +15,14 @@ from evo_libra.problem.problem import Problem
 from evo_libra.problem.space import CountedStructures
 
 LIBRA = ["npus=1536", "fabric.catalog=libra", "fabric.one_dimension_per_technology=false"]
-PARTS = "fabric={catalog: parts-2024, max_dimensions: 3, technologies: [xgmi, nvlink4, optics-400g]}"
+PARTS = "fabric={catalog: parts-2024, domains: any, max_dimensions: 3, technologies: [xgmi, nvlink4, optics-400g]}"
 CASES = {
     "libra": LIBRA,
     "libra, constrained": [*LIBRA, "constraints=['bw[0] >= 2 * bw[1]', 'cost <= 3 MUSD']"],
     "libra, expensive": [*LIBRA, "fabric.max_dimensions=3", "constraints=['cost >= 3 MUSD']"],
     "parts": [PARTS, "bandwidth=ports", "npus=512"],
-    "all parts": ["fabric={catalog: parts-2024, max_dimensions: 2}", "bandwidth=ports", "npus=768"],
+    "parts that are sold": ["fabric={catalog: parts-2024, max_dimensions: 3}", "bandwidth=ports", "npus=1152"],
+    "all parts": ["fabric={catalog: parts-2024, domains: any, max_dimensions: 2}", "bandwidth=ports", "npus=768"],
 }
 
 
@@ -58,7 +59,7 @@ def test_most_structures_are_pruned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(prune(problem)) < 0.1 * len(problem.structures)
 
 
-@pytest.mark.parametrize("case", ["libra", "parts"])
+@pytest.mark.parametrize("case", ["libra", "parts", "parts that are sold"])
 def test_every_structure_is_in_the_order_of_its_index(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     structures = counted(monkeypatch, *CASES[case]).structures
     assert isinstance(structures, CountedStructures)

@@ -44,7 +44,12 @@ TABLES = [{"model": "gpt-3-libra", "compute_TFLOPS": 200, "parallelism": {"tp": 
 
 def data_of(**changes: Any) -> dict[str, Any]:
     workload = {"name": "small", "generator": SMALL, "training": TRAINING, "parallelism": PLAN}
-    fabric = {"catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "max_dimensions": 3}
+    fabric = {
+        "catalog": "parts-2024",
+        "domains": "any",
+        "technologies": ["nvlink4", "optics-400g"],
+        "max_dimensions": 3,
+    }
     return {
         "name": "trained", "npus": 64, "npu": "h100-80gb", "fabric": {**fabric, "blocks": ["switch", "ring"]},
         "workloads": [workload], "bandwidth": "ports", "objectives": ["time", "cost"], **changes,

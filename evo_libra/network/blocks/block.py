@@ -74,6 +74,7 @@ class Kit:
     port_rate : B/s of a port in one direction; ports are full duplex.
     ports : most ports of an NPU.
     domain_size : most NPUs inside one domain, that is, of this dimension and all inside it; None for no limit.
+    domains : the sizes of domains that are sold, each of which is one dimension; None for any.
     latency : s of a link.
     energy : J per bit and link passed, beyond the power of the parts.
     links : a link of one port between NPUs, or of an NPU to a switch.
@@ -96,6 +97,7 @@ class Kit:
     transceiver: Part | None
     nic: Part | None
     switch: Part | None
+    domains: tuple[int, ...] | None = None
 
     @property
     def radix(self) -> int:

@@ -38,6 +38,7 @@ _MOST = 1_000_000_000
 Amount = Annotated[float, Field(ge=0, le=_MOST)]
 Rate = Annotated[float, Field(ge=1e-6, le=_MOST)]
 Count = Annotated[int, Field(ge=1, le=_MOST)]
+DomainSize = Annotated[int, Field(ge=2, le=_MOST)]
 
 
 class RangeSpec(StrictModel):
@@ -65,8 +66,11 @@ class KitSpec(StrictModel):
 
     port_GBps: Rate = Field(description="GB/s of a port in one direction")
     ports: Count = Field(description="most ports of an NPU")
-    domain_size: Annotated[int, Field(ge=2, le=_MOST)] | None = Field(
+    domain_size: DomainSize | None = Field(
         None, description="most NPUs in one domain: of a dimension and all inside it; no limit when left out"
+    )
+    domains: dict[BlockName, tuple[DomainSize, ...]] | None = Field(
+        None, description="sizes of the domains that are sold, by their block; any size and block when left out"
     )
     reach_m: Rate | None = Field(None, description="longest link; for the reader, nothing is computed of it")
     latency_ns: Amount = Field(description="of a link")
@@ -221,6 +225,18 @@ def _kit_mistakes(source: Source, spec: PartsSpec, name: str) -> list[Mistake]:
         if needed is not None and getattr(kit, needed) is None:
             message = f"{block} needs `{needed}:`, which {name} lacks"
             found.append(source.mistake(("technologies", name, "blocks", index), message))
+    place = ("technologies", name, "domains")
+    return found + [source.mistake((*place, *key), message) for key, message in _domain_mistakes(kit)]
+
+
+def _domain_mistakes(kit: KitSpec) -> list[tuple[KeyPath, str]]:
+    found: list[tuple[KeyPath, str]] = []
+    for block, sizes in (kit.domains or {}).items():
+        if block not in kit.blocks:
+            found.append(((block,), unknown("block of the technology", block, kit.blocks)))
+        too_large = next((size for size in sizes if kit.domain_size is not None and size > kit.domain_size), None)
+        if too_large is not None:
+            found.append(((block, sizes.index(too_large)), f"found {too_large}; domain_size is {kit.domain_size}"))
     return found
 
 
@@ -242,4 +258,5 @@ def _kit(name: str, spec: KitSpec, rank: int, block: str, parts: dict[str, Part]
     return Kit(
         name, index, rank, rate, spec.ports, spec.domain_size, latency, energy,
         link, chosen.get("uplink", link), chosen.get("transceiver"), nic, None if kind is None else chosen[kind],
+        None if spec.domains is None else spec.domains.get(block, ()),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from evo_libra.arrays import GIGA, FloatArray, IntArray, Population
+from evo_libra.arrays import GIGA, BoolArray, FloatArray, IntArray, Population
 from evo_libra.errors import InputError, Mistake, suggestion
 from evo_libra.files.source import Source, StrictModel, read_source, validate
 from evo_libra.network.blocks.registry import BLOCK_NAMES, BLOCKS
@@ -93,6 +93,11 @@ class Technology:
         """Return what a dimension may have at most, as part of a sentence."""
         return f"{self.name} reaches {self.largest_dimension}"
 
+    @property
+    def one_domain(self) -> bool:
+        """Whether one dimension is a whole domain, as it is sold, so that no further one may have the technology."""
+        return False
+
     def price(self, part: str) -> float:
         """Return the price of a part in USD per NPU and B/s; a ValueError where it has none: no block needs that."""
         price: float | None = {"link": self.link, "switch": self.switch, "nic": self.nic}[part]
@@ -131,6 +136,17 @@ class Catalog:
         """Return the catalogue with just the named technologies, in that order."""
         by_name = {technology.name: technology for technology in self.technologies}
         return Catalog(self.name, self.source, tuple(by_name[name] for name in names))
+
+
+def again(catalog: Catalog, designs: Population) -> BoolArray:
+    """Return (d, n) which dimensions have a technology of which a dimension inside of them is a whole domain."""
+    names = np.array(catalog.names)[designs.technology]
+    whole = np.array([technology.one_domain for technology in catalog.technologies])[designs.technology]
+    whole &= designs.npus > 1
+    found = np.zeros(designs.npus.shape, dtype=bool)
+    for d in range(1, len(names)):
+        found[d] = whole[d] & (whole[:d] & (names[:d] == names[d])).any(axis=0)
+    return found
 
 
 def part_prices(catalog: Catalog) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,15 +49,19 @@ def technologies_of(file: ProblemFile, npus: Sequence[Accelerator] = ()) -> Cata
         raise named_by(file.source, ("fabric", "catalog"), error) from None
     if priced is not None:
         _check_names(file, priced.names)
+        _check_domains(file, {})
         return _of_each(priced.select(fabric.technologies) if fabric.technologies else priced, npus)
     assert parts is not None  # noqa: S101 - it is one of the two
     _check_names(file, tuple(parts.technologies))
     names = tuple(fabric.technologies or parts.technologies)
+    _check_domains(file, {kit.technology: kit.domain_size for kit in parts.kits if kit.technology in names})
     _check_wired(file, names, npus)
-    each = [catalog_of(parts, _wired(names, npu), fabric.blocks, npu.ports) for npu in npus]
-    catalog = _joined(each, npus) if each else catalog_of(parts, names, fabric.blocks)
+    domains = fabric.domains
+    each = [catalog_of(parts, _wired(names, npu), fabric.blocks, npu.ports, domains) for npu in npus]
+    catalog = _joined(each, npus) if each else catalog_of(parts, names, fabric.blocks, domains=domains)
     if not catalog.technologies:
-        raise file.fail(("fabric", "blocks"), "no technology of the catalogue has one of these blocks")
+        hint = "" if domains == "any" else _ASKED
+        raise file.fail(("fabric", "blocks"), f"no technology of the catalogue has one of these blocks{hint}")
     return catalog
 
 
@@ -91,6 +95,23 @@ def _check_wired(file: ProblemFile, names: tuple[str, ...], npus: Sequence[Accel
         raise file.fail(place, f"{who} {has} no ports of {lacking[0]}; {they} {own}")
 
 
+_ASKED = "; only domains that are sold are offered: `fabric.domains` asks for others"
+
+
+def _check_domains(file: ProblemFile, known: Mapping[str, int | None]) -> None:
+    """Refuse domains of unknown technologies, or larger ones than these allow."""
+    domains = file.spec.fabric.domains
+    for name, sizes in domains.items() if not isinstance(domains, str) else ():
+        if name not in known:
+            message = unknown("technology", name, list(known)) if known else "a catalogue of prices has no domains"
+            raise file.fail(("fabric", "domains", name), message)
+        limit = known[name]
+        for index, size in enumerate(sizes):
+            if limit is not None and size > limit:
+                place = ("fabric", "domains", name, index)
+                raise file.fail(place, f"found {size}; a domain of {name} has at most {limit} NPUs")
+
+
 def _check_names(file: ProblemFile, known: Sequence[str]) -> None:
     """Refuse technologies that the catalogue lacks, or that are named twice."""
     named = file.spec.fabric.technologies or ()
@@ -112,7 +133,8 @@ class FabricLoader:
     """
 
     def __init__(self, file: ProblemFile, *, open_box: bool) -> None:
-        self.source, self.spec, self.fail, self.open_box = file.source, file.spec, file.fail, open_box
+        self.file, self.open_box = file, open_box
+        self.source, self.spec, self.fail = file.source, file.spec, file.fail
 
     def pins(self) -> dict[int, PinSpec]:
         """Return the pinned figures of each dimension that has some."""
@@ -170,14 +192,19 @@ class FabricLoader:
 
     def check_blocks(self, catalog: Catalog) -> None:
         """Refuse blocks that are asked for and that no technology builds."""
-        built = dict.fromkeys(block for technology in catalog.technologies for block in technology.blocks)
-        mistakes = [
-            self.source.mistake(("fabric", "blocks", index), f"no technology that is chosen can build {block}")
-            for index, block in enumerate(self.spec.fabric.blocks or ())
+        built, asked = _built(catalog), self.spec.fabric.blocks or ()
+        if built.issuperset(asked):
+            return
+        fabric = self.spec.fabric.model_copy(update={"domains": "any"})
+        possible = _built(technologies_of(replace(self.file, spec=self.spec.model_copy(update={"fabric": fabric}))))
+        raise InputError([
+            self.source.mistake(
+                ("fabric", "blocks", index),
+                f"no technology that is chosen can build {block}{_ASKED if block in possible else ''}",
+            )
+            for index, block in enumerate(asked)
             if block not in built
-        ]
-        if mistakes:
-            raise InputError(mistakes)
+        ])  # fmt: skip
 
     def choices(self, catalog: Catalog, pins: dict[int, PinSpec]) -> tuple[DimensionChoice, ...]:
         """Return the blocks, technologies and bandwidths that each dimension may have."""
@@ -245,6 +272,11 @@ class FabricLoader:
         )
 
 
+def _built(catalog: Catalog) -> set[str]:
+    """Return the blocks that some technology of a catalogue builds."""
+    return {block for technology in catalog.technologies for block in technology.blocks}
+
+
 def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
     """Return the smallest and the largest B/s of a dimension, with the values for missing keys; caps do not count."""
     usual = (_LOWEST, _HIGHEST) if kit is None else (kit.port_rate, math.inf)
@@ -256,6 +288,8 @@ def _range(bandwidth: BandwidthSpec, kit: Kit | None) -> tuple[float, float]:
 def _largest(technology: Technology) -> str:
     """Return the most NPUs that a technology connects in a dimension, or of parts in a domain."""
     kit = technology.kit if isinstance(technology, KitTechnology) else None
+    if kit is not None and kit.domains is not None:
+        return f"{' or '.join(map(str, kit.domains))} in a domain"
     if kit is not None and kit.domain_size is not None:
         return f"{kit.domain_size} with all inside it"
     return str(technology.largest_dimension or "any")

@@ -9,7 +9,8 @@ from pydantic import AfterValidator, Field, field_serializer
 
 from evo_libra.files.source import StrictModel
 from evo_libra.network.catalog.accelerators import AcceleratorSpec
-from evo_libra.network.catalog.technologies import BlockName
+from evo_libra.network.catalog.parts import DomainSize
+from evo_libra.network.catalog.technologies import BlockName, Name
 from evo_libra.problem.file.fields import NotNegative, PositiveFloat, PositiveInt
 from evo_libra.problem.file.training_spec import (
     DecoderGeneratorSpec,
@@ -48,6 +49,11 @@ class FabricSpec(StrictModel):
         None,
         min_length=1,
         description="building blocks that may be used; every block of the technologies when left out",
+    )
+    domains: Literal["products", "any"] | dict[Name, Annotated[tuple[DomainSize, ...], Field(min_length=1)]] = Field(
+        "products",
+        description="sizes of the domains of a technology of parts: those that are sold (`products`), `any` that can "
+        "be built, or some sizes of a technology each, such as {nvlink4: [8, 256]}",
     )
     min_dimensions: int = Field(1, ge=1, le=MAX_DIMENSIONS, description="smallest number of dimensions")
     max_dimensions: int = Field(4, ge=1, le=MAX_DIMENSIONS, description="largest number of dimensions")

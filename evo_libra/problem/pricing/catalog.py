@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -23,6 +24,9 @@ from evo_libra.problem.pricing.per_bandwidth import PerBandwidth
 from evo_libra.problem.pricing.pricing import DimensionChoice, Pricing, choice_tables
 from evo_libra.problem.space import Space
 
+Domains: TypeAlias = Literal["products", "any"] | Mapping[str, tuple[int, ...]]
+"""Which domains may be built: those that are sold, any, or those of a technology that have some sizes."""
+
 
 @dataclass(frozen=True)
 class KitTechnology(Technology):
@@ -35,9 +39,18 @@ class KitTechnology(Technology):
         assert self.kit is not None, "only kits are kits"  # noqa: S101 - our mistake
         return _fits(self.kit, npus, inside)
 
+    @property
+    def one_domain(self) -> bool:
+        """Whether its domains are those that are sold."""
+        return self.kit is not None and self.kit.domains is not None
+
     def reach(self, inside: int) -> str:
         """Return that it cannot be built, as part of a sentence."""
+        assert self.kit is not None, "only kits are kits"  # noqa: S101 - our mistake
         where = f" around {inside} NPUs" if inside > 1 else ""
+        if self.kit.domains is not None:
+            sizes = " or ".join(map(str, self.kit.domains))
+            return f"a domain of {self.name} has {sizes} NPUs; `fabric.domains` asks for others"
         return f"a {self.blocks[0]} of {self.name} cannot be built so large{where}"
 
 
@@ -52,20 +65,30 @@ def catalog_of(
     technologies: Sequence[str] | None,
     blocks: Sequence[str] | None,
     ports: Mapping[str, int] = MappingProxyType({}),
+    domains: Domains = "products",
 ) -> Catalog:
     """Return the kits of a catalogue as technologies: of some names, the innermost first, and blocks; None for all.
 
-    An NPU has no more ports of a technology than `ports` says, where that names the technology.
+    An NPU has no more ports of a technology than `ports` says, where that names the technology. Domains are those that
+    are sold, any, or those of some technologies that have the sizes given.
     """
     names = tuple(technologies or parts.technologies)
     kits = [
-        replace(kit, ports=min(kit.ports, ports.get(name, kit.ports)))
+        replace(kit, ports=min(kit.ports, ports.get(name, kit.ports)), domains=_domains(kit, domains))
         for name in names
         for kit in parts.kits
         if kit.technology == name
     ]
-    allowed = [kit for kit in kits if blocks is None or BLOCK_NAMES[kit.block] in blocks]
+    sold = [kit for kit in kits if kit.domains != ()]
+    allowed = [kit for kit in sold if blocks is None or BLOCK_NAMES[kit.block] in blocks]
     return Catalog(parts.name, parts.source, tuple(_technology(kit, names.index(kit.technology)) for kit in allowed))
+
+
+def _domains(kit: Kit, domains: Domains) -> tuple[int, ...] | None:
+    """Return the sizes that domains of a kit may have, None for any."""
+    if isinstance(domains, str):
+        return kit.domains if domains == "products" else None
+    return domains.get(kit.technology, kit.domains)
 
 
 def kits_of(catalog: Catalog) -> tuple[Kit, ...]:

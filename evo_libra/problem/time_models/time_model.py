@@ -186,19 +186,22 @@ class TimeModel(ABC):
             if layout and layout[0][0] == OPEN:
                 continue
             fits &= lay_groups(npus, np.array([degree for _, degree in layout], dtype=np.int64))[1]
-        for place in range(len(self.tables) if plan is not None else 0):
-            fits &= self._of_plans(npus, plan, place)[1]
+        for place, mine in enumerate(plan if plan is not None else ()):
+            fits &= self.holds(npus, mine, place)
         if self.owner is not None and technology is not None and plan is not None:
             for table, mine in zip(self.tables, plan, strict=True):
                 fits &= (technology[0] < 0) | (self.owner[technology[0]] == columns(table.npu, mine))
         return fits
 
-    def _of_plans(self, npus: IntArray, plan: IntArray | None, place: int) -> tuple[dict[str, Placed], BoolArray]:
-        """Return where the groups of a table lie under the plans of designs, and (n,) whether they fit."""
-        assert plan is not None, "designs have plans where some are open"  # noqa: S101 - our mistake
+    def holds(self, npus: IntArray, plan: IntArray, place: int) -> BoolArray:
+        """Return (n,) whether (d, n) dimensions can hold the groups of one table under (n,) plans of it."""
+        return self._of_plans(npus, plan, place)[1]
+
+    def _of_plans(self, npus: IntArray, plan: IntArray, place: int) -> tuple[dict[str, Placed], BoolArray]:
+        """Return where the groups of a table lie under (n,) plans of it, and (n,) whether they fit."""
         table = self.tables[place]
         degrees, order, kind = table.placements
-        way = columns(kind, plan[place])
+        way = columns(kind, plan)
         return placed_groups(
             npus, {group: columns(degree, way) for group, degree in degrees.items()}, columns(order, way),
             routed=table.setups[0].decoder.experts is not None,
@@ -214,7 +217,9 @@ class TimeModel(ABC):
                 continue
             if layout[0][0] == OPEN:
                 if layout not in of_plans:
-                    of_plans[layout] = self._of_plans(npus, plan, layout[0][1])[0]
+                    assert plan is not None, "designs have plans where some are open"  # noqa: S101 - our mistake
+                    place = layout[0][1]
+                    of_plans[layout] = self._of_plans(npus, plan[place], place)[0]
                 found[layout, group] = Placement(*of_plans[layout][group])
                 continue
             if layout not in laid:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evo_libra.errors import InputError, suggestion
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 
 _FILES = (".yaml", ".yml", ".json")
+_DESIGNS = "designs"
+"""Shows the reference designs."""
 
 
 @app.command
@@ -25,7 +27,8 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, with its figures.
+        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, with its figures;
+        `designs` shows the reference designs.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
@@ -54,6 +57,7 @@ def _everything() -> dict[str, Any]:
         "language_models": {name: _decoder(name) for name in load_decoders()},
         "recommendation_models": {name: _recommender(name) for name in trainable_recommenders()},
         "accelerators": {name: _accelerator(name) for name in load_accelerators()},
+        "designs": _designs(),
         "problems": problem_names(),
         "engines": list(engine_names()),
     }
@@ -72,18 +76,27 @@ def _one(name: str) -> dict[str, Any]:
         return {"language_models": {name: _decoder(name)}}
     if name in trainable_recommenders():
         return {"recommendation_models": {name: _recommender(name)}}
+    if name == _DESIGNS:
+        return {"designs": _designs()}
     known = [*catalog_names(), *parts_names()]
     if not name.endswith(_FILES) and name not in known:
-        near = suggestion(name, [*known, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
+        near = suggestion(name, [*known, _DESIGNS, *load_accelerators(), *load_decoders(), *trainable_recommenders()])
         raise InputError(
             f"unknown catalogue '{name}'; allowed: {', '.join(known)}, the path of a .yaml file, or an accelerator, "
-            f"language model or recommendation model that `evo-libra catalog` lists{near}"
+            f"language model, recommendation model or `{_DESIGNS}` that `evo-libra catalog` lists{near}"
         )
     if is_parts(name):
         found = _parts(name)
         return {"parts_catalogs": {found["name"]: found}}
     catalog = load_catalog(name)
     return {"catalogs": {catalog.name: _linear(name)}}
+
+
+def _designs() -> dict[str, Any]:
+    """Return the reference designs as their file has them."""
+    from evo_libra.network.catalog.designs import load_design_specs
+
+    return {name: spec.model_dump(mode="json") for name, spec in load_design_specs().items()}
 
 
 def _accelerator(name: str) -> dict[str, Any]:
@@ -192,10 +205,28 @@ def _show_catalog(data: Mapping[str, Any]) -> None:
     for key, show in shows.items():
         for name, found in data.get(key, {}).items() if len(data) == 1 else ():
             show(name, found, console)
-    lists = ("models", "language_models", "recommendation_models", "accelerators")
+    if "designs" in data and len(data) == 1:
+        _show_designs(data["designs"], console)
+    lists = ("models", "language_models", "recommendation_models", "accelerators", "designs")
     for key in ("blocks", *lists, "problems", "engines"):
         if key in data and len(data) > 1:
             console.print(Text(f"{key.replace('_', ' ')}: {', '.join(data[key])}"))
+
+
+def _show_designs(designs: Mapping[str, Any], console: Console) -> None:
+    from rich.text import Text
+
+    rows = [(name, one["design"], _sizes(one["npus"]), str(one["year"])) for name, one in designs.items()]
+    columns = ("name", "design", "NPUs", "year")
+    print_table("reference designs; N is the dimension that grows", columns, rows, fold=columns[:3])
+    for name, one in designs.items():
+        console.print(Text(f"  {name}, {one['title']}: {' '.join(one['source'].split())}"), soft_wrap=False)
+
+
+def _sizes(npus: Any) -> str:  # noqa: ANN401 - JSON
+    if isinstance(npus, list):
+        return ", ".join(map(str, npus))
+    return f"multiples of {npus['multiple_of']} up to {npus['at_most']}"
 
 
 def _show_accelerator(name: str, entry: Mapping[str, Any], console: Console) -> None:
@@ -240,10 +271,11 @@ def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
         "pJ/bit": "energy_pJ_per_bit",
     }  # fmt: skip
     rows = [
-        (technology, *(_figure(row[key]) for key in keys.values()), ", ".join(row["blocks"]))
+        (technology, *(_figure(row[key]) for key in keys.values()), _domains(row["domains"]), ", ".join(row["blocks"]))
         for technology, row in catalog["technologies"].items()
     ]
-    print_table(f"catalogue {name}: technologies", ("name", *keys, "blocks"), rows, fold=("name", "blocks"))
+    columns = ("name", *keys, "sold", "blocks")
+    print_table(f"catalogue {name}: technologies", columns, rows, fold=("name", "sold", "blocks"))
     for kind in KINDS:
         rows = [_part_cells(part, row) for part, row in catalog["parts"].items() if row["kind"] == kind]
         if rows:
@@ -255,6 +287,10 @@ def _show_parts(name: str, catalog: Mapping[str, Any]) -> None:
         for each, row in catalog[kind].items():
             console.print(Text(f"  {each} ({row['year']}): {' '.join(row['source'].split())}"), soft_wrap=False)
     console.print(Text(catalog["source"]))
+
+
+def _domains(sold: Mapping[str, Sequence[int]] | None) -> str:
+    return "; ".join(f"{block} {', '.join(map(str, sizes))}" for block, sizes in (sold or {}).items())
 
 
 def _part_cells(part: str, row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from evo_libra.ui.output import (
 
 if TYPE_CHECKING:
     from evo_libra.front.front import Front
+    from evo_libra.front.references import ReferencePoint
     from evo_libra.problem.objectives import Objective
 
 
@@ -54,11 +55,13 @@ def result_json(front: Front, evaluations: int, wall: float, folder: Path) -> di
     return {"front": front.rows(), "evaluations": evaluations, "wall_s": wall, "result": str(folder)}
 
 
-def show_front(front: Front, objectives: Sequence[Objective], name: str, rows: int) -> None:
-    """Print a front as a plot and some of it as a table."""
+def show_front(
+    front: Front, objectives: Sequence[Objective], name: str, rows: int, references: Sequence[ReferencePoint] = ()
+) -> None:
+    """Print a front as a plot, with reference designs, and some of it as a table."""
     from evo_libra.ui.plots.scatter import terminal_plot_of
 
-    print_styled(terminal_plot_of(front, objectives, new_console()))
+    print_styled(terminal_plot_of(front, objectives, new_console(), references))
     shown = front.spread(rows)
     units = {column: _unit(column, shown[column].to_list()) for column in front.objectives}
     print_table(

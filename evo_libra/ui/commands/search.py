@@ -6,9 +6,9 @@ import inspect
 import math
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 from cyclopts import Parameter
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from evo_libra.experiment.execution.search_run import Outcome
     from evo_libra.experiment.store.folder import RunFolder
     from evo_libra.front.front import Front
+    from evo_libra.front.references import ReferencePoint
     from evo_libra.problem.protocol import SearchProblem
     from evo_libra.searching.loop import Snapshot
 
@@ -60,6 +61,7 @@ def search(
     from evo_libra.experiment.run.origin import build, origin_of
     from evo_libra.experiment.store.folder import LOG, PLOT, RunFolder
     from evo_libra.experiment.store.messages import catching_interrupts
+    from evo_libra.front.references import reference_points
     from evo_libra.ui.plots.scatter import figure_of
 
     origin = origin_of(problem, assignments)
@@ -69,11 +71,15 @@ def search(
         command=tuple(sys.argv),
     )  # fmt: skip
     found: list[Outcome] = []
+    references = reference_points(built)
+
+    def draw(outcome: Outcome, file: BinaryIO) -> None:
+        figure_of(outcome.front, built.objectives, built.name, file, references)
 
     def finish(outcome: Outcome) -> None:
         found.append(outcome)
         if plot and len(outcome.front):
-            outcome.folder.write(PLOT, lambda file: figure_of(outcome.front, built.objectives, built.name, file))
+            outcome.folder.write(PLOT, lambda file: draw(outcome, file))
 
     columns = SpinnerColumn(), TimeRemainingColumn(compact=True), TextColumn("{task.description}{task.fields[figures]}")
     with progress_bar(*columns) as progress, catching_interrupts() as interrupted:
@@ -91,7 +97,7 @@ def search(
     if report.ending not in ("done", "interrupt"):
         raise EvoLibraError(f"the search failed: {report.error or report.ending}; see {folder.path / LOG}")
     front = found[0].front if found else folder.read_front()
-    return _report(built, folder, front, report, as_json=as_json)
+    return _report(built, folder, front, report, references, as_json=as_json)
 
 
 def _with_settings(command: Callable[..., int]) -> Callable[..., int]:
@@ -146,14 +152,19 @@ class Watch:
         self.progress.update(self.task, completed=snapshot.evaluations, figures=figures)
 
 
-def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report, *, as_json: bool) -> int:
+def _report(
+    problem: SearchProblem, run: RunFolder, front: Front, report: Report, references: Sequence[ReferencePoint], *,
+    as_json: bool,
+) -> int:  # fmt: skip
     from evo_libra.experiment.run.record import ending_text
     from evo_libra.experiment.store.folder import DONE, FAILURES, PLOT
     from evo_libra.experiment.store.search_state import read_failures
     from evo_libra.front.explain import sizes_of
+    from evo_libra.front.references import reference_rows
     from evo_libra.problem.problem import Problem
     from evo_libra.problem.quirks import Warned, warnings_of
     from evo_libra.ui.commands.front import result_json, show_front
+    from evo_libra.ui.commands.references import show_references
 
     folder, failures = run.path, read_failures(run)
     designs = front.frame["design"].to_list() if "design" in front.frame.columns else ()
@@ -165,10 +176,12 @@ def _report(problem: SearchProblem, run: RunFolder, front: Front, report: Report
         more: dict[str, Any] = {key: end[key] for key in ("ended", "restarts") if key in end}
         more |= {"failures": failures} if failures else {}
         more |= {"workloads": workloads} if workloads else {}
+        more |= {"references": reference_rows(references, front)} if references else {}
         report_json = result_json(front, report.figures.evaluations, report.figures.wall_s, folder)
         print_json({**report_json, "warnings": list(map(Warned.json, warnings)), **more})
     elif len(front):
-        show_front(front, problem.objectives, problem.name, rows=12)
+        show_front(front, problem.objectives, problem.name, rows=12, references=references)
+        show_references(reference_rows(references, front), front.objectives)
         for workload in workloads:
             groups = groups_text(workload)
             print_folded(": ".join(filter(None, (f"{workload['name']} {groups}".strip(), size_of_iteration(workload)))))

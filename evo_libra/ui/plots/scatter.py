@@ -13,8 +13,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from evo_libra.front.front import Front
+from evo_libra.front.references import ReferencePoint
 from evo_libra.problem.objectives import Objective
-from evo_libra.ui.plots.axes import Series, axes_of, check_series, in_units
+from evo_libra.ui.plots.axes import MAX_SERIES, Series, axes_of, check_series, in_units
 from evo_libra.ui.plots.canvas import ASCII, UNICODE, Canvas, Glyphs, Role
 
 _MAX_SERIES = 6
@@ -125,6 +126,21 @@ def _legend_layout(names: Sequence[str], reserved: int, width: int) -> list[list
     return layout
 
 
+def with_references(
+    series: Sequence[Series], points: Sequence[ReferencePoint], objectives: Sequence[Objective]
+) -> list[Series]:
+    """Return the series of a front with reference designs by name; they share a series where there are too many."""
+    y, x = objectives[0].column, objectives[min(1, len(objectives) - 1)].column
+    groups = [[point] for point in points] if len(series) + len(points) <= MAX_SERIES else [list(points)]
+    return [*series, *(
+        Series(
+            np.array([point.figures[x] for point in group]), np.array([point.figures[y] for point in group]),
+            ", ".join(point.name for point in group),
+        )
+        for group in groups
+    )]  # fmt: skip
+
+
 def series_of(front: Front, objectives: Sequence[Objective]) -> list[Series]:
     """Return the front as series by structure (sizes and technologies of the dimensions); the rare ones are merged.
 
@@ -149,9 +165,12 @@ def _axis_labels(objectives: Sequence[Objective]) -> tuple[str, str]:
     return objectives[min(1, len(objectives) - 1)].label, objectives[0].label
 
 
-def terminal_plot_of(front: Front, objectives: Sequence[Objective], console: Console) -> str:
-    """Return the front as text as wide as the terminal."""
-    return terminal_scatter(series_of(front, objectives), *_axis_labels(objectives), console)
+def terminal_plot_of(
+    front: Front, objectives: Sequence[Objective], console: Console, references: Sequence[ReferencePoint] = ()
+) -> str:
+    """Return the front and reference designs as text as wide as the terminal."""
+    series = with_references(series_of(front, objectives), references, objectives)
+    return terminal_scatter(series, *_axis_labels(objectives), console)
 
 
 def terminal_scatter(series: Sequence[Series], x_label: str, y_label: str, console: Console) -> str:
@@ -164,11 +183,14 @@ def terminal_scatter(series: Sequence[Series], x_label: str, y_label: str, conso
     )  # fmt: skip
 
 
-def figure_of(front: Front, objectives: Sequence[Objective], title: str, file: BinaryIO) -> None:
-    """Draw the front to an open file as a PNG."""
+def figure_of(
+    front: Front, objectives: Sequence[Objective], title: str, file: BinaryIO, references: Sequence[ReferencePoint] = ()
+) -> None:
+    """Draw the front and reference designs to an open file as a PNG."""
     from evo_libra.ui.plots.figure import front_figure  # noqa: PLC0415 - Matplotlib takes a third of a second
 
     x_label, y_label = _axis_labels(objectives)
     # Thousands of points on a line would hide each other's colours.
     thinned = Front(front.spread(_MAX_POINTS), front.objectives)
-    front_figure(series_of(thinned, objectives), x_label=x_label, y_label=y_label, title=title, path=file)
+    series = with_references(series_of(thinned, objectives), references, objectives)
+    front_figure(series, x_label=x_label, y_label=y_label, title=title, path=file)

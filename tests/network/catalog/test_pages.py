@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 
 from evo_libra import load_problem, search
+from evo_libra.files.source import read_source
 from evo_libra.network.blocks.conformance import faults
 from evo_libra.network.catalog.parts import load_parts
+from evo_libra.problem.problem import Problem
 
 OWN = Path(__file__).parents[3] / "docs" / "how-to" / "own-parts.md"
 
@@ -20,12 +23,17 @@ def code(page: Path, language: str) -> list[str]:
 
 
 def test_the_catalogue_of_the_example_loads(tmp_path: Path) -> None:
-    example, problem = code(OWN, "yaml")
+    example, asked, problem = code(OWN, "yaml")
     (tmp_path / "ours.yaml").write_text(example)
     (tmp_path / "problem.yaml").write_text(problem)
     assert len(search(load_problem(str(tmp_path / "problem.yaml")), evaluations=500, population=50)) > 1
     catalog = load_parts("ours.yaml", tmp_path)
     assert catalog.technologies[-1] == "board"
+    (tmp_path / "asked.yaml").write_text(asked)
+    fabric = json.dumps(read_source(tmp_path / "asked.yaml").data["fabric"])
+    larger = load_problem("mixed-models-4k", [f"fabric={fabric}"])
+    assert isinstance(larger, Problem)
+    assert {kit.domains for kit in larger.pricing.kits if kit.technology == "nvlink4"} == {(8, 256)}
     assert {kit.switch.price.value for kit in catalog.kits if kit.switch and kit.switch.ports == 64} >= {33000}
 
 

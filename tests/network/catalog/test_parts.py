@@ -51,7 +51,7 @@ def mistakes(folder: Path, text: str) -> list[str]:
 
 
 def test_kinds_of_catalogues_are_told_apart() -> None:
-    assert parts_names() == ["parts-2024", "wafer"]
+    assert parts_names() == ["parts-2024", "products-2025", "wafer"]
     assert catalog_names() == ["libra", "libra-cosearch"]
     assert is_parts("wafer")
     assert not is_parts("libra")
@@ -62,7 +62,7 @@ def test_blocks_of_linear_prices_are_libras() -> None:
     assert package.blocks == ("ring", "fully-connected", "switch")
 
 
-@pytest.mark.parametrize("name", ["parts-2024", "wafer"])
+@pytest.mark.parametrize("name", ["parts-2024", "products-2025", "wafer"])
 def test_every_figure_has_its_source_and_year(name: str) -> None:
     catalog = load_parts(name)
     parts = {

@@ -16,10 +16,8 @@ from evo_libra.searching.engines.exact import ExhaustiveEngine
 
 @pytest.fixture(scope="module")
 def problem() -> Problem:
-    technologies = "technologies: [xgmi, nvlink4, optics-400g]"
-    found = load_problem(
-        "gpt3-4k", [f"fabric={{catalog: parts-2024, max_dimensions: 3, {technologies}}}", "bandwidth=ports", "npus=512"]
-    )
+    fabric = "{catalog: parts-2024, domains: any, max_dimensions: 3, technologies: [xgmi, nvlink4, optics-400g]}"
+    found = load_problem("gpt3-4k", [f"fabric={fabric}", "bandwidth=ports", "npus=512"])
     assert isinstance(found, Problem)
     return found
 
@@ -62,7 +60,7 @@ def test_screened_bounds_are_below_what_is_solved(problem: Problem) -> None:
 
 @pytest.fixture(scope="module")
 def small() -> Problem:
-    fabric = "fabric={catalog: parts-2024, max_dimensions: 2, technologies: [xgmi, nvlink4]}"
+    fabric = "fabric={catalog: parts-2024, domains: any, max_dimensions: 2, technologies: [xgmi, nvlink4]}"
     found = load_problem("gpt3-4k", [fabric, "bandwidth=ports", "npus=32"])
     assert isinstance(found, Problem)
     return found

@@ -1,0 +1,48 @@
+"""Reference designs by name: what the file says, and the clusters that there are."""
+
+from __future__ import annotations
+
+import pytest
+
+from evo_libra.network.blocks.registry import BLOCKS
+from evo_libra.network.catalog.designs import load_design_specs, reference_designs
+from evo_libra.network.catalog.parts import load_parts
+from evo_libra.network.fabric import parse_fabric
+
+
+@pytest.mark.parametrize("name", list(load_design_specs()))
+def test_every_design_has_a_source_a_year_and_parts_of_the_catalogue(name: str) -> None:
+    spec, design = load_design_specs()[name], reference_designs()[name]
+    assert len(spec.source) > 40
+    assert 2019 <= spec.year <= 2026
+    kits = {(kit.technology, BLOCKS[kit.block].name): kit for kit in load_parts("products-2025").kits}
+    for fabric in map(parse_fabric, design.at(design.largest)):
+        assert fabric.npus == design.largest
+        inside = 1
+        for dimension in fabric.dimensions:
+            kit = kits[str(dimension.technology), BLOCKS[dimension.block].name]
+            inside *= dimension.npus
+            assert kit.domains is None or inside in kit.domains
+            # Every port of NVLink and ICI is in use, and one of the network: that is what these clusters have.
+            ports = kit.ports if kit.domains is not None else 1
+            assert dimension.bandwidth == ports * kit.port_rate
+
+
+@pytest.mark.parametrize(
+    ("name", "npus", "design"),
+    [
+        ("dgx-h100-superpod", 4096, "SW(8)@nvlink4:450_CL(512)@optics-400g:50"),
+        ("dgx-h100-superpod", 4224, None),
+        ("dgx-h100-superpod", 16640, None),
+        ("dgx-gb200-superpod", 1152, "SW(72)@nvlink5:900_CL(16)@optics-400g:50"),
+        ("meta-roce-pod", 3072, "SW(8)@nvlink4:450_CL(384)@optics-400g:50"),
+        ("meta-roce-pod", 24576, None),
+        ("rail-only-h100", 8, None),
+        ("rail-only-h100", 24, "SW(8)@nvlink4:450_SW(3)@optics-400g:50"),
+        ("tpu-v4-slice", 4096, "TC(4096)@ici-v4:270"),
+        ("tpu-v4-slice", 6144, None),
+        ("tpu-v5p-slice", 6144, "TC(6144)@ici-v5p:540"),
+    ],
+)
+def test_a_design_has_the_sizes_of_its_source(name: str, npus: int, design: str | None) -> None:
+    assert reference_designs()[name].at(npus)[:1] == ([] if design is None else [design])
