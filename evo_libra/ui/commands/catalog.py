@@ -27,8 +27,7 @@ def catalog(name: str | None = None, *, as_json: Json = False) -> int:
     Parameters
     ----------
     name:
-        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, with its figures;
-        `designs` shows the reference designs.
+        Show only this catalogue (a name, or the path of a .yaml file), accelerator or model, or the designs.
     """
     data = _everything() if name is None else _one(name)
     if as_json:
