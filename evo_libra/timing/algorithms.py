@@ -24,8 +24,10 @@ def runnable(algorithm: IntArray, collective: Collective, block: IntArray, exten
         found = np.where(halving, DIRECT, algorithm)
     else:
         found = np.where(halving & ((extent & (extent - 1)) != 0), RING_ALGORITHM, algorithm)
-    found = np.where(UPPER[block] > 0, algorithm, found)  # each level of a tree has its own number of NPUs
-    return np.asarray(np.where((block == RING) | (block == LINE), RING_ALGORITHM, found))
+    found = np.where((block == RING) | (block == LINE), RING_ALGORITHM, found)
+    tree = UPPER[block] > 0
+    # Each level of a tree has its own number of NPUs.
+    return np.where(tree, algorithm, found) if tree.any() else found
 
 
 def link_bandwidth(bandwidth: FloatArray, algorithm: IntArray, block: IntArray, extent: IntArray) -> FloatArray:

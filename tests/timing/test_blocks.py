@@ -94,7 +94,7 @@ def test_a_torus_is_rings_of_rings(seed: int, name: str, collective: Collective,
 
 
 @given(SEEDS, st.sampled_from(["torus-2d", "torus-3d"]), COLLECTIVES)
-@costly(CASES)
+@costly(2 * CASES)
 def test_tori_take_as_long_as_their_messages(seed: int, name: str, collective: Collective) -> None:
     random = np.random.default_rng(seed)
     axes, npus = 2 if name == "torus-2d" else 3, int(random.choice(SIZES[name]))

@@ -73,7 +73,7 @@ class FredTree(Block):
         levels = np.stack([leaf, -(-npus // leaf)])
         extents, strides, regular = on_axes(extent, stride, levels)
         apart = np.stack([np.ones_like(extent), extent])
-        share = np.broadcast_to(np.array([1.0, self.upper])[:, None], levels.shape)
+        share = np.stack([np.ones(extent.shape), np.full(extent.shape, self.upper)])
         return Inner(
             np.where(regular, levels, np.maximum(levels, apart)), np.where(regular, extents, apart),
             np.where(regular, strides, 1), share,

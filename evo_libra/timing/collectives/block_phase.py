@@ -9,14 +9,17 @@ from evo_libra.collective import Collective
 from evo_libra.timing.collectives.phase import LINE, UPPER, Implementation, Link, Overheads, phase_time
 from evo_libra.timing.collectives.tree_phase import tree_time
 
+_OTHERS = (UPPER > 0) | (np.arange(len(UPPER)) == LINE)
+"""(b,) whether ASTRA-sim does not have the phases of a block."""
+
 
 def block_phase_time(
     implementation: Implementation, collective: Collective, size: FloatArray, link: Link, overheads: Overheads
 ) -> FloatArray:
     """Return (n,) ns of a phase that (n,) bytes enter; bytes and errors are those of `phase_time`."""
-    line, tree = link.block == LINE, UPPER[link.block] > 0
-    if not (line.any() or tree.any()):
+    if not _OTHERS[link.block].any():
         return phase_time(implementation, collective, size, link, overheads)
+    line, tree = link.block == LINE, UPPER[link.block] > 0
     size, time = np.broadcast_to(size, line.shape), np.empty(len(line))
     for kind, run in ((line, line_time), (tree, tree_time), (~(line | tree), phase_time)):
         mine = np.flatnonzero(kind)

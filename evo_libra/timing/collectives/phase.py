@@ -88,9 +88,9 @@ class Link:
 
     def hops(self, offset: FloatArray) -> FloatArray:
         """Return the hops to the NPU at an offset, on a line at a distance."""
-        around = np.where(self.block == LINE, offset, np.minimum(offset, self.npus - offset))
-        along = (self.block == RING) | (self.block == LINE)
-        return np.where(along, around, np.where(self.block == SWITCH, 2.0, 1.0))
+        around, line = np.minimum(offset, self.npus - offset), self.block == LINE
+        found = np.where(self.block == RING, around, np.where(self.block == SWITCH, 2.0, 1.0))
+        return np.where(line, offset, found) if line.any() else found
 
 
 @dataclass(frozen=True)
