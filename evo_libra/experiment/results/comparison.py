@@ -146,6 +146,10 @@ def _trained(workload: Mapping[str, Any]) -> list[Any]:
     ]
 
 
+_FOLLOWING = {"fabric": ("technologies",), "npu": ("technologies", "accelerator")}
+"""Figures of a problem that follow from a key of its file."""
+
+
 def _rest(problem: Mapping[str, Any], varied: Iterable[str]) -> dict[str, Any]:
     """Return a problem without the values that are varied, and without figures that follow from them."""
     rest = copy.deepcopy({key: value for key, value in problem.items() if key != "search"})
@@ -153,8 +157,8 @@ def _rest(problem: Mapping[str, Any], varied: Iterable[str]) -> dict[str, Any]:
         path = _KEY.findall(key)
         # The degrees of one workload belong together.
         path = path[: path.index(_DEGREES) + 1] if _DEGREES in path else path
-        if path[:1] == ["fabric"]:
-            rest.pop("technologies", None)
+        for figures in _FOLLOWING.get(path[0] if path else "", ()):
+            rest.pop(figures, None)
         _without(rest, path)
     return rest
 
