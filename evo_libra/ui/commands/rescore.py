@@ -127,6 +127,11 @@ def prices(
         _show_prices(found, score, rows)
         print(f"\n{counted(scenarios, 'scenario')} of {counted(len(found.parts), 'part')}, seed {seed}")
         _show_changes(found, score)
+        if "system_cost_usd" in front.objectives:
+            print_folded(
+                "These are costs of the network. Prices of NPUs have no part in them; the key `uncertainty` of the "
+                "problem file varies both."
+            )
         print(f"prices  {folder.path / _PRICES}")
     return 0
 

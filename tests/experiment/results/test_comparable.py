@@ -48,7 +48,7 @@ def kept(folder: Path, problem: str, *assignments: str) -> Subject:
         (("gpt3-4k", "fabric.max_dimensions=3"), ("gpt3-4k", "fabric.max_dimensions=2"), True),
         (("dense-4k", "fabric.technologies=[nvlink4, optics-400g]"), ("dense-4k",), True),
         (("gpt3-4k", "constraints=['cost <= 5e6 USD']"), ("gpt3-4k",), True),
-        (("dense-32k", "npu=h100-80gb", "fabric.technologies=[nvlink4, optics-400g]"), ("dense-32k",), True),
+        (("dense-32k", "npu=[tpu-v4, h100-80gb]"), ("dense-32k",), True),
         (("mixtral-8x7b-256", "npu=h200-141gb"), ("mixtral-8x7b-256",), True),
         (("gpt3-4k",), ("moe-4k",), False),
         (("gpt3-4k",), ("msft-1t-4k",), False),
