@@ -147,10 +147,11 @@ def certificates(problem: Problem, front: Front, seconds: float | None = None) -
     cost = front.frame[COST.column].to_numpy() * COST.scale
     order = np.lexsort((time, cost))
     designs = _Designs(time[order], cost[order], np.argsort(order, kind="stable"))
-    if (found := _of_whole_ports(problem, designs)) is not None:
+    until = None if seconds is None else clock.monotonic() + seconds
+    if (found := _of_whole_ports(problem, designs, until)) is not None:
         yield found
     elif len(problem.structures) > ENUMERATED or _many_pairs(relaxed):
-        yield from _branched(relaxed, designs, None if seconds is None else clock.monotonic() + 0.5 * seconds)
+        yield from _branched(relaxed, designs, None if until is None or seconds is None else until - 0.5 * seconds)
     else:
         yield _enumerated(relaxed, designs)
 
@@ -161,9 +162,9 @@ def _many_pairs(problem: Problem) -> bool:
     return plans * len(problem.structures) > _MANY_PAIRS
 
 
-def _of_whole_ports(problem: Problem, designs: _Designs) -> Certificate | None:
+def _of_whole_ports(problem: Problem, designs: _Designs, until: float | None) -> Certificate | None:
     """Return the certificate against networks of whole ports; None where there are too many."""
-    ideal = whole_ideal(problem, designs.cost, designs.time)
+    ideal = whole_ideal(problem, designs.cost, designs.time, until)
     if ideal is None:
         return None
     limit = _time_limit(problem)
@@ -176,7 +177,7 @@ def _of_whole_ports(problem: Problem, designs: _Designs) -> Certificate | None:
     best, worst = np.array([fastest, first]), np.array([float(ideal.time[reached[0]]), last])
     proven = _Bounds(ideal.at, cost, fastest, best, worst)
     networks = len(ideal.cost)
-    return replace(_certificate(problem, designs, proven, ideal.timed, 0, 0), networks=networks)
+    return replace(_certificate(problem, designs, proven, ideal.timed, ideal.waiting, 0), networks=networks)
 
 
 def _enumerated(problem: Problem, designs: _Designs) -> Certificate:

@@ -6,26 +6,26 @@ below the best time known at the network's cost, the plans of the group are time
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time as clock
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evo_libra.arrays import TILE, BoolArray, FloatArray, IntArray, Population, no_plans
 from evo_libra.optimality.bounds import held
+from evo_libra.optimality.networks import networks_of
 from evo_libra.problem.allocate import TrafficTable
 from evo_libra.problem.constraints import BANDWIDTH
 from evo_libra.problem.figures import Figures
 from evo_libra.problem.objectives import MEASURES, Measure
 from evo_libra.problem.plans import Members, PlanGroups, UsefulPlans, useful_plans
-from evo_libra.problem.pricing.parts import WholeTopologies
 from evo_libra.problem.pricing.pricing import Topologies
 from evo_libra.problem.problem import Problem
 
 MAX_NETWORKS = 5_000_000
 """More networks than that are not looked at one by one."""
 
-_CHUNK = 100_000
 _MAX_PAIRS = 50_000_000
 _PAIRS = 200_000
 _ROUNDING = 1e-9
@@ -40,7 +40,7 @@ class WholeIdeal:
     cost : (n,) USD of the networks, ascending.
     time : (n,) seconds that no network of at most that cost undercuts; infinite where none is feasible.
     structure, bandwidth : (n,) and (d, n) B/s of the networks.
-    timed : pairs of a network and a plan that were timed.
+    timed : pairs of a network and a plan that were timed; `waiting` : of a network and plans alike, that were not.
     """
 
     cost: FloatArray
@@ -48,6 +48,7 @@ class WholeIdeal:
     structure: IntArray
     bandwidth: FloatArray
     timed: int
+    waiting: int = 0
 
     def at(self, cost: FloatArray) -> FloatArray:
         """Return (k,) seconds that no network of at most (k,) USD undercuts; infinite below the cheapest."""
@@ -86,7 +87,7 @@ def _joined(parts: Sequence[_Pairs]) -> _Pairs:
     return _Pairs(*map(np.concatenate, rows))
 
 
-def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray) -> WholeIdeal | None:
+def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray, until: float | None = None) -> WholeIdeal | None:
     """Return the ideal of networks of whole ports and all plans; None where there are too many, or no whole ports.
 
     Times are those of the lower bound of the problem's time model. Constraints that depend on the time have no part in
@@ -95,6 +96,8 @@ def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray) -> WholeId
     Parameters
     ----------
     cost, time : (k,) USD and seconds of designs that are known; what does not beat them need not be timed.
+    until : the monotonic clock's second after which pairs of networks and plans are no more timed; the bounds of those
+        that are left then stand for them.
     """
     model = problem.time.lower_bound
     networks = _networks(problem) if model is not None and problem.pricing.whole else None
@@ -112,7 +115,7 @@ def whole_ideal(problem: Problem, cost: FloatArray, time: FloatArray) -> WholeId
     shape, group = held(replace(problem, time=model), plans, table.npus, table.technology)
     if int(np.bincount(shape, minlength=len(table))[networks.structure].sum()) > _MAX_PAIRS:
         return None
-    return _refined(problem, networks, plans, shape, group, known)
+    return _refined(problem, networks, plans, shape, group, known, until)
 
 
 def whole_front(problem: Problem) -> tuple[IntArray, FloatArray, IntArray] | None:
@@ -144,35 +147,6 @@ def _known(at: FloatArray, cost: FloatArray, time: FloatArray) -> FloatArray:
     order = np.argsort(cost, kind="stable")
     least = np.append(np.minimum.accumulate(time[order]), np.inf)
     return np.asarray(least[np.searchsorted(cost[order], at * (1.0 + _ROUNDING), side="right") - 1])
-
-
-def networks_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield structures (n,) and bandwidths (d, n) in B/s, in which every network of whole ports comes once.
-
-    The problem is one of parts, with a table of its structures.
-    """
-    table = problem.structures.table
-    assert table is not None, "callers have looked"  # noqa: S101 - our mistake
-    designs = problem.pricing.topologies(np.arange(len(table)), problem.pricing.cheapest(table.technology))
-    assert isinstance(designs, WholeTopologies), "ports are whole"  # noqa: S101 - our mistake
-    hardware, (depth, count) = designs.hardware, table.npus.shape
-    shared = hardware.shared.reshape(-1, count)
-    keys = np.vstack([hardware.rate, hardware.quantum, hardware.min_ports, hardware.max_ports, shared])
-    _, kind = np.unique(keys, axis=1, return_inverse=True)
-    for one in range(int(kind.max(initial=-1)) + 1):
-        alike = np.flatnonzero(kind.ravel() == one)
-        rate, quantum, min_ports, max_ports = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
-        ports = [
-            np.arange(low, high + 1, step) if step else np.zeros(1)
-            for low, high, step in zip(min_ports, max_ports, quantum, strict=True)
-        ]
-        bandwidth = np.stack(np.meshgrid(*ports, indexing="ij")).reshape(depth, -1) * rate[:, None]
-        taken = shared[:, alike[0]].reshape(-1, depth) @ bandwidth
-        bandwidth = bandwidth[:, (taken <= 1.0 + _ROUNDING).all(axis=0)]
-        each = max(_CHUNK // max(bandwidth.shape[1], 1), 1)
-        for start in range(0, len(alike) if bandwidth.size else 0, each):
-            some = alike[start : start + each]
-            yield np.repeat(some, bandwidth.shape[1]), np.tile(bandwidth, len(some))
 
 
 def _networks(problem: Problem) -> _Networks | None:
@@ -216,7 +190,13 @@ def _bought(measure: Measure) -> bool:
 
 
 def _refined(
-    problem: Problem, networks: _Networks, plans: UsefulPlans, shape: IntArray, way: IntArray, known: FloatArray
+    problem: Problem,
+    networks: _Networks,
+    plans: UsefulPlans,
+    shape: IntArray,
+    way: IntArray,
+    known: FloatArray,
+    until: float | None,
 ) -> WholeIdeal:
     """Time every pair of a network and a plan that no bound of its group excludes.
 
@@ -254,6 +234,14 @@ def _refined(
     order = np.argsort(left.bound / best[left.network], kind="stable")
     left = left.select(order)
     for start in range(0, len(left.network), _PAIRS):
+        if until is not None and clock.monotonic() > until:
+            rest = left.select(slice(start, None))
+            lower = np.full(len(best), np.inf)
+            np.minimum.at(lower, rest.network, rest.bound)
+            best = np.minimum(best, np.minimum.accumulate(lower))
+            return WholeIdeal(
+                networks.cost, best, networks.structure, networks.bandwidth, timed, len(rest.below(known).network)
+            )
         part = left.select(slice(start, start + _PAIRS)).below(best)
         best, count = _with_plans(problem, time, networks, plans, plans.clusters, part.network, part.group, best)
         timed += count

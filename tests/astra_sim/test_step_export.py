@@ -328,7 +328,10 @@ def test_more_nodes_than_traces_may_have_are_refused(tmp_path: Path, monkeypatch
 def test_the_step_of_a_recommendation_model_is_refused(tmp_path: Path) -> None:
     data = {
         "name": "recommended", "npus": 64, "npu": "h100-80gb",
-        "fabric": {"catalog": "parts-2024", "technologies": ["nvlink4"], "blocks": ["switch"], "max_dimensions": 2},
+        "fabric": {
+            "catalog": "parts-2024", "technologies": ["nvlink4"], "blocks": ["switch"], "max_dimensions": 2,
+            "domains": "any",
+        },
         "workloads": [{"model": "dlrm-mlperf", "training": {"global_batch": 65536}}], "bandwidth": "ports",
         "time": {"model": "astra", "chunks": 4},
     }  # fmt: skip

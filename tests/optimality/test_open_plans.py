@@ -42,7 +42,7 @@ LIBRA = {
 }
 PARTS = {
     "fabric": {"catalog": "parts-2024", "technologies": ["nvlink4", "optics-400g"], "blocks": ["switch", "ring"],
-               "max_dimensions": 2},
+               "max_dimensions": 2, "domains": "any"},
     "bandwidth": "ports",
 }  # fmt: skip
 
@@ -263,3 +263,16 @@ def test_search_and_exhaustive_find_every_best_pair_of_a_network_of_whole_ports_
         proof = certify(problem, front)
         # A step of the front counts from just below its cost.
         assert proof.hypervolume == pytest.approx(proof.max_hypervolume, rel=1e-8)
+
+
+def test_a_proof_of_whole_ports_that_runs_out_of_time_still_bounds_every_pair(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path, {**SMALL, **PARTS})
+    front = search(problem, evaluations=500, population=50, seed=0)
+    cost, time = front.frame["cost_usd"].to_numpy(), front.frame["time_ms"].to_numpy() * 1e-3
+    exact, cut = whole_ideal(problem, cost, time), whole_ideal(problem, cost, time, 0.0)
+    assert exact is not None
+    assert cut is not None
+    assert cut.timed < exact.timed
+    assert cut.waiting > exact.waiting == 0
+    assert (cut.time <= exact.time * (1 + 1e-12)).all()
+    assert (cut.time > 0).all()

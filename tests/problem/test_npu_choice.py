@@ -133,7 +133,8 @@ def test_layers_of_a_table_run_on_the_ports_of_one_accelerator() -> None:
 def test_the_best_design_is_that_of_the_best_accelerator(goal: str, tmp_path: Path) -> None:
     bandwidth = {"mode": "optimal", "min_GBps": 10, "max_GBps": 400}
     fabric = {**data_of()["fabric"], "max_dimensions": 2}
-    data = data_of(bandwidth=bandwidth, objectives=[goal, "cost", "time"], fabric=fabric)
+    few = {**data_of()["workloads"][0], "parallelism": {"tp": [1, 4]}}
+    data = data_of(bandwidth=bandwidth, objectives=[goal, "cost", "time"], fabric=fabric, workloads=[few])
     best = optimize(problem_of(tmp_path, data), objective=goal)
     each = [optimize(alone(tmp_path, data, npu), objective=goal) for npu in NPUS]
     value = {"time": lambda one: one.time, "time-cost": lambda one: one.time * one.cost}[goal]

@@ -113,7 +113,8 @@ def _show_certificate(found: Certificate, front: Front, problem: Problem) -> Non
     plans = f" with {found.plans:,} plans" if found.plans > 1 else ""
     if found.networks:
         print(f"it rests on times of all {found.networks:,} networks of whole ports{plans};")
-        print(f"{found.looked:,} pairs of a network and a plan timed, bounds exclude the others.")
+        rest = f"bounds stand for {found.waiting:,} others" if found.waiting else "bounds exclude the others"
+        print(f"{found.looked:,} pairs of a network and a plan timed, {rest}.")
     else:
         print(f"it rests on {how} all {found.structures:,} topologies{plans};")
         print(f"{found.looked:,} examined, {found.solved:,} programs solved, each with its own proof.")

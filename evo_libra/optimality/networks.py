@@ -1,0 +1,43 @@
+"""Networks of whole ports, one by one: every structure with every number of ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from evo_libra.arrays import FloatArray, IntArray
+from evo_libra.problem.pricing.parts import WholeTopologies
+from evo_libra.problem.problem import Problem
+
+_CHUNK = 100_000
+_ROUNDING = 1e-9
+
+
+def networks_of(problem: Problem) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield structures (n,) and bandwidths (d, n) in B/s, in which every network of whole ports comes once.
+
+    The problem is one of parts, with a table of its structures.
+    """
+    table = problem.structures.table
+    assert table is not None, "callers have looked"  # noqa: S101 - our mistake
+    designs = problem.pricing.topologies(np.arange(len(table)), problem.pricing.cheapest(table.technology))
+    assert isinstance(designs, WholeTopologies), "ports are whole"  # noqa: S101 - our mistake
+    hardware, (depth, count) = designs.hardware, table.npus.shape
+    shared = hardware.shared.reshape(-1, count)
+    keys = np.vstack([hardware.rate, hardware.quantum, hardware.min_ports, hardware.max_ports, shared])
+    _, kind = np.unique(keys, axis=1, return_inverse=True)
+    for one in range(int(kind.max(initial=-1)) + 1):
+        alike = np.flatnonzero(kind.ravel() == one)
+        rate, quantum, min_ports, max_ports = (array[:, alike[0]] for array in np.split(keys[: 4 * depth], 4))
+        ports = [
+            np.arange(low, high + 1, step) if step else np.zeros(1)
+            for low, high, step in zip(min_ports, max_ports, quantum, strict=True)
+        ]
+        bandwidth = np.stack(np.meshgrid(*ports, indexing="ij")).reshape(depth, -1) * rate[:, None]
+        taken = shared[:, alike[0]].reshape(-1, depth) @ bandwidth
+        bandwidth = bandwidth[:, (taken <= 1.0 + _ROUNDING).all(axis=0)]
+        each = max(_CHUNK // max(bandwidth.shape[1], 1), 1)
+        for start in range(0, len(alike) if bandwidth.size else 0, each):
+            some = alike[start : start + each]
+            yield np.repeat(some, bandwidth.shape[1]), np.tile(bandwidth, len(some))
