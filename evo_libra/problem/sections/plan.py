@@ -23,7 +23,8 @@ _LISTED = 5_000_000
 class PlanSection(Section):
     """One ordered gene for each open option; what is no plan that fits becomes the nearest one.
 
-    The nearest plan has the least sum of squared steps along the options, whose values are in ascending order.
+    The nearest plan has the least sum of squared steps along the options, whose values are in ascending order; virtual
+    stages only decide between plans that are equally near otherwise.
     """
 
     tables: tuple[PlanGenes, ...]
@@ -141,10 +142,21 @@ class PlanGenes:
 
         points, allowed = self._points(allowed)
         # Of plans that are equally near, the first.
-        distance, near = cKDTree(points.T).query(codes.T, k=min(_TIED, len(allowed)))
+        tree = cKDTree((points * self._weights).T)
+        distance, near = tree.query((codes * self._weights).T, k=min(_TIED, len(allowed)))
         distance, near = (np.reshape(array, (codes.shape[1], -1)) for array in (distance, near))
         tied = distance <= distance[:, :1]
         return np.asarray(np.where(tied, allowed[near], len(self.table)).min(axis=1))
+
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """(k, 1) how much a step along each option counts.
+
+        Virtual stages count for less than a step of any other option, however many there are: a pipeline decides how
+        many it may have, and without one there is a single choice, which hardly any genes would name otherwise.
+        """
+        most = [float(places.max()) if name == "vp" else 0.5 for name, places in self.axes.items()]
+        return np.array([0.5 / value for value in most])[:, None]
 
     def _points(self, allowed: IntArray) -> tuple[IntArray, IntArray]:
         """Return (k, m) places of values, one for each order in which a plan lies alike, and (m,) the plan."""
