@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from command import COMMAND, run, run_json, wait_for
 
@@ -301,7 +302,9 @@ def test_a_stopped_proof_keeps_its_bound(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [COMMAND, "certify", found["result"], "--json"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
     )
-    time.sleep(6)
+    # Seconds of its own work: on a busy machine it starts later.
+    while process.poll() is None and psutil.Process(process.pid).cpu_times().user < 6.0:
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
